@@ -29,7 +29,7 @@ export function groupMeant(name: string): string | undefined {
 }
 
 /** How deep groups can be nested. */
-export const MAX_GROUPS = 3;
+export const MAX_GROUP_DEPTH = 3;
 
 /** One comparison of a condition. */
 export interface FieldComparison {

@@ -1,15 +1,25 @@
 /** The guide for authors of clients, as Markdown, made from the schema that is served: its examples run as they stand. */
+import { MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { API_ROOT } from '../http/routes.ts';
 import type { JsonValue } from '../json.ts';
-import type { Field, Model, RecordType, Relation } from '../model/model.ts';
+import {
+  type Field,
+  MAX_INCLUDE_DEPTH,
+  MAX_SHOWN_ROWS,
+  type Model,
+  type RecordType,
+  type Relation,
+} from '../model/model.ts';
 import { changeExample, creationExample, recordExample } from '../openapi/examples.ts';
 import type { HttpDialectName } from '../settings.ts';
+import type { RequestLimits } from './model-document.ts';
 
 export interface GuideSubject {
   readonly guarded: boolean;
   readonly dialects: readonly HttpDialectName[];
   /** Whether agents can connect to `/mcp`. */
   readonly agents: boolean;
+  readonly limits: RequestLimits;
 }
 
 /** More rows help nobody: the reference has them all. */
@@ -53,7 +63,7 @@ export function guideText({ types }: Model, subject: GuideSubject, base: string)
     '# Guide for client authors',
     `The service reads and writes records over HTTP, in JSON. Its address is \`${base}\`.`,
     authentication(guarded, base, type),
-    ...(type === undefined ? [] : aboutRecords(served, { type, base, sent })),
+    ...(type === undefined ? [] : [...aboutRecords(served, { type, base, sent }), limitsOf(subject.limits)]),
     ERRORS,
     otherClients(subject, base),
   ];
@@ -234,6 +244,35 @@ function deleting(examples: Examples): string {
     'The response is the record as it was.',
   );
 }
+
+const count = (most: number): string => most.toLocaleString('en-US');
+
+const limitsOf = (limits: RequestLimits): string =>
+  section(
+    'Limits',
+    'What is beyond a limit of this service is rejected as a whole, with a message that says how to go on.',
+    table(
+      ['What', 'At most', 'Beyond'],
+      [
+        ['a body', `${count(limits.bodyLimit)} bytes`, '413'],
+        ['items of an array of records', count(limits.batchLimit), '413'],
+        [
+          'what a body holds',
+          `${count(limits.bodyKeys)} keys, ${count(limits.bodyItems)} items in each array, ${count(limits.bodyDepth)} levels`,
+          '400, 413',
+        ],
+        ['a URL', `${count(limits.urlLimit)} characters`, '414'],
+        ['filters of a list', `${count(limits.maxFilters)}, in groups up to ${MAX_GROUP_DEPTH} levels deep`, '400'],
+        [
+          'relations that a request shows',
+          `${count(limits.maxIncludes)}, up to ${MAX_INCLUDE_DEPTH} levels deep`,
+          '400',
+        ],
+        ['related records that one record shows', count(MAX_SHOWN_ROWS), '400'],
+        ['records that a write touches', count(limits.writeRows), '422'],
+      ],
+    ),
+  );
 
 const ERRORS = section(
   'Handle errors',

@@ -2,7 +2,7 @@
  * The filters of a list: `_cnd[field]=value`, `_cnd[field][operator]=value`, the groups `_cnd[$any][0][field]=value`, and
  * conditions on sets, `_cnd[relation][$some][0][field]=value`.
  */
-import { groupMeant, GROUPS, MAX_GROUPS } from '../descriptor/conditions.ts';
+import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
@@ -117,7 +117,8 @@ function groupOf(
     return complain('unknown-group', `${quote(name)} is not a group; there are ${known.join(', ')}`, () =>
       didYouMeanHint(groupMeant(name)),
     );
-  if (place.groups === MAX_GROUPS) return complain('too-deep', `Groups can be nested ${MAX_GROUPS} deep at most`);
+  if (place.groups === MAX_GROUP_DEPTH)
+    return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
   const found = itemGroups(inside.parameters, inside.at, complain);
   const within = { ...place, groups: place.groups + 1 };
   return found && [{ kind, items: itemsOf(found, within, reading) }];

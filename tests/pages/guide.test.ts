@@ -6,7 +6,18 @@ import { loadModel } from '../support/model.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const BASE = 'http://127.0.0.1:3000';
-const OPEN = { guarded: false, dialects: ['json-server', 'simple-rest'], agents: true } as const;
+const LIMITS = {
+  batchLimit: 1001,
+  bodyDepth: 32,
+  bodyItems: 30_000,
+  bodyKeys: 40_000,
+  bodyLimit: 2_000_000,
+  maxFilters: 51,
+  maxIncludes: 52,
+  urlLimit: 8001,
+  writeRows: 9001,
+};
+const OPEN = { guarded: false, dialects: ['json-server', 'simple-rest'], agents: true, limits: LIMITS } as const;
 
 describe.each(['schema', ...['dialects', 'http', 'sets', 'nested', 'ledgers'].map((name) => `tests/fixtures/${name}`)])(
   '%s',
@@ -46,6 +57,20 @@ test('names the address, authentication and every type of the model', () => {
     expect(guarded).toContain(text);
   expect(guarded).not.toContain('json-server');
   expect(guideText(model, OPEN, BASE)).toContain('needs no tokens');
+});
+
+test('has the limits of this service', () => {
+  const text = guideText(loadModel('schema'), OPEN, BASE);
+  for (const row of [
+    '| a body | 2,000,000 bytes | 413 |',
+    '| items of an array of records | 1,001 | 413 |',
+    '| 40,000 keys, 30,000 items in each array, 32 levels |',
+    '| a URL | 8,001 characters | 414 |',
+    '| filters of a list | 51, in groups up to 3 levels deep | 400 |',
+    '| relations that a request shows | 52, up to 4 levels deep | 400 |',
+    '| records that a write touches | 9,001 | 422 |',
+  ])
+    expect(text).toContain(row);
 });
 
 test('without a token it says how to get on, and nothing of the types', () => {

@@ -2,7 +2,7 @@
 import type { FieldType } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUPS } from '../conditions.ts';
+import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUP_DEPTH } from '../conditions.ts';
 import { shapeOf } from '../defaults.ts';
 import type { CheckDescriptor } from '../descriptor.ts';
 import type { FieldDraft, TypeDraft } from '../draft.ts';
@@ -33,9 +33,9 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison, part: Ya
     [...part, ...path],
   ];
   const groups = place.flatMap((step, index) => (GROUPS.has(String(step)) ? [index] : []));
-  const deepest = groups[MAX_GROUPS];
+  const deepest = groups[MAX_GROUP_DEPTH];
   if (deepest !== undefined) {
-    const message = `Groups can be nested ${MAX_GROUPS} deep at most: take this one apart`;
+    const message = `Groups can be nested ${MAX_GROUP_DEPTH} deep at most: take this one apart`;
     return [finding('too-deep', place.slice(0, deepest + 1), 'key', message)];
   }
   const known = [

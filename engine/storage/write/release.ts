@@ -207,7 +207,8 @@ export async function countBelow(
       rows += fresh.filter((identifier) => !counted?.has(identifier)).length;
       const kind = reference.onDelete === 'cascade' ? 'deleted' : 'unlinked';
       const relation = kind === 'unlinked' ? relationOf(child, reference) : undefined;
-      effects?.note({ kind, type: child, relation, identifiers: fresh });
+      // By each of its links: a record may hold several.
+      effects?.note({ kind, type: child, relation, identifiers: found.map(Number) });
       if (rows > most) return { rows, through };
       if (reference.onDelete === 'cascade' && fresh.length > 0)
         agenda.push({ type: child, identifiers: fresh, through });
