@@ -82,6 +82,18 @@ export function heldOperand(field: Field, dialect: DialectName, value: Exclude<S
 /** What the column of folded texts holds beside a value. */
 export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
 
+/** What is written to columns, with the folded texts that belong to it. `folded`: by the column of a text, that of its folded text. */
+export const withFolded = (
+  table: { readonly folded: ReadonlyMap<string, string> },
+  changes: readonly (readonly [column: string, value: SqlValue])[],
+): typeof changes =>
+  table.folded.size === 0
+    ? changes
+    : changes.flatMap((change) => {
+        const beside = table.folded.get(change[0]);
+        return beside === undefined ? [change] : [change, [beside, foldedText(change[1])] as const];
+      });
+
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);
 

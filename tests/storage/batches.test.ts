@@ -79,6 +79,22 @@ describe('POST of an array', () => {
     expect(next).toBeGreaterThan(5000);
   });
 
+  test.each(['', '&dryRun=true'])('leaves the identifiers that later records bring free for them%s', async (dry) => {
+    const [{ id } = { id: 0 }] = await owners(1);
+    const [next, after] = [id + 1, id + 2];
+    const items = [
+      { rank: rank(), name: 'first' },
+      { rank: rank(), id: next, friend: { rank: rank(), name: 'friend' } },
+      { rank: rank(), id: after },
+    ];
+    const { status, body } = await ask(nested.url, `POST /api/owners?include=friend${dry}`, items);
+    const made = (dry === '' ? body : (body as { answer: { body: unknown } }).answer.body) as readonly unknown[];
+    expect([status, made]).toMatchObject([
+      201,
+      [{ name: 'first' }, { id: next, friend: { name: 'friend' } }, { id: after }],
+    ]);
+  });
+
   test('answers few and many by one view, in any order', async () => {
     for (const length of [2, 1000, 2]) {
       const bodies = Array.from({ length }, (_, index) => ({ name: `g${index}` }));

@@ -205,10 +205,9 @@ export const postgresDialect: Dialect = {
   sequence: {
     next: (table, column) => `select nextval(${sequenceOf(table, column)}) from generate_series(1, ?::bigint)`,
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
-    move: (table, column) => {
-      const sequence = sequenceOf(table, column);
-      return [`select setval(${sequence}, greatest(?::bigint, coalesce(pg_sequence_last_value(${sequence}), 0)))`];
-    },
+    move: (table, column) => [
+      `select ${moveBehind(sequenceOf(table, column), 'id')} from (select ?::bigint as id) as last`,
+    ],
   },
   rowsOfJson: (columns) => {
     const values = columns.map(({ type }, index) => `c${index}::${type}`).join(', ');

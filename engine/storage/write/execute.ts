@@ -12,6 +12,7 @@ import {
   insert,
   type Inserting,
   insertMany,
+  leaveGiven,
   linksNew,
   park,
   runsOf,
@@ -69,6 +70,7 @@ export async function execute(session: WriteSession): Promise<void> {
     await deleteRecords(session, type, [identifier], pointer);
   for (const one of removed) await runReleased(session, one);
   if (deletes) await checkNamed(session);
+  await leaveGiven(session);
   await session.pace.pause();
   for (const { node, column, link } of late) node.assigned.set(column, { ...link, value: null });
   const writing: Writing = {

@@ -6,14 +6,14 @@ import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import type { View } from '../../query/list-query.ts';
-import { type Column, columnType, encode } from '../columns.ts';
+import { type Column, columnType, encode, withFolded } from '../columns.ts';
 import { ConstraintError, type Dialect, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Precondition, Store, WriteItem, WriteRequest, Written } from '../store.ts';
 import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
 import { type Stamp, stampValues } from './stamps.ts';
-import { bound, isCurrent, type Tables, withFolded, type WriteTable } from './tables.ts';
+import { bound, isCurrent, type Tables, type WriteTable } from './tables.ts';
 import { type PlannedTree, treeStatement } from './tree.ts';
 
 type UpdateRequest = Omit<WriteRequest, 'items'> & WriteItem & { readonly identifier: number };

@@ -5,13 +5,13 @@ import { memoized } from '../../memo.ts';
 import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../raw-json.ts';
-import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
+import { columnOf, encode, foldedText, heldOperand, withFolded } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { uniqueConflict } from './conflicts.ts';
 import { isNode, plain } from './members.ts';
 import { openKeysOf } from './record.ts';
 import { type Node, storedValue, type WriteSession } from './session.ts';
-import { type Identified, type Insert, rowsJson, withFolded } from './tables.ts';
+import { type Identified, type Insert, rowsJson } from './tables.ts';
 
 /** Rows of one statement. */
 const MOST_ROWS = 1000;
@@ -49,6 +49,20 @@ const hasIdentifier = ({ identifier }: Node): boolean => identifier !== undefine
 export function linksNew({ assigned }: Node, done?: ReadonlySet<Node>): boolean {
   for (const { value } of assigned.values()) if (isNode(value) && done?.has(value) !== true) return true;
   return false;
+}
+
+/**
+ * A record without an identifier may be made before one that brings the next: the sequence goes behind these first. A dry
+ * run that must not move it chooses others.
+ */
+export async function leaveGiven({ given, made, effects, tables, writer }: WriteSession): Promise<void> {
+  for (const [type, nodes] of given) {
+    const { moveSequence, nextIdentifiers } = tables.of(type);
+    if (effects && nextIdentifiers) continue;
+    if (!made.some((node) => node.type === type && !hasIdentifier(node))) continue;
+    const last = [...nodes.keys()].reduce((most, identifier) => Math.max(most, identifier), 0);
+    for (const statement of moveSequence) await writer.run(statement, [last]);
+  }
 }
 
 /** Records of one table that wait for nothing: all have identifiers, or none has. */
@@ -116,15 +130,16 @@ function identifiedBy({ effects }: WriteSession, { identifier, table }: Node): I
 }
 
 /** A dry run that must not move the sequence chooses identifiers: the next ones may be taken by records that it has made itself. */
-function rehearse({ effects, writer }: WriteSession, nodes: readonly Node[]): Awaitable<void> {
-  const { nextIdentifiers, taken } = nodes[0]?.table ?? {};
-  if (!effects || !nextIdentifiers || !taken) return undefined;
+function rehearse({ effects, writer, given }: WriteSession, nodes: readonly Node[]): Awaitable<void> {
+  const { nextIdentifiers, taken, type } = nodes[0]?.table ?? {};
+  if (!effects || !nextIdentifiers || !taken || !type) return undefined;
+  const brought = given.get(type);
   const choose = async (): Promise<void> => {
     let waiting = nodes.filter((node) => !hasIdentifier(node));
     while (waiting.length > 0) {
       const next = (await writer.all(nextIdentifiers, [waiting.length])).map(([value]) => Number(value));
       const held = new Set((await writer.all(taken, [JSON.stringify(next)])).map(([value]) => Number(value)));
-      const free = next.filter((value) => !held.has(value));
+      const free = next.filter((value) => !held.has(value) && brought?.has(value) !== true);
       for (const [index, node] of waiting.entries()) node.identifier = free[index];
       waiting = waiting.slice(free.length);
     }

@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, foldedText, type NeededColumn, neededOf } from '../columns.ts';
+import { type Column, columnsOf, type NeededColumn, neededOf } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect, Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';
@@ -59,6 +59,8 @@ export interface WriteTable {
   readonly insert: Readonly<Record<Identified, Insert>>;
   /** The next numbers of the sequence. Bound: how many. Missing where a sequence is rolled back with its transaction. */
   readonly nextIdentifiers: Statement | undefined;
+  /** Move the sequence behind an identifier. Bound, in each: the identifier. */
+  readonly moveSequence: readonly Statement[];
   /** Which of some identifiers are taken. Bound: JSON array of them. */
   readonly taken: Statement;
   /** Bound: identifier. */
@@ -147,18 +149,6 @@ const foldedColumns = ({ types }: Model): ReadonlyMap<string, FoldedColumns> =>
     ]),
   );
 
-/** What is written to columns, with the folded texts that belong to it. */
-export const withFolded = (
-  { folded }: Pick<WriteTable, 'folded'>,
-  changes: readonly (readonly [column: string, value: SqlValue])[],
-): typeof changes =>
-  folded.size === 0
-    ? changes
-    : changes.flatMap((change) => {
-        const beside = folded.get(change[0]);
-        return beside === undefined ? [change] : [change, [beside, foldedText(change[1])] as const];
-      });
-
 /** Records whose unique values one statement looks for. */
 export const HELD_TOGETHER = 64;
 
@@ -214,7 +204,6 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     ...one,
     statement: { sql: dialect.insertGiven(one.statement.sql, type.table, identifier) },
   });
-  const nextIdentifiers = dialect.sequence.next?.(type.table, identifier);
   const filled = filledFields(columns);
   const stamped = filled.stamped.map((column) => `, ${quote(column)} = ?`).join('');
   const unlinked = (column: string, among: string): string =>
@@ -241,7 +230,8 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
       given: { ...given(rehearsed), many: rehearsed.many && given(rehearsed.many) },
       rehearsed,
     },
-    nextIdentifiers: nextIdentifiers === undefined ? undefined : { sql: nextIdentifiers },
+    nextIdentifiers: dialect.sequence.next && { sql: dialect.sequence.next(type.table, identifier) },
+    moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
     taken: { sql: some(oneOf(quote(identifier))) },
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(

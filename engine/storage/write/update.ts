@@ -6,7 +6,8 @@ import { ConstraintError, type Values } from '../driver.ts';
 import { explained, gone, openColumn } from './insert.ts';
 import { isReplaced, plain } from './members.ts';
 import { type Node, storedValue, type WriteSession } from './session.ts';
-import { withFolded, type WriteTable } from './tables.ts';
+import { withFolded } from '../columns.ts';
+import type { WriteTable } from './tables.ts';
 
 export type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
