@@ -94,6 +94,12 @@ describe('a child without its identifier is left out by', () => {
   });
 });
 
+describe('a child without its identifier, of a record that is not there,', () => {
+  it.each(leftOut)('is left out by %s: that comes before 404', async (_, bodyOf, pointers) => {
+    expect(told(await send('PUT /api/boxes/999999', bodyOf(await cast())))).toEqual({ status: 422, pointers });
+  });
+});
+
 describe('a child without its identifier', () => {
   it('is the one that the other place names', async () => {
     const { box, lid, rack, hook, tag } = await cast();

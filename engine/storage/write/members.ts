@@ -226,16 +226,17 @@ function ownChildrenOf({ ownChildren }: WriteSession, relation: Relation): Map<n
   return children;
 }
 
-/** The body's own part of a write. */
-export type Asked = Pick<WriteRequest, 'type' | 'disagreements'>;
+/** The body's own part of a write. `roots`: undefined in place of a record that is not there. */
+export type Asked = Pick<WriteRequest, 'type' | 'disagreements'> & { readonly roots: readonly (Node | undefined)[] };
 
 /** All places where the body contradicts itself; undefined if what is stored does not tell more than the body. */
 export async function findDisagreements(
   session: WriteSession,
-  { type, disagreements }: Asked,
+  { type, disagreements, roots }: Asked,
 ): Promise<readonly Fault[] | undefined> {
   // A body without a fault was resolved completely: every child that it does not name is noted.
-  if (!disagreements || (session.ownChildren.size === 0 && session.faults.length === 0)) return undefined;
+  const isResolved = session.faults.length === 0 && roots.every((root) => root !== undefined);
+  if (!disagreements || (session.ownChildren.size === 0 && isResolved)) return undefined;
   for (const { body, identifier } of session.records) await askIn(session, type, identifier, body);
   return session.ownChildren.size === 0
     ? undefined

@@ -108,7 +108,7 @@ export function createWrites(
     const roots = await rootsOf(session, type);
     await resolveBody(session, roots);
     await pace.pause();
-    await checkBody(session, { type, disagreements });
+    await checkBody(session, { type, disagreements, roots });
     requireFound(session, type, roots);
     precondition?.();
     await requireExpected(writer, request, isLocked);
@@ -197,7 +197,7 @@ export function createWrites(
   ): Promise<Node> {
     const node = make(session, type, undefined, items[0]?.pointer ?? '');
     await resolveBody(session, [node]);
-    await checkBody(session, { type, disagreements });
+    await checkBody(session, { type, disagreements, roots: [node] });
     precondition?.();
     return node;
   }
