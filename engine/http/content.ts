@@ -14,7 +14,8 @@ import { tooManyKeys } from './body-text.ts';
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
 
-const EMPTY = Buffer.alloc(0);
+/** Of a request without a body. */
+export const NO_CONTENT = Buffer.alloc(0);
 
 /** Memory that a body takes until its request is done: its text and value for each byte, an object for each bracket or cell. */
 const BYTE_COST = 4;
@@ -45,7 +46,7 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
   refuseImpossible(limit, budget);
   return async (exchange, types) => {
     const { request } = exchange;
-    if (!hasBody(request)) return EMPTY;
+    if (!hasBody(request)) return NO_CONTENT;
     requireBodyType(request, types);
     const mediaType = bodyTypeOf(request);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, mediaType);
@@ -76,7 +77,7 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   const body: unknown = 'body' in request ? request.body : undefined;
   if (Buffer.isBuffer(body)) return body;
   if (typeof body === 'string') return Buffer.from(body);
-  return body === undefined ? EMPTY : { parsed: body };
+  return body === undefined ? NO_CONTENT : { parsed: body };
 }
 
 function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<void> {
@@ -130,7 +131,7 @@ function createGrowing(
   { most, mediaType }: { readonly most: number; readonly mediaType: string },
 ): Growing {
   const tally = mediaType === CSV_TYPE ? createCellTally() : createTally();
-  let held: Buffer = EMPTY;
+  let held: Buffer = NO_CONTENT;
   let size = 0;
   const counted = (): Counts => {
     const counts = tally.count(held, size);

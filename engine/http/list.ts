@@ -9,11 +9,11 @@ import { type CountPreference, countPreference, maxAffected } from './preference
 import { pageEnd, pageHash, pageTag, refuseConditions } from './preconditions.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
-import { refuseContent } from './content.ts';
+import { NO_CONTENT, refuseContent } from './content.ts';
 import { cellForm, eitherCell } from './csv.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import type { DeletedRecords, Page, Stream } from '../storage/store.ts';
-import { done, NO_CONTENT, onceOf, reported, type Service } from './operations.ts';
+import { done, onceOf, reported, type Service } from './operations.ts';
 import type { JsonValue } from '../json.ts';
 import type { Pace } from '../pace.ts';
 import { encodeCursor } from '../query/cursor.ts';

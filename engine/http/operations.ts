@@ -27,7 +27,7 @@ import { isMinimal } from './preferences.ts';
 import type { ParsedRecord } from './body.ts';
 import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './preconditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
-import { type Content, type ReadContent, refuseContent } from './content.ts';
+import { type Content, NO_CONTENT, type ReadContent, refuseContent } from './content.ts';
 import { onLines } from './lines.ts';
 import { bodyTypeOf, JSON_TYPE, NEW_RECORDS, PATCH_BODY, RECORD_BODY, RECORDS_PATCH } from './negotiation.ts';
 import type { BodyParsers } from './record-lines.ts';
@@ -282,9 +282,6 @@ function parseIdentifier(text: string): number {
 const KEY = /^[!-~]{1,255}$/;
 const QUOTED = /^"(.*)"$/;
 const HOUR = 3_600_000;
-
-/** Of a request without a body. */
-export const NO_CONTENT: Content = Buffer.alloc(0);
 
 /** Does a write, under its key once: what is only tried, or refused for its body, keeps no answer. */
 export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(

@@ -315,8 +315,6 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       tool('summarize_records', { type: 'Note', by: ['rank', 'title'], measure: ['max(text)'] }),
       SECONDS,
     ),
-  /** No attack. */
-  'an agent': () => reading(1, tool('list_records', { type: 'Note', limit: 1 }), 1),
   /** As orders: all at once, and all leave. */
   'agents, left': () => leaving(tool('list_records', { type: 'Note', order: ['text'], limit: 10 })),
   'slow bodies': () =>

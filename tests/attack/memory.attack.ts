@@ -69,7 +69,13 @@ const ALL = [
 ];
 
 /** The code for agents is loaded for the first of them: once, which is not what an attack is about. */
-const useTool = (victim: Victim): Promise<unknown> => attack(victim, 'an agent', 1);
+const useTool = async ({ url }: Victim): Promise<void> => {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const answer = await fetch(`${url}/mcp`, { method: 'POST', headers, body });
+  expect(answer.status).toBe(200);
+  await answer.text();
+};
 
 /** Of each kind one. */
 const SHORT = [
