@@ -1,5 +1,5 @@
 /** Faults to plant in the dialects: in their tables, and in what they make of requests and answers. */
-import { type Mutant, mutant } from './mutants.ts';
+import { type Mutant, mutant } from './mutant.ts';
 
 /** Words of comparisons, each taken for another one. */
 const WORDS = [

@@ -8,7 +8,7 @@ import { suiteOfAll } from '../../engine/suite/suite.ts';
 import { createDatabase, type DatabaseKind } from '../support/databases.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver } from '../support/observer.ts';
-import type { Mutant } from './mutants.ts';
+import type { Mutant, MutantOfTest } from './mutant.ts';
 import { type Copy, copyEngine, startService } from './planted.ts';
 
 /** The quick ones first: between them they have every kind of field and relation. */
@@ -92,11 +92,12 @@ const placeIn = ({ case: { title }, failures: [first] }: Result): string =>
 /** Where a fault in the engine of the copy is seen, or undefined. */
 type FindPlace = (copy: Copy) => Promise<string | undefined>;
 
-/** Tests that the generated suites find each of these faults, and nothing in the engine as it is. */
-export function testSuitesFind(
+/** Tests that each of these faults is found, by the generated suites or by its test, and nothing in the engine as it is. */
+export function testFinding(
   kind: DatabaseKind,
   mutants: readonly Mutant[],
-): (mutant: Mutant, find: FindPlace) => Promise<void> {
+  mutantsOfTests: readonly MutantOfTest[],
+): void {
   let copy: Copy;
   let firstFailureOf: FindFailure;
   const found: (readonly [mutant: string, place: string])[] = [];
@@ -134,5 +135,13 @@ export function testSuitesFind(
       return failure && placeIn(failure);
     }),
   );
-  return expectFound;
+
+  it.each([...new Set(mutantsOfTests.map(({ file }) => file))])('%s finds nothing in it', async (file) => {
+    expect(await firstFailureIn(copy, file)).toBeUndefined();
+  });
+
+  it.each(mutantsOfTests.map((mutant) => [mutant.file, mutant.name, mutant] as const))(
+    '%s finds %s',
+    (file, _, mutant) => expectFound(mutant, (planted) => firstFailureIn(planted, file)),
+  );
 }

@@ -1,23 +1,5 @@
-/** Faults to plant, each as the words of the source that it replaces. */
-export interface Edit {
-  /** Stands once in engine/, however it is laid out; the suites themselves are left alone. */
-  readonly find: string;
-  readonly replace: string;
-  /** What the file exports, where the words stand in several. */
-  readonly exporter?: string;
-}
-
-export interface Mutant {
-  readonly name: string;
-  readonly edits: readonly Edit[];
-  /** The schema whose suites are tried first. */
-  readonly schema?: string;
-}
-
-export const mutant = (name: string, find: string, replace: string, exporter?: string): Mutant => ({
-  name,
-  edits: [{ find, replace, ...(exporter && { exporter }) }],
-});
+/** Faults that the generated suites find on both databases, and what a test finds on SQLite. */
+import { inTest, mutant, type Mutant, type MutantOfTest } from './mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   mutant(
@@ -76,7 +58,6 @@ export const mutants: readonly Mutant[] = [
     "fromTables({ ...relatedTables(path.set, source.row(path.relations), source.set(), dialect), conditions: ['true'] })",
   ),
   mutant('a summary of all records', "where.sql === '' ? '' : ` where", "true ? '' : ` where"),
-  mutant('sums that forget what the first values have less digits', '10n ** BigInt(most - digits)', '1n'),
   mutant('groups by what is written', 'computed: [`${comparable} as ${group}`', 'computed: [`${stored} as ${group}`'),
   mutant('groups without an order', '...rest.filter((key) => !order.some((one) => isSame(one, key)))', ''),
   mutant('a count of values that counts nulls', 'computed: [`count(${stored}) as', 'computed: [`count(*) as'),
@@ -341,3 +322,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant('the least of texts by their case', "hex(${folded}) || '!' || ${text}", "hex(${text}) || '!' || ${text}"),
 ];
+
+export const mutantsOfTests: readonly MutantOfTest[] = inTest(
+  'query/summaries',
+  mutant('sums that forget what the first values have less digits', '10n ** BigInt(most - digits)', '1n'),
+);

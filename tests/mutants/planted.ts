@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { transformSync } from 'esbuild';
 import { openBuild } from '../support/compiled.ts';
-import type { Edit, Mutant } from './mutants.ts';
+import type { Edit, Mutant } from './mutant.ts';
 
 export interface Copy {
   readonly directory: string;

@@ -1,5 +1,5 @@
 /** Faults to plant in what only PostgreSQL runs. */
-import { type Mutant, mutant } from './mutants.ts';
+import { inTest, type Mutant, mutant, type MutantOfTest } from './mutant.ts';
 
 const inSchema = (schema: string, ...faults: readonly Mutant[]): readonly Mutant[] =>
   faults.map((fault) => ({ ...fault, schema }));
@@ -153,15 +153,8 @@ export const postgresMutants: readonly Mutant[] = [
   ),
 ];
 
-/** What is found by a test, since suites send one request after the other, and look at no plans. */
-interface MutantOfTest extends Mutant {
-  readonly file: string;
-}
-
-const inTest = (file: string, ...faults: readonly Mutant[]): readonly MutantOfTest[] =>
-  faults.map((fault) => ({ ...fault, file: `tests/${file}.test.ts` }));
-
-export const mutantsOfTests: readonly MutantOfTest[] = [
+/** What is found by a test: suites send one request after the other, and look at no plans. */
+export const postgresMutantsOfTests: readonly MutantOfTest[] = [
   ...inTest(
     'storage/trees',
     mutant('trees that do not wait for each other', 'if (tables.lockOwnership) await', 'if (false) await'),
