@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../model/model.ts';
 import { generatedName } from '../names.ts';
 import { checkOf, type Column, columnsOf, columnType, comparedColumn } from './columns.ts';
-import type { Dialect } from './driver.ts';
+import type { Dialect } from './dialect.ts';
 import { statementsOf } from './knex.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;

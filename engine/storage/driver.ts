@@ -1,12 +1,11 @@
 /** The interface to a database. The code above it works with any driver; only drivers know a database's client. */
-import type { Knex } from 'knex';
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
-import type { Altered, Migrating, TableAlteration } from './migrate/driver.ts';
-import type { BulkColumn, LinkColumn, Revision, Sequence } from './define.ts';
+import type { SqlValue } from '../field-types/field-type.ts';
+import type { LinkColumn } from './define.ts';
+import type { Dialect } from './dialect.ts';
+import type { Migrating } from './migrate/driver.ts';
 import type { DatabaseUsage, OnWait, Silence } from './usage.ts';
-import type { DialectName, SqlValue } from '../field-types/field-type.ts';
-import type { LikeWords } from '../query/operators.ts';
 export type { Awaitable } from '../awaitable.ts';
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
@@ -66,8 +65,10 @@ export interface PageRows {
 
 /** One statement is not enough for this list: it must be read again, in a transaction. */
 export class NeedsSnapshot extends Error {}
+
 /** Its transaction is rolled back, though nothing failed: of a dry run, or of what must begin again outside it. */
 export class Rehearsed extends Error {}
+
 export interface Writer extends Reader {
   /** Returns how many rows changed, the identifier of an inserted row, and the rows that RETURNING answers. */
   run(
@@ -215,126 +216,6 @@ export interface Replica {
 
 /** For commands: they may take as long as they need. */
 export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
-
-interface EstimateParts {
-  readonly table: string;
-  /** In the table, and of the rows that are selected. */
-  readonly identifier: string;
-  readonly rowIdentifier: string;
-  /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
-  readonly select: (columns: string, from?: string, where?: string) => string;
-}
-
-export interface Estimate {
-  readonly rows: number;
-  /** Counting costs next to nothing. */
-  readonly isCheap: boolean;
-}
-
-/** Records that a list looks at: a number, all, all until the page is full, or those that match the filters. */
-type Effort = number | 'all' | 'until full' | 'matching';
-
-/** The parts of one database's SQL that Knex does not cover. */
-export interface Dialect {
-  readonly name: DialectName;
-  readonly revision: Revision;
-  /** Compiles SQL; never runs it. */
-  readonly knex: Knex;
-  readonly quote: (name: string) => string;
-  readonly literal: (value: SqlValue) => string;
-  /** JSON text of an object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of one more object's text. */
-  readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
-  /** A scalar subquery: the JSON text of an array of `json` over the rows of `from`, in order. */
-  readonly array: (json: string, from: string, order: string) => string;
-  /** A scalar subquery: the JSON text of the one row of `from`, or of null. */
-  readonly optional: (json: string, from: string) => string;
-  /** The length in bytes of a text or JSON column; not read from disk if the database can tell without. */
-  readonly bytes: (column: string, sqlType: string) => string;
-  /** SQL: whether the JSON object kept in a column has the key. */
-  readonly hasKey: (column: string, key: string) => string;
-  /** SQL: the object without these keys. */
-  readonly withoutKeys: (column: string, keys: readonly string[]) => string;
-  /** SQL: the JSON text of a key that is there. */
-  readonly keyJson: (column: string, key: string) => string;
-  /** SQL: whether a JSON object has no key. */
-  readonly isEmpty: (json: string) => string;
-  /** SQL: the folded text of a text. */
-  readonly folded: (text: string) => string;
-  /** SQL: a folded text with its text behind it, in one that orders by the former first; and either of them from that. */
-  readonly spelled: {
-    readonly joined: (folded: string, text: string) => string;
-    readonly text: (joined: string) => string;
-    readonly folded: (joined: string) => string;
-  };
-  /** The literal that `extracted` of a column type takes. */
-  readonly keyPath: (key: string) => string;
-  /** JSON text of a value that may be null. */
-  readonly nullable: (json: string) => string;
-  /** About how many records a SELECT finds, by one statement that reads few rows whatever it finds. */
-  readonly estimate: {
-    readonly sql: (parts: EstimateParts) => string;
-    /** What the row of that statement says. */
-    readonly read: (row: Row) => Estimate;
-  };
-  /** SQL that says how a list is read, bound as the list, and how many records of the table it looks at. */
-  readonly effort: {
-    readonly sql: (list: string) => string;
-    readonly read: (rows: readonly Row[], table: string) => Effort;
-  };
-  /** What follows the order of a list. Bound: limit, offset. */
-  readonly limit: string;
-  /** Whether the columns of rows that an offset skips are not computed. */
-  readonly skipsUnbuilt: boolean;
-  /** The value of LIMIT that means no limit. */
-  readonly unlimited: SqlValue;
-  /** Null comes before every value ascending and after it descending. `present`: it is never null. */
-  readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
-  /** The terms of an index for such an order. If the database does not do so by itself, one that is not unique ends in the identifier. */
-  readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
-  readonly like: LikeWords;
-  /** The join of ordered rows with others, and whether it keeps their order. */
-  readonly joined: { readonly words: string; readonly inOrder: boolean };
-  /** The column type of identifiers and of what refers to them. */
-  readonly integer: string;
-  readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
-  /** Whether foreign keys need names, which must not be too long. */
-  readonly namesConstraints: boolean;
-  /** The column type of open keys. */
-  readonly openKeys: string;
-  /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
-  readonly tableOptions: (keyed: boolean) => string;
-  readonly alterTable: (alteration: TableAlteration) => Altered;
-  /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
-  readonly oneOf: (column: string) => string;
-  /** The rows of a JSON array of numbers: `listed.value`, and their order in `listed.key`. Bound: the array. */
-  readonly listed: string;
-  /** Condition: two columns are in a JSON array of pairs. Bound: the array. */
-  readonly oneOfPairs: (left: string, right: string) => string;
-  /**
-   * SQL: a parent and a child, for the first children of some parents in the order of both; reads no others. Bound: a
-   * JSON array of the parents.
-   */
-  readonly childrenInOrder: (table: string, identifier: string, column: string, limit: number) => string;
-  /** Whether an INSERT needs RETURNING to tell the new identifier. */
-  readonly returning: boolean;
-  /** An INSERT with an identifier that the client chose: the sequence continues after it. */
-  readonly insertGiven: (sql: string, table: string, column: string) => string;
-  readonly sequence: Sequence;
-  /** SQL: the rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
-  readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
-  /**
-   * SQL inside a transaction that inserts many rows: between `begin` and `end`, rows of these tables may refer to rows that
-   * are inserted later.
-   */
-  readonly deferred: (tables: readonly string[]) => {
-    readonly begin: readonly string[];
-    readonly end: readonly string[];
-  };
-  /** Whether writes run concurrently, so that rows must be locked before they are compared. */
-  readonly locks: boolean;
-  /** SQL inside a transaction: waits until no other transaction that ran it is left. Undefined where writes run one by one. */
-  readonly lockOwnership: string | undefined;
-}
 
 /** A statement broke a constraint. The caller finds out which one by looking at the rows. */
 export class ConstraintError extends Error {

@@ -2,7 +2,7 @@
 import { ENGINE_PREFIX } from '../model/model.ts';
 import { MODEL_TABLE } from './migrate/applied.ts';
 import { HISTORY_TABLE } from './migrate/history.ts';
-import type { Dialect } from './driver.ts';
+import type { Dialect } from './dialect.ts';
 
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
 export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}idempotency`;

@@ -1,6 +1,7 @@
 /** SQL that Knex builds: it is compiled once, and never run by Knex. */
 import type { Knex } from 'knex';
-import type { Dialect, Statement } from './driver.ts';
+import type { Dialect } from './dialect.ts';
+import type { Statement } from './driver.ts';
 
 interface Compilable {
   toSQL(): { toNative(): { readonly sql: string } };

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { readModel } from '../../engine/commands/command.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
-import type { Dialect } from '../../engine/storage/driver.ts';
+import type { Dialect } from '../../engine/storage/dialect.ts';
 import { appliedModel } from '../../engine/storage/migrate/applied.ts';
 import { planFor } from '../../engine/storage/migrate/apply.ts';
 import { servedModel } from '../../engine/storage/migrate/served.ts';

@@ -15,7 +15,8 @@ import {
 } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import { defineJoinRows, defineTable, indexesOf, joinIndex, sidesOf } from '../define.ts';
-import type { Dialect, Reader, Statement, Writer } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Reader, Statement, Writer } from '../driver.ts';
 
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };

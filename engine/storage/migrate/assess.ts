@@ -1,7 +1,8 @@
 /** A plan held against the rows: which records each step affects, and whether it may be made. */
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import type { Dialect, Reader } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Reader } from '../driver.ts';
 import type { AppliedType } from './applied.ts';
 import type { TypeChange } from './match.ts';
 import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';

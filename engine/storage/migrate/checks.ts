@@ -4,7 +4,7 @@ import { fieldsOf, resolveCheck, ruleKey, ruleOf, sentence } from '../../model/c
 import type { Check, Field, RecordType } from '../../model/model.ts';
 import { meets } from '../../query/checks.ts';
 import { columnType } from '../columns.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import type { AppliedType } from './applied.ts';
 import type { ColumnChanges, TypeChange } from './match.ts';
 import { createStep, type MigrationStep, type RowQuery } from './steps.ts';

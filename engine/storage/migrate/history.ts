@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonValue } from '../../json.ts';
 import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Awaitable, Dialect, Reader, Row, Statement, Writer } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Awaitable, Reader, Row, Statement, Writer } from '../driver.ts';
 import {
   type AppliedModel,
   MODEL_TABLE,

@@ -16,7 +16,7 @@ import { type Draft, revised } from '../../model/resolve.ts';
 import { columnOf } from '../columns.ts';
 import { StartError } from '../../start-error.ts';
 import { tablesOf } from '../define.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import {
   type AppliedField,
   type AppliedJoin,

@@ -10,7 +10,7 @@ import {
   type AppliedType,
 } from './applied.ts';
 import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 
 /** A type that was there before, perhaps under another name. */
 export interface TypeChange {

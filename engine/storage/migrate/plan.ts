@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ENGINE_PREFIX, type Model, type RecordType } from '../../model/model.ts';
 import { defineType } from '../define.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { type AppliedModel, appliedModel, type AppliedType, rememberedAs, type TableDefinition } from './applied.ts';
 import { rowsOf } from './assess.ts';

@@ -1,7 +1,7 @@
 /** The steps of relations: foreign keys of a type's table, and join tables, whose rows move as a whole. */
 import type { JoinTable } from '../../model/model.ts';
 import { defineJoinTable } from '../define.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import type { AppliedJoin, AppliedReference } from './applied.ts';
 import { rowsAlike, rowsInCircles, rowsOf, rowsWhere } from './assess.ts';
 import type { Edit } from './driver.ts';

@@ -1,6 +1,6 @@
 /** `apply --rename-columns`: tables and columns that have former names get those that the descriptors give them. */
 import { ENGINE_PREFIX, type Index, type Model, type RecordType } from '../../model/model.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import {
   type AppliedModel,
   appliedModel,

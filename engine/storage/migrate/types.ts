@@ -4,7 +4,7 @@ import { fieldTypes } from '../../field-types/registry.ts';
 import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { columnsOf, columnType } from '../columns.ts';
 import { defineTable, indexesOf } from '../define.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import { type AppliedField, type AppliedModel, type AppliedType, identifierNameOf } from './applied.ts';
 import { rowsWhere } from './assess.ts';
 import { checkSteps } from './checks.ts';

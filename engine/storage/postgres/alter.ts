@@ -7,7 +7,7 @@ import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
 import { addForeignKey, columnSql } from '../define.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/driver.ts';
 import type { Task } from '../migrate/tasks.ts';
 

@@ -2,7 +2,7 @@
 import knex from 'knex';
 import { FOLDINGS, MOST_TOGETHER } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect, Estimate } from '../driver.ts';
+import type { Dialect, Estimate } from '../dialect.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
 

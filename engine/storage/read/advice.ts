@@ -3,7 +3,8 @@ import { andThen, type Awaitable } from '../../awaitable.ts';
 import { PATIENT } from '../../caller.ts';
 import type { Field, Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, Path } from '../../query/list-query.ts';
-import type { Dialect, Driver, Reader } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Driver, Reader } from '../driver.ts';
 import { newestIn } from './list-work.ts';
 import { compileList, servedByIndex } from './lists.ts';
 

@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Filter, ValueFilter, Group, SetCount, SetFilter } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import { createJoinedTables, fromTables, type JoinedTables, operandOf, relatedRows, relatedTables } from './views.ts';
 
 export interface SqlCondition {

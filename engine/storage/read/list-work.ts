@@ -6,7 +6,8 @@ import type { Filter, ListQuery, Path, SetPath, SummaryQuery, ValueFilter, View 
 import { operators } from '../../query/operators.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { columnType } from '../columns.ts';
-import type { Dialect, ListWork, SetWork, Statement, TextWork, Values } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { ListWork, SetWork, Statement, TextWork, Values } from '../driver.ts';
 import { filteredByIndex, indexedFilter, servedByIndex } from './lists.ts';
 import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
 import type { BoundList } from './pages.ts';

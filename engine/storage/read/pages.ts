@@ -5,9 +5,9 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
+import type { Estimate } from '../dialect.ts';
 import {
   type Driver,
-  type Estimate,
   type ListWork,
   NeedsSnapshot,
   type PageRange,

@@ -7,7 +7,8 @@ import { MAX_DEEP_RECORDS, MAX_SHOWN_BYTES, MAX_SHOWN_ROWS, OPEN_COLUMN, type Re
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
-import type { Dialect, Reader, Statement } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Reader, Statement } from '../driver.ts';
 import { aliasOf, fromTables, recordJson, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
 /** JSON texts never contain this character. */

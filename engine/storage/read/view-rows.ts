@@ -2,7 +2,8 @@
 import { createShapeCache } from '../../memo.ts';
 import { MAX_SHOWN_ROWS, type RecordType, type Relation } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import type { Dialect, Reader, Statement } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Reader, Statement } from '../driver.ts';
 import { fromTables, relatedTables, ROOT_ALIAS } from './views.ts';
 
 /** A related record that a view shows. */

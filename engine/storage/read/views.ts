@@ -3,7 +3,7 @@ import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../m
 import type { Path, View } from '../../query/list-query.ts';
 import { foldedValue } from '../../field-types/case-folding.ts';
 import { columnType, comparedColumn } from '../columns.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 

@@ -2,7 +2,7 @@
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { columnWords, ON_DELETE } from '../define.ts';
-import type { Dialect } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Altered, Edit, TableAlteration } from '../migrate/driver.ts';
 import { plainTasks, type Task } from '../migrate/tasks.ts';
 

@@ -1,7 +1,8 @@
 /** SQLite's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect, Row } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Row } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
 import { LIKE } from './like.ts';

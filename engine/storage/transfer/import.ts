@@ -3,7 +3,8 @@ import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
 import { tablesOf } from '../define.ts';
-import type { Awaitable, Dialect, Driver, Reader, Row, Writer } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Awaitable, Driver, Reader, Row, Writer } from '../driver.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { rowsInCircles } from '../migrate/assess.ts';
 import {

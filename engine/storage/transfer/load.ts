@@ -2,7 +2,8 @@
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
-import type { Dialect, Reader, Row, Statement, Values, Writer } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Reader, Row, Statement, Values, Writer } from '../driver.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
 import { type BulkColumn, columnSql } from '../define.ts';

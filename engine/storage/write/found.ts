@@ -7,7 +7,8 @@ import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem
 import type { Filter } from '../../query/list-query.ts';
 import { operators } from '../../query/operators.ts';
 import { encode, heldOperand } from '../columns.ts';
-import { type Dialect, Overtaken, Rehearsed, type Writer } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import { Overtaken, Rehearsed, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,

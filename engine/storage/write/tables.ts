@@ -4,7 +4,8 @@ import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, type NeededColumn, neededOf } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
-import type { Dialect, Statement, Values } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';
 import { type FilledFields, filledFields } from './stamps.ts';
 

@@ -5,7 +5,8 @@
 import { isObject, type JsonObject } from '../../json.ts';
 import { identifierIn, type RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import type { Dialect, Statement, Values } from '../driver.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Statement, Values } from '../driver.ts';
 import { longestRecord } from '../lengths.ts';
 import { recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { newValues } from './insert.ts';
