@@ -4,14 +4,14 @@ import { diagnose, type YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
-import { escapeStep, isObject, type JsonValue, unescapedSteps } from '../json.ts';
+import { escapeStep, type JsonValue, unescapedSteps } from '../json.ts';
 import { type BodyRecord, newItems } from '../model/bodies.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes, type UniqueMembers } from '../model/model.ts';
 import { finish } from '../pace.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/checks.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
-import { mentionsIn } from './mentions.ts';
+import { type Mention, type MentionedRecord, mentionsIn } from './mentions.ts';
 
 /** Codes of faults in a key rather than in its value. */
 const AT_KEY = new Set(['unknown-key']);
@@ -23,17 +23,23 @@ export function checkSeeds(
   validatorsOf: (type: RecordType) => TypeValidators,
   order: readonly RecordType[],
 ): readonly Diagnostic[] {
-  return files.flatMap((file) => {
+  const seeds = files.flatMap((file): readonly SeedsOfType[] => {
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
-    const validate = validatorsOf(type).create(type.defaultVariant);
     // They are inserted together.
-    const all = newItems(type.seed);
-    const invalid = finish(validate(all));
-    const faultsOfRecord = byRecord(all, invalid.length > 0 ? invalid : repeatedIn(type, all));
-    return all.flatMap((record) => {
+    const records = newItems(type.seed);
+    const invalid = finish(validatorsOf(type).create(type.defaultVariant)(records));
+    return [{ file, type, records, invalid, mentions: finish(mentionsIn(type, records)).all }];
+  });
+  const place = ({ type }: SeedsOfType): number => order.indexOf(type);
+  const valid = seeds.filter(({ invalid }) => invalid.length === 0).toSorted((a, b) => place(a) - place(b));
+  const repeated = repeatedIn(valid);
+  return seeds.flatMap((own) => {
+    const { file, records, invalid } = own;
+    const faultsOfRecord = byRecord(records, invalid.length > 0 ? invalid : (repeated.get(own) ?? []));
+    return records.flatMap((record) => {
       const faults = faultsOfRecord(record.pointer);
-      return (faults.length > 0 ? faults : unmetIn(type, record, order)).map((fault) => {
+      return (faults.length > 0 ? faults : unmetIn(own, record, order)).map((fault) => {
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
       });
@@ -41,8 +47,17 @@ export function checkSeeds(
   });
 }
 
+/** The seeds of one descriptor. */
+interface SeedsOfType {
+  readonly file: DescriptorFile;
+  readonly type: RecordType;
+  readonly records: readonly BodyRecord[];
+  readonly invalid: readonly Fault[];
+  readonly mentions: readonly Mention[];
+}
+
 /** Checks that the new records do not meet, and links to seeds of types that come later in this order. */
-function unmetIn(type: RecordType, record: BodyRecord, order: readonly RecordType[]): readonly Fault[] {
+function unmetIn({ type }: SeedsOfType, record: BodyRecord, order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
   return finish(mentionsIn(type, [record])).all.flatMap(({ subject, body, pointer }) => {
     const { type: of, identifier, mayBeStored } = subject;
@@ -60,49 +75,83 @@ function unmetIn(type: RecordType, record: BodyRecord, order: readonly RecordTyp
   });
 }
 
-/** Values that no two records may have together. */
-const repeatedIn = (type: RecordType, records: readonly BodyRecord[]): readonly Fault[] =>
-  uniqueIndexes(type).flatMap(({ members }) => {
-    const known = records.flatMap((record): readonly KeyedSeed[] => {
-      const values = members.map((member) => valueIn(member, record));
-      return values.includes(null) ? [] : [{ record, values }];
-    });
-    const order = members.map((member) => ('link' in member ? integer : member.type).compare);
-    const compared = (one: KeyedSeed, other: KeyedSeed): number =>
-      order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
-    // Equal ones come together, in the order of the descriptor.
-    const sorted = known.toSorted(compared);
-    return sorted.flatMap((one, at) => {
-      const before = sorted[at - 1];
-      return before && compared(before, one) === 0 ? repeats(type, members, one.record, before.record) : [];
-    });
-  });
+/** Values that two records have, nested ones included, and may not have together. */
+function repeatedIn(all: readonly SeedsOfType[]): ReadonlyMap<SeedsOfType, readonly Fault[]> {
+  const keyOf = keysOfRecords();
+  const ofType = Map.groupBy(
+    all.flatMap((seeds) => seeds.mentions.map((mention) => ({ seeds, mention }))),
+    ({ mention }) => mention.subject.type,
+  );
+  const found = [...ofType].flatMap(([type, places]) =>
+    uniqueIndexes(type).flatMap(({ members }) => {
+      // What is said last of a record is what it has.
+      const last = new Map<number, SaidValues>();
+      for (const { seeds, mention } of places) {
+        const values = members.map((member) => valueIn(member, mention, keyOf));
+        if (!values.includes(null)) last.set(keyOf(mention.subject), { seeds, mention, values });
+      }
+      const order = members.map((member) => ('link' in member ? integer : member.type).compare);
+      const compared = (one: SaidValues, other: SaidValues): number =>
+        order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
+      // Equal ones come together, in the order of the descriptors.
+      const sorted = [...last.values()].toSorted(compared);
+      return sorted.flatMap((one, at) => {
+        const before = sorted[at - 1];
+        return before && compared(before, one) === 0
+          ? [{ seeds: one.seeds, fault: repeats(members, one, before) }]
+          : [];
+      });
+    }),
+  );
+  const bySeeds = Map.groupBy(found, ({ seeds }) => seeds);
+  return new Map([...bySeeds].map(([seeds, faults]) => [seeds, faults.map(({ fault }) => fault)]));
+}
 
-interface KeyedSeed {
-  readonly record: BodyRecord;
+/** The values of one index, as a place in the seeds says them. */
+interface SaidValues {
+  readonly seeds: SeedsOfType;
+  readonly mention: Mention;
   readonly values: readonly JsonValue[];
 }
 
-function valueIn(member: UniqueMembers['members'][number], { body }: BodyRecord): JsonValue {
-  const given = Object.hasOwn(body, member.name) ? (body[member.name] ?? null) : undefined;
-  if ('link' in member) return isObject(given) ? (given[member.target.identifier.name] ?? null) : null;
-  const value = member.generated ? null : given === undefined ? defaultOf(member) : given;
+type KeyOfRecord = (record: MentionedRecord) => number;
+
+/** The identifier of a record, or a number that no other one has. */
+function keysOfRecords(): KeyOfRecord {
+  const keys = new Map<MentionedRecord, number>();
+  return (record) => {
+    if (record.identifier !== undefined) return record.identifier;
+    const key = keys.get(record) ?? -1 - keys.size;
+    keys.set(record, key);
+    return key;
+  };
+}
+
+/** Null if it is null, or not known. */
+function valueIn(member: UniqueMembers['members'][number], mention: Mention, keyOf: KeyOfRecord): JsonValue {
+  const { body, via, said, subject } = mention;
+  if ('link' in member) {
+    const linked = said.find(({ relation }) => relation === member)?.items[0]?.subject;
+    const parent = via?.relation.inverse === member ? via.parent : linked;
+    return parent ? keyOf(parent) : null;
+  }
+  if (member.generated) return null;
+  const isSaid = Object.hasOwn(body, member.name);
+  const value = isSaid ? (body[member.name] ?? null) : subject.mayBeStored ? null : defaultOf(member);
   return value !== null && member.caseless ? foldedValue(value) : value;
 }
 
 const defaultOf = ({ isNowByDefault, default: value }: Field): JsonValue => (isNowByDefault ? null : (value ?? null));
 
-function repeats(
-  type: RecordType,
-  members: UniqueMembers['members'],
-  { body, pointer }: BodyRecord,
-  { body: earlier }: BodyRecord,
-): readonly Fault[] {
+function repeats(members: UniqueMembers['members'], { mention }: SaidValues, { mention: earlier }: SaidValues): Fault {
+  const { body, pointer } = mention;
+  const { identifier, type } = earlier.subject;
   const [first] = members;
   const names = members.map(({ name }) => `"${name}"`).join(' and ');
-  const message = `the seed record ${String(earlier[type.identifier.name])} has this value of ${names} already`;
+  const who = identifier === undefined ? `another ${type.name} of the seeds` : `the seed record ${identifier}`;
   const isSaid = first !== undefined && Object.hasOwn(body, first.name);
-  return [{ pointer: isSaid ? `${pointer}/${escapeStep(first.name)}` : pointer, code: 'unique', message }];
+  const at = isSaid ? `${pointer}/${escapeStep(first.name)}` : pointer;
+  return { pointer: at, code: 'unique', message: `${who} has this value of ${names} already` };
 }
 
 /** Checks that no record meets which is created without the fields that they name. */
