@@ -1,6 +1,6 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
 import { type JsonValue, pointer } from '../json.ts';
-import type { RecordType, Relation } from '../model/model.ts';
+import type { RecordType, Reference, Relation } from '../model/model.ts';
 import type { ExpectedRecord } from './case.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
 import {
@@ -229,6 +229,33 @@ const rowsOfSets = (before: World, mentions: readonly RecordMention[]): readonly
       }),
     );
 
+interface ChangedLink {
+  readonly type: RecordType;
+  readonly id: Id;
+  readonly reference: Reference;
+  readonly target: Id;
+  /** While the body deletes: none, or the old one where there must be one. */
+  readonly meanwhile: Id | undefined;
+}
+
+/** Links of records that are there, to others than before: what the body deletes takes no record along by them. */
+const changedLinks = (
+  before: World,
+  after: World,
+  mentions: readonly RecordMention[],
+  ids: Ids,
+): readonly ChangedLink[] =>
+  mentions.flatMap(({ type, who }) => {
+    const [old, now] = [rowOf(before, type, ids.get(who)), rowOf(after, type, ids.get(who))];
+    if (!old || !now) return [];
+    return [...now.links]
+      .filter(([reference, target]) => old.links.get(reference) !== target)
+      .map(([reference, target]): ChangedLink => {
+        const meanwhile = reference.required ? old.links.get(reference) : undefined;
+        return { type, id: now.id, reference, target, meanwhile };
+      });
+  });
+
 /** Of a body that writes one record only: which of several is met first is not known. */
 function pointersIn(mention: RecordMention, all: readonly RecordMention[]): ((key: string) => string) | undefined {
   const isOnly = mention.path.length === 0 && all.every((one) => one === mention || !one.writable);
@@ -278,8 +305,12 @@ export function write(
   const isNamed = (mention: RecordMention): boolean => mention.named || (update && roots.includes(mention));
   refuseAt('invalid-reference', inOrder(body, referenceFaults(before, world, mentions, ids, isNamed)));
   refuseAt('link-conflict', inOrder(body, linkConflicts(world, mentions, ids, patch)));
+  const changed = changedLinks(before, world, mentions, ids);
+  for (const { type: of, id, reference, meanwhile } of changed) setLink(world, of, id, reference, meanwhile);
   for (const { relation, row } of leavingIn(before, mentions))
     if (relation.owned) removeRows(world, relation.target, [row.id], before);
+  for (const { type: of, id, reference, target } of changed)
+    if (rowOf(world, of, id)) setLink(world, of, id, reference, target);
   const gone = mentions.filter((mention) => isNamed(mention) && !rowOf(world, mention.type, ids.get(mention.who)));
   refuseAt('invalid-reference', inOrder(body, gone.map(namedAt)));
   const taken = update ? [] : roots.filter(({ id }) => rowOf(before, type, id));
