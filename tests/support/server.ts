@@ -6,6 +6,9 @@ import { serve } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 
+/** In milliseconds. On a busy machine, a statement may take long. */
+const HOUR = 3_600_000;
+
 export interface TestServer {
   /** Without a slash at its end. */
   readonly url: string;
@@ -35,7 +38,7 @@ export async function startTestServer({
   database: given,
 }: Options = {}): Promise<TestServer> {
   const database = given ?? (await createDatabase(kind));
-  const own = { port: 0, schemaDirectory, databaseUrl: database.url, shutdownTimeout: 1000 };
+  const own = { port: 0, schemaDirectory, databaseUrl: database.url, shutdownTimeout: 1000, statementTimeout: HOUR };
   const serving = await serve({ ...readSettings({}), ...own, ...settings });
   const close = async (): Promise<void> => {
     await serving.close();
