@@ -114,7 +114,7 @@ function authentication(guarded: boolean, base: string, type: RecordType | undef
     'Authentication',
     'Every request needs a token, which the operator of the service gives out. Send it in a header, and never in a URL:',
     `\`\`\`sh\ncurl -H 'Authorization: Bearer TOKEN' ${quoted(url)}\n\`\`\``,
-    'A request without a token, or with one that is unknown or was revoked, gets 401. What the token may not do is 403. Types that it may not read do not exist for it: their paths are 404.',
+    'A request without a token, or with one that is unknown or was revoked, gets 401. A request for something that the token is not allowed to do gets 403. Types that it is not allowed to read do not exist for it: requests to their paths get 404.',
     type ? '' : 'Enter a token above to see the record types that it may use, with examples.',
   );
 }
@@ -151,9 +151,9 @@ function reading(examples: Examples): string {
     ...(offers(type, 'get', 'create') ? ['One record:', shell(examples, `${pathOf(type)}/1`)] : []),
     ...(offers(type, 'list')
       ? [
-          'A page of 20 records, from the first on:',
+          'The first page of 20 records:',
           shell(examples, `${pathOf(type)}?_cnd[limit]=0,20`),
-          `\`X-Total-Count\` is the number of records in the whole list. For the next page, follow the link with \`rel="next"\` in \`Link\`, exactly as it is, until there is none: it stays right while records come and go. The largest page has ${type.maxLimit} records. Without \`_cnd[limit]\` you get the whole list; \`Accept: application/x-ndjson\` sends a record per line, \`text/csv\` a table.`,
+          `\`X-Total-Count\` is the number of records in the whole list. For the next page, follow the link with \`rel="next"\` in \`Link\`, exactly as it is, until there is none: the link stays correct while records are added and deleted. The largest page has ${type.maxLimit} records. Without \`_cnd[limit]\` you get the whole list; with \`Accept: application/x-ndjson\` it has one record per line, and with \`Accept: text/csv\` it is a table.`,
         ]
       : []),
   ];
@@ -175,7 +175,7 @@ function finding(examples: Examples): string {
   return section(
     'Filter and sort',
     shell(examples, `${pathOf(type)}?${filter}&_cnd[orderBy]=${field.name},desc`),
-    `\`_cnd[field]=value\` finds equal values, \`_cnd[field][operator]=value\` others; all filters must match. A path such as \`_cnd[relation.field]\` leads to related records, and \`_cnd[$any][0][field]=…&_cnd[$any][1][field]=…\` finds what matches one of several. Unknown names are rejected with 400, and the response says what was probably meant. ${cell(type.name)} can be filtered and sorted by:`,
+    `\`_cnd[field]=value\` finds records whose field equals the value, and \`_cnd[field][operator]=value\` compares in another way; all filters must match. A path such as \`_cnd[relation.field]\` leads to related records, and \`_cnd[$any][0][field]=…&_cnd[$any][1][field]=…\` finds records that match at least one of several filters. Unknown names are rejected with 400, and the response says what was probably meant. ${cell(type.name)} can be filtered and sorted by:`,
     table(
       ['Field', 'Type', 'Operators'],
       fields.map(({ name, type: { name: kind, operators } }) => [code(name), kind, operators.map(code).join(' ')]),
@@ -217,11 +217,11 @@ function linking(served: readonly RecordType[]): string {
   const linked = all.find(({ target, toMany }) => target.identifier.inRecord && !toMany);
   if (all.length === 0) return '';
   const example = linked
-    ? `\`{"${linked.name}": {"${linked.target.identifier.name}": 1}}\` links an existing record, \`{"${linked.name}": null}\` none. `
+    ? `\`{"${linked.name}": {"${linked.target.identifier.name}": 1}}\` links an existing record, and \`{"${linked.name}": null}\` unlinks it.  `
     : '';
   return section(
     'Related records',
-    `${example}Where new records are allowed, a body may hold them whole. A set in a body is the whole set: what it leaves out is unlinked, or deleted if it belongs to the record.`,
+    `${example}Where new records are allowed, a body may hold them whole. A set in a body is the whole set: what it leaves out is unlinked, or deleted if the record owns it.`,
     table(
       ['Type', 'Relation', 'Leads to', 'Bodies may'],
       all.map(({ source, name, target, toMany, owned, nested }) => [
@@ -250,7 +250,7 @@ const count = (most: number): string => most.toLocaleString('en-US');
 const limitsOf = (limits: RequestLimits): string =>
   section(
     'Limits',
-    'What is beyond a limit of this service is rejected as a whole, with a message that says how to go on.',
+    'A request that exceeds a limit of this service is rejected as a whole, with a message that says what to do instead.',
     table(
       ['What', 'At most', 'Beyond'],
       [
@@ -299,10 +299,10 @@ const DIALECTS: Readonly<Record<HttpDialectName, string>> = {
 function otherClients({ dialects, agents }: GuideSubject, base: string): string {
   const rows = [
     [code(`${base}/openapi.json`), 'all operations as OpenAPI 3.1'],
-    [code(`${base}/openapi.json?profile=simple`), 'the same as OpenAPI 3.0, for generators of clients'],
+    [code(`${base}/openapi.json?profile=simple`), 'the same as OpenAPI 3.0, for client generators'],
     ...dialects.map((name) => [code(`${base}/${name}`), DIALECTS[name]]),
-    ...(agents ? [[code(`${base}/mcp`), 'tools for agents, by the Model Context Protocol']] : []),
-    [code(`${base}/llms.txt`), 'how agents begin'],
+    ...(agents ? [[code(`${base}/mcp`), 'tools for agents, over the Model Context Protocol']] : []),
+    [code(`${base}/llms.txt`), 'where agents start'],
   ];
   return section('Generated clients, admin frameworks and agents', table(['Address', ''], rows));
 }
