@@ -78,39 +78,39 @@ function unmetIn({ type }: SeedsOfType, record: BodyRecord, order: readonly Reco
 /** Values that two records have, nested ones included, and may not have together. */
 function repeatedIn(all: readonly SeedsOfType[]): ReadonlyMap<SeedsOfType, readonly Fault[]> {
   const keyOf = keysOfRecords();
-  const ofType = Map.groupBy(
-    all.flatMap((seeds) => seeds.mentions.map((mention) => ({ seeds, mention }))),
-    ({ mention }) => mention.subject.type,
-  );
-  const found = [...ofType].flatMap(([type, places]) =>
-    uniqueIndexes(type).flatMap(({ members }) => {
-      // What is said last of a record is what it has.
-      const last = new Map<number, SaidValues>();
-      for (const { seeds, mention } of places) {
-        const values = members.map((member) => valueIn(member, mention, keyOf));
-        if (!values.includes(null)) last.set(keyOf(mention.subject), { seeds, mention, values });
-      }
+  const places = all.flatMap((seeds) => seeds.mentions.map((mention) => ({ seeds, mention })));
+  const found = [...Map.groupBy(places, ({ mention }) => mention.subject.type)].flatMap(([type, ofType]) => {
+    const records = [...Map.groupBy(ofType, ({ mention }) => keyOf(mention.subject)).values()];
+    return uniqueIndexes(type).flatMap(({ members }) => {
+      const known = records.flatMap((record): readonly SeededRecord[] => {
+        const values = members.map((member) => valueIn(member, record, keyOf));
+        return values.includes(null) ? [] : [{ places: record, values }];
+      });
       const order = members.map((member) => ('link' in member ? integer : member.type).compare);
-      const compared = (one: SaidValues, other: SaidValues): number =>
+      const compared = (one: SeededRecord, other: SeededRecord): number =>
         order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
       // Equal ones come together, in the order of the descriptors.
-      const sorted = [...last.values()].toSorted(compared);
+      const sorted = known.toSorted(compared);
       return sorted.flatMap((one, at) => {
         const before = sorted[at - 1];
-        return before && compared(before, one) === 0
-          ? [{ seeds: one.seeds, fault: repeats(members, one, before) }]
-          : [];
+        return before && compared(before, one) === 0 ? repeats(members, one.places, before.places) : [];
       });
-    }),
-  );
+    });
+  });
   const bySeeds = Map.groupBy(found, ({ seeds }) => seeds);
   return new Map([...bySeeds].map(([seeds, faults]) => [seeds, faults.map(({ fault }) => fault)]));
 }
 
-/** The values of one index, as a place in the seeds says them. */
-interface SaidValues {
+/** A place that says something of a record. */
+interface SeedPlace {
   readonly seeds: SeedsOfType;
   readonly mention: Mention;
+}
+
+/** What the seeds make of a record, wherever they mention it. */
+interface SeededRecord {
+  readonly places: readonly SeedPlace[];
+  /** Of the members of one index. */
   readonly values: readonly JsonValue[];
 }
 
@@ -127,31 +127,50 @@ function keysOfRecords(): KeyOfRecord {
   };
 }
 
-/** Null if it is null, or not known. */
-function valueIn(member: UniqueMembers['members'][number], mention: Mention, keyOf: KeyOfRecord): JsonValue {
-  const { body, via, said, subject } = mention;
-  if ('link' in member) {
-    const linked = said.find(({ relation }) => relation === member)?.items[0]?.subject;
-    const parent = via?.relation.inverse === member ? via.parent : linked;
-    return parent ? keyOf(parent) : null;
-  }
-  if (member.generated) return null;
-  const isSaid = Object.hasOwn(body, member.name);
-  const value = isSaid ? (body[member.name] ?? null) : subject.mayBeStored ? null : defaultOf(member);
-  return value !== null && member.caseless ? foldedValue(value) : value;
+type UniqueMember = UniqueMembers['members'][number];
+
+/** What is said last, or the default of a new record; null if it is null, or not known. */
+function valueIn(member: UniqueMember, places: readonly SeedPlace[], keyOf: KeyOfRecord): JsonValue {
+  const said = places.map(({ mention }) => saidIn(member, mention, keyOf)).findLast((value) => value !== undefined);
+  if (said !== undefined || 'link' in member) return said ?? null;
+  const isNew = places.some(({ mention }) => !mention.subject.mayBeStored);
+  return isNew ? comparable(member, defaultOf(member)) : null;
 }
+
+/** Undefined if this place does not say it. */
+function saidIn(member: UniqueMember, { body, via, said }: Mention, keyOf: KeyOfRecord): JsonValue | undefined {
+  if (!('link' in member)) return Object.hasOwn(body, member.name) ? comparable(member, body[member.name]) : undefined;
+  if (via?.relation.inverse === member) return keyOf(via.parent);
+  const linked = said.find(({ relation }) => relation === member);
+  if (linked === undefined) return undefined;
+  return linked.items[0] ? keyOf(linked.items[0].subject) : null;
+}
+
+const comparable = ({ generated, caseless }: Field, value: JsonValue = null): JsonValue =>
+  generated || value === null ? null : caseless ? foldedValue(value) : value;
 
 const defaultOf = ({ isNowByDefault, default: value }: Field): JsonValue => (isNowByDefault ? null : (value ?? null));
 
-function repeats(members: UniqueMembers['members'], { mention }: SaidValues, { mention: earlier }: SaidValues): Fault {
-  const { body, pointer } = mention;
-  const { identifier, type } = earlier.subject;
+function repeats(
+  members: UniqueMembers['members'],
+  places: readonly SeedPlace[],
+  [earlier]: readonly SeedPlace[],
+): readonly { readonly seeds: SeedsOfType; readonly fault: Fault }[] {
   const [first] = members;
-  const names = members.map(({ name }) => `"${name}"`).join(' and ');
+  const naming = first && places.findLast(({ mention }) => Object.hasOwn(mention.body, first.name));
+  const place = naming ?? places[0];
+  if (!place || !earlier) return [];
+  const { identifier, type } = earlier.mention.subject;
   const who = identifier === undefined ? `another ${type.name} of the seeds` : `the seed record ${identifier}`;
-  const isSaid = first !== undefined && Object.hasOwn(body, first.name);
-  const at = isSaid ? `${pointer}/${escapeStep(first.name)}` : pointer;
-  return { pointer: at, code: 'unique', message: `${who} has this value of ${names} already` };
+  const names = members.map(({ name }) => `"${name}"`).join(' and ');
+  const { pointer } = place.mention;
+  const at = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
+  return [
+    {
+      seeds: place.seeds,
+      fault: { pointer: at, code: 'unique', message: `${who} has this value of ${names} already` },
+    },
+  ];
 }
 
 /** Checks that no record meets which is created without the fields that they name. */
