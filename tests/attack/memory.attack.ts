@@ -1,5 +1,6 @@
 /** Clients that try to use up memory: the process stays below 1 GiB with a heap of 512 MiB, goes on, and serves another client. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exchange } from '../support/exchange.ts';
 import { answersIn, attack, isFault, setStage, type Stage, type Victim, waitsDuring } from './victim.ts';
 import { isLong } from './tools.ts';
 
@@ -72,9 +73,7 @@ const ALL = [
 const useTool = async ({ url }: Victim): Promise<void> => {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  const answer = await fetch(`${url}/mcp`, { method: 'POST', headers, body });
-  expect(answer.status).toBe(200);
-  await answer.text();
+  expect((await exchange(url, 'POST /mcp', { headers, body })).status).toBe(200);
 };
 
 /** Of each kind one. */

@@ -1,5 +1,5 @@
 /** Faults to plant in the dialects: in their tables, and in what they make of requests and answers. */
-import { type Mutant, mutant } from './mutant.ts';
+import { inTest, type Mutant, mutant, type MutantOfTest } from './mutant.ts';
 
 /** Words of comparisons, each taken for another one. */
 const WORDS = [
@@ -224,10 +224,11 @@ const records: readonly Mutant[] = [
   ),
 ];
 
-export const dialectMutants: readonly Mutant[] = [
+export const dialectMutants: readonly MutantOfTest[] = inTest(
+  'http/dialects',
   ...comparisons,
   ...conditions,
   ...jsonServer,
   ...simpleRest,
   ...records,
-];
+);

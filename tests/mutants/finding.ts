@@ -75,7 +75,7 @@ const JEST = [
 ];
 
 /** The title of the first test of a file that fails with the engine of the copy, or undefined. */
-export async function firstFailureIn({ directory }: Copy, file: string): Promise<string | undefined> {
+async function firstFailureIn({ directory }: Copy, file: string): Promise<string | undefined> {
   try {
     const env = { ...process.env, TEST_BUILD: directory };
     await promisify(execFile)(process.execPath, [...JEST, '--runTestsByPath', file], { env });
@@ -92,37 +92,41 @@ const placeIn = ({ case: { title }, failures: [first] }: Result): string =>
 /** Where a fault in the engine of the copy is seen, or undefined. */
 type FindPlace = (copy: Copy) => Promise<string | undefined>;
 
-/** Tests that each of these faults is found, by the generated suites or by its test, and nothing in the engine as it is. */
-export function testFinding(
-  kind: DatabaseKind,
-  mutants: readonly Mutant[],
-  mutantsOfTests: readonly MutantOfTest[],
-): void {
+/** Fails unless the fault is seen once it is planted. */
+type ExpectFound = (mutant: Mutant, find: FindPlace) => Promise<void>;
+
+/** A copy of the engine for the tests of a file, which are told at their end where each fault was seen. */
+function useCopy(): { readonly copy: () => Copy; readonly expectFound: ExpectFound } {
   let copy: Copy;
-  let firstFailureOf: FindFailure;
   const found: (readonly [mutant: string, place: string])[] = [];
 
-  beforeAll(() => {
-    copy = copyEngine();
-    firstFailureOf = createFinder(copy, kind);
-  });
+  beforeAll(() => void (copy = copyEngine()));
   afterAll(() => {
     copy?.remove();
     const width = Math.max(...found.map(([name]) => name.length));
     if (found.length > 0) console.log(found.map(([name, place]) => `${name.padEnd(width)}  ${place}`).join('\n'));
   });
 
-  /** Fails unless the fault is seen once it is planted. */
-  async function expectFound(mutant: Mutant, find: FindPlace): Promise<void> {
-    const restore = copy.plant(mutant);
-    try {
-      const place = await find(copy);
-      expect(place).toBeDefined();
-      found.push([mutant.name, place ?? '']);
-    } finally {
-      restore();
-    }
-  }
+  return {
+    copy: () => copy,
+    expectFound: async (mutant, find) => {
+      const restore = copy.plant(mutant);
+      try {
+        const place = await find(copy);
+        expect(place).toBeDefined();
+        found.push([mutant.name, place ?? '']);
+      } finally {
+        restore();
+      }
+    },
+  };
+}
+
+/** Tests that the generated suites find each of these faults, and nothing in the engine as it is. */
+export function testSuitesFind(kind: DatabaseKind, mutants: readonly Mutant[]): void {
+  const { copy, expectFound } = useCopy();
+  let firstFailureOf: FindFailure;
+  beforeAll(() => void (firstFailureOf = createFinder(copy(), kind)));
 
   it('the suites find nothing in the engine as it is', async () => {
     const failure = await firstFailureOf();
@@ -135,13 +139,17 @@ export function testFinding(
       return failure && placeIn(failure);
     }),
   );
+}
 
-  it.each([...new Set(mutantsOfTests.map(({ file }) => file))])('%s finds nothing in it', async (file) => {
-    expect(await firstFailureIn(copy, file)).toBeUndefined();
+/** The same of faults that have a test. */
+export function testTestsFind(mutants: readonly MutantOfTest[]): void {
+  const { copy, expectFound } = useCopy();
+
+  it.each([...new Set(mutants.map(({ file }) => file))])('%s finds nothing in the engine as it is', async (file) => {
+    expect(await firstFailureIn(copy(), file)).toBeUndefined();
   });
 
-  it.each(mutantsOfTests.map((mutant) => [mutant.file, mutant.name, mutant] as const))(
-    '%s finds %s',
-    (file, _, mutant) => expectFound(mutant, (planted) => firstFailureIn(planted, file)),
+  it.each(mutants.map((mutant) => [mutant.file, mutant.name, mutant] as const))('%s finds %s', (file, _, mutant) =>
+    expectFound(mutant, (planted) => firstFailureIn(planted, file)),
   );
 }

@@ -3,7 +3,10 @@
  * come one after the other cannot show is found by the tests that are about it.
  */
 import { onServer } from '../support/postgres.ts';
-import { testFinding } from './finding.ts';
+import { testSuitesFind, testTestsFind } from './finding.ts';
 import { postgresMutants, postgresMutantsOfTests } from './postgres-mutants.ts';
 
-onServer('on PostgreSQL', () => testFinding('postgres', postgresMutants, postgresMutantsOfTests));
+onServer('on PostgreSQL', () => {
+  testSuitesFind('postgres', postgresMutants);
+  testTestsFind(postgresMutantsOfTests);
+});

@@ -1,5 +1,6 @@
-/** Each planted fault must make a case of the generated suites fail; the engine as it is must make none fail. */
-import { testFinding } from './finding.ts';
+/** Each planted fault must make a case of the generated suites, or its test, fail; the engine as it is must make none fail. */
+import { testSuitesFind, testTestsFind } from './finding.ts';
 import { mutants, mutantsOfTests } from './mutants.ts';
 
-testFinding('sqlite', mutants, mutantsOfTests);
+testSuitesFind('sqlite', mutants);
+testTestsFind(mutantsOfTests);
