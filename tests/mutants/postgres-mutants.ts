@@ -224,6 +224,6 @@ export const postgresMutantsOfTests: readonly MutantOfTest[] = [
       'await insertTogether(session, one, nodes)',
       'await insertEach(session, nodes)',
     ),
-    mutant('a dry run that gives a taken identifier', '!held.has(value)', 'value > 0'),
+    mutant('a dry run that gives a taken identifier', 'brought?.has(value) !== true', 'value > 0'),
   ),
 ];

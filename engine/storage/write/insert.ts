@@ -129,17 +129,16 @@ function identifiedBy({ effects }: WriteSession, { identifier, table }: Node): I
   return identifier === undefined ? 'made' : 'given';
 }
 
-/** A dry run that must not move the sequence chooses identifiers: the next ones may be taken by records that it has made itself. */
+/** A dry run that must not move the sequence behind the identifiers that its body brings chooses others. */
 function rehearse({ effects, writer, given }: WriteSession, nodes: readonly Node[]): Awaitable<void> {
-  const { nextIdentifiers, taken, type } = nodes[0]?.table ?? {};
-  if (!effects || !nextIdentifiers || !taken || !type) return undefined;
+  const { nextIdentifiers, type } = nodes[0]?.table ?? {};
+  if (!effects || !nextIdentifiers || !type) return undefined;
   const brought = given.get(type);
   const choose = async (): Promise<void> => {
     let waiting = nodes.filter((node) => !hasIdentifier(node));
     while (waiting.length > 0) {
       const next = (await writer.all(nextIdentifiers, [waiting.length])).map(([value]) => Number(value));
-      const held = new Set((await writer.all(taken, [JSON.stringify(next)])).map(([value]) => Number(value)));
-      const free = next.filter((value) => !held.has(value) && brought?.has(value) !== true);
+      const free = next.filter((value) => brought?.has(value) !== true);
       for (const [index, node] of waiting.entries()) node.identifier = free[index];
       waiting = waiting.slice(free.length);
     }

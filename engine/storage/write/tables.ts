@@ -62,8 +62,6 @@ export interface WriteTable {
   readonly nextIdentifiers: Statement | undefined;
   /** Move the sequence behind an identifier. Bound, in each: the identifier. */
   readonly moveSequence: readonly Statement[];
-  /** Which of some identifiers are taken. Bound: JSON array of them. */
-  readonly taken: Statement;
   /** Bound: identifier. */
   readonly remove: Statement;
   /** Bound: the columns as asked for, identifier. */
@@ -233,7 +231,6 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     },
     nextIdentifiers: dialect.sequence.next && { sql: dialect.sequence.next(type.table, identifier) },
     moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
-    taken: { sql: some(oneOf(quote(identifier))) },
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(
       (changed: readonly string[]) =>
