@@ -1,6 +1,7 @@
 /** Who is measured: how each is started, and how it is asked. */
 import { join } from 'node:path';
 import type { DialectName } from './dialects.ts';
+import { NODE_OPTIONS } from './node-options.ts';
 
 export type DatabaseName = 'sqlite' | 'postgres';
 
@@ -11,6 +12,7 @@ export interface Contender {
   readonly dialect: DialectName;
   /** What node is started with. */
   readonly program: string;
+  readonly options?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Whether it may use every core; otherwise all servers share one. */
   readonly allCores?: boolean;
@@ -28,6 +30,7 @@ export const engine: Contender = {
   database: 'sqlite',
   dialect: 'engine',
   program: join(__dirname, '..', 'server.js'),
+  options: NODE_OPTIONS,
   environment: { SCHEMA_DIR: SCHEMA },
   headers: true,
 };

@@ -30,9 +30,9 @@ export interface Memory {
 }
 
 export async function start(contender: Contender, data: Data, cores: readonly number[]): Promise<Running> {
-  const { program, environment } = contender;
+  const { program, options = [], environment } = contender;
   const began = performance.now();
-  const [command, ...args] = pinned(cores, [process.execPath, program]);
+  const [command, ...args] = pinned(cores, [process.execPath, ...options, program]);
   const child = spawn(command, args, {
     env: { ...process.env, PORT: '0', DATABASE_URL: data.url, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],

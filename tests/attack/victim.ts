@@ -1,4 +1,4 @@
-/** The service as a process of its own with a small heap, on a core of its own: how much memory it takes, and how long another client waits. */
+/** The service as `npm start` runs it, but with a small heap, on a core of its own: how much memory it takes, and how long another client waits. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Waits } from './other-client.ts';
+import { NODE_OPTIONS } from '../../bench/node-options.ts';
 import { type Compiled, openBuild, type Environment, urlOf } from '../support/compiled.ts';
 import {
   connectTo,
@@ -126,7 +127,7 @@ const filling: Readonly<Record<DatabaseKind, (database: TestDatabase, rows: read
 };
 
 async function start(compiled: Compiled, environment: Environment): Promise<Victim> {
-  const command = [...pinned(SERVICE), process.execPath, HEAP, join(compiled.directory, 'server.js')];
+  const command = [...pinned(SERVICE), process.execPath, ...NODE_OPTIONS, HEAP, join(compiled.directory, 'server.js')];
   const [program = '', ...words] = command;
   const child = spawn(program, words, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
   const texts = { out: '', err: '' };

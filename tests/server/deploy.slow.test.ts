@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { NODE_OPTIONS } from '../../bench/node-options.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { readSettings, settingsTable } from '../../engine/settings.ts';
 import { install, pack } from '../package/packed.ts';
@@ -21,7 +22,9 @@ const command = (name: string): readonly string[] =>
   JSON.parse(/\[.*\]/.exec(instructions(running, name)[0] ?? '')?.[0] ?? '[]') as string[];
 
 const environment: Readonly<Record<string, string>> = Object.fromEntries(
-  instructions(running, 'ENV').flatMap((text) => text.split(' ').map((pair) => pair.split('=', 2))),
+  instructions(running, 'ENV').flatMap((text) =>
+    [...text.matchAll(/(\w+)=(?:"([^"]*)"|(\S*))/g)].map(([, name, quoted, plain]) => [name, quoted ?? plain]),
+  ),
 );
 
 let folder: string;
@@ -71,9 +74,15 @@ test('it stops before "docker stop" kills, after 10 s', () => {
   expect(drainDelay + shutdownTimeout).toBeLessThan(10_000);
 });
 
+test('image and unit start Node.js with the options of `npm start`', () => {
+  expect(NODE_OPTIONS).not.toEqual([]);
+  const unit = /^Environment="NODE_OPTIONS=(.*)"$/m.exec(readFileSync('deploy/records.service', 'utf8'));
+  expect([environment['NODE_OPTIONS'], unit?.[1]]).toEqual([NODE_OPTIONS.join(' '), NODE_OPTIONS.join(' ')]);
+});
+
 test('its settings are settings', () => {
   const names = new Set<string>(Object.values(settingsTable).map(({ name }) => name));
-  expect(Object.keys(environment).filter((name) => name !== 'NODE_ENV' && !names.has(name))).toEqual([]);
+  expect(Object.keys(environment).filter((name) => !name.startsWith('NODE_') && !names.has(name))).toEqual([]);
 });
 
 test('its command serves, its health check agrees, and the signal that stops it does', async () => {
