@@ -6,7 +6,7 @@ import { entriesOf, referenceName, writeJson } from './template.ts';
 import {
   allMentions,
   type BodyPath,
-  membersOf,
+  namesOfMembers,
   mentionsOf,
   type RecordMention,
   type RelationContent,
@@ -118,7 +118,7 @@ function contradictions(all: readonly RecordMention[]): readonly string[] {
       if (!first.has(about) && parent !== '') claims.set(about, { key, parent, child: who, at, unique });
       return say(about, parent, at);
     }
-    const members = membersOf(mention, content);
+    const members = namesOfMembers(mention, content);
     if (relation.link.at === 'target') for (const item of mentions) say(`${item.who} > ${key}`, who, item.at);
     say(`${who} < ${key}`, JSON.stringify([...members].toSorted()), at);
     const other = relation.link.at === 'join' && relation.inverse ? keyName(relation.inverse) : undefined;

@@ -159,16 +159,18 @@ export const allMentions = (mention: RecordMention): readonly RecordMention[] =>
 ];
 
 /** What a relation holds as this place has it: the record that led here belongs to it, whether it is listed or not. */
-export function membersOf({ via }: RecordMention, { relation, mentions }: RelationContent): ReadonlySet<string> {
-  const listed = mentions.map(({ who }) => who);
-  return new Set(relation.toMany && via?.relation.inverse === relation ? [...listed, via.parent.who] : listed);
-}
+export const membersOf = ({ via }: RecordMention, { relation, mentions }: RelationContent): readonly RecordMention[] =>
+  relation.toMany && via?.relation.inverse === relation ? [...mentions, via.parent] : mentions;
+
+/** The same by what stands for each. */
+export const namesOfMembers = (mention: RecordMention, content: RelationContent): ReadonlySet<string> =>
+  new Set(membersOf(mention, content).map(({ who }) => who));
 
 /** The records that a place leaves out of a relation. */
 export function leftOut(world: World, mention: RecordMention, content: RelationContent): readonly RecordRow[] {
   const { relation, mentions } = content;
   if (mention.row === undefined || (!relation.toMany && mentions.some(({ lost }) => lost))) return [];
-  const members = membersOf(mention, content);
+  const members = namesOfMembers(mention, content);
   return related(world, relation, mention.row).filter(({ id }) => !members.has(nameOf(relation.target, id)));
 }
 

@@ -192,10 +192,12 @@ function differingLinks(
   const { relation, mentions, at } = content;
   if (isWayBack(mention, relation)) return [];
   const actual = new Set(related(after, relation, row).map(({ id }) => id));
-  const strangers = mentions.filter(({ who, lost }) => !lost && !actual.has(ids.get(who) ?? ''));
+  // One whose identifier is taken stands for the record that has it, too.
+  const idsOf = ({ who, id }: RecordMention): readonly Id[] => [ids.get(who) ?? '', id ?? ''];
+  const strangers = mentions.filter((one) => !one.lost && !idsOf(one).some((id) => actual.has(id)));
   if (relation.link.at === 'source')
     return strangers.length > 0 || (mentions.length === 0 && actual.size > 0) ? [at] : [];
-  const members = new Set([...membersOf(mention, content)].map((who) => ids.get(who)));
+  const members = new Set(membersOf(mention, content).flatMap(idsOf));
   const lost = !relation.toMany && mentions.some((one) => one.lost);
   const others = lost ? [] : [...actual].filter((id) => !members.has(id));
   return [...strangers.map((one) => one.at), ...(others.length > 0 ? [at] : [])];
