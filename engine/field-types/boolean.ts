@@ -8,7 +8,7 @@ export const boolean: FieldType = {
   operators: ['eq', 'ne', 'in', 'null'],
   hasNoCommas: true,
   longest: () => SHORT,
-  fewValues: 2,
+  fewValues: [false, true],
   schema: () => ({ type: 'boolean' }),
   expected: () => 'true or false',
   faults: () => [],

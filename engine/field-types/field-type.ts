@@ -101,7 +101,7 @@ export interface FieldType {
   /** Maximum characters in the JSON text of a value; Infinity if only the limits of request bodies bound it. */
   longest(shape: Shape): number;
   /** How many different values there are, if there are few. */
-  readonly fewValues?: number;
+  readonly fewValues?: readonly JsonValue[];
   /** JSON Schema (draft 2020-12) of a non-null value. */
   schema(shape: Shape): JsonObject;
   /** undefined if the values have no items, or if these can be anything. */

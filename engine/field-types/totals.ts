@@ -117,15 +117,15 @@ export const quickSumOfIntegers: ColumnSql = (column) => `cast(sum(${column}) as
 /** SQL: the sum of decimals with at most `scale` digits after the point, as multiples of the last one. */
 export function quickSumOfDecimals(column: string, scale: number): string {
   const units = `sum(cast(round(${column} * ${10 ** scale}) as integer))`;
-  // Below 0 for those without a point.
-  const fraction = `max(octet_length(${column}) - instr(${column} || '.', '.'))`;
+  // Null for those without a point.
+  const fraction = `max(octet_length(${column}) - nullif(instr(${column}, '.'), 0))`;
   return `records_decimal(cast(${units} as text), ${fraction}, ${scale})`;
 }
 
-/** `fraction`: digits after the point of the value that has most. */
+/** `fraction`: digits after the point of the value that has most; null if none has a point. */
 function decimalOf(units: SqlValue, fraction: SqlValue, scale: SqlValue): SqlValue {
   if (units === null) return null;
-  const digits = Math.max(0, Number(fraction));
+  const digits = Number(fraction ?? 0);
   const dropped = Number(scale) - digits;
   // Another instance may take more digits than this one.
   if (dropped < 0) throw Object.assign(new Error(SUM_OVERFLOW), { code: 'SQLITE_ERROR' });

@@ -41,7 +41,7 @@ export function isShortSummary({ keys, measures, limit = Infinity }: SummaryQuer
   ];
   const longest = columns.reduce((sum, length) => sum + KEY + length, GROUP);
   // Each key may also be null.
-  const groups = keys.reduce((all, { path: { field } }) => all * ((field?.type.fewValues ?? Infinity) + 1), 1);
+  const groups = keys.reduce((all, { path: { field } }) => all * ((field?.type.fewValues?.length ?? Infinity) + 1), 1);
   return Math.min(groups, limit + 1) * longest <= SHORT_PAGE;
 }
 

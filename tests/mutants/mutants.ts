@@ -326,4 +326,5 @@ export const mutants: readonly Mutant[] = [
 export const mutantsOfTests: readonly MutantOfTest[] = inTest(
   'query/summaries',
   mutant('sums that forget what the first values have less digits', '10n ** BigInt(most - digits)', '1n'),
+  mutant('groups of few values without null', ", 'null'].map(passOf)", '].map(passOf)'),
 );

@@ -164,6 +164,7 @@ export const postgresDialect: Dialect = {
     },
   },
   limit: 'limit ? offset ?',
+  sortsGroups: false,
   skipsUnbuilt: false,
   unlimited: null,
   orderBy: (expression, descending, present) => {

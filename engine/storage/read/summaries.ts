@@ -111,6 +111,23 @@ function measureColumn(
 /** Whether a computed column is a group, not an aggregate. */
 const isGroup = (sql: string): boolean => / as k\d+$/.test(sql);
 
+/** SQL of all groups of a key that has few values: a pass over the records for each of them, and for null. */
+function groupsInPasses(
+  { keys: [key, ...others], filters }: SummaryQuery,
+  measures: readonly string[],
+  source: JoinedTables,
+  { sortsGroups, name }: Dialect,
+): string | undefined {
+  const { field, relations = [] } = key?.path ?? {};
+  const values = field?.type.fewValues;
+  if (!key || !values || !sortsGroups || [...others, ...relations, ...filters].length > 0) return undefined;
+  const { encode } = columnType(field, name);
+  const { stored } = source.path(key.path);
+  const passOf = (value: string): string =>
+    `select ${value} as k0, ${measures.join(', ')} from ${source.from} ${source.joins()} where ${stored} is ${value} having count(*) > 0`;
+  return [...values.map((value) => String(encode(value))), 'null'].map(passOf).join(' union all ');
+}
+
 interface Compiling {
   readonly dialect: Dialect;
   /** Whether sums are added up by the way that takes all numbers. */
@@ -130,10 +147,12 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
   const places = computed.flatMap((sql, index) => (isGroup(sql) ? index + 1 : []));
   const from = `from ${source.from} ${source.joins()}`;
   const grouped = (columns: readonly string[], groups: readonly number[]): string => {
-    const found = where.sql === '' ? '' : ` where ${where.sql}`;
+    const filtered = where.sql === '' ? '' : ` where ${where.sql}`;
     const grouping = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
-    return `select ${columns.join(', ')} ${from}${found}${grouping}`;
+    return `select ${columns.join(', ')} ${from}${filtered}${grouping}`;
   };
+  const measured = all.measures.flatMap((column) => column.computed);
+  const found = groupsInPasses(query, measured, source, dialect) ?? grouped(computed, places);
   const terms = order.map(({ by, index, descending }) =>
     dialect.orderBy(all[by][index]?.ordered ?? '', descending, false),
   );
@@ -151,14 +170,14 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
     undefined,
   );
   // Only what is answered is put together.
-  const page = `select * from (${grouped(computed, places)}) as all_groups${orderBy} ${dialect.limit}`;
+  const page = `select * from (${found}) as all_groups${orderBy} ${dialect.limit}`;
   const groups = keys.length === 0 ? ['count(*)'] : computed.filter(isGroup);
   const most = `limit ${MAX_GROUPS + 1}`;
   const identifier = source.path({ name: '', relations: [], type, field: undefined }).stored;
   const newest = `${identifier} > ?${where.sql === '' ? '' : ` and (${where.sql})`}`;
   return {
     page: { sql: `select ${json} from (${page}) as page${orderBy}` },
-    whole: { sql: `select ${json} from (${grouped(computed, places)} ${most}) as page${orderBy}` },
+    whole: { sql: `select ${json} from (${found} ${most}) as page${orderBy}` },
     sample: {
       sql: `select count(*) from (select distinct ${groups.join(', ')} ${from} where ${newest} ${most}) as some_groups`,
     },

@@ -79,6 +79,7 @@ export const sqliteDialect: Dialect = {
   },
   // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
+  sortsGroups: true,
   skipsUnbuilt: true,
   unlimited: -1,
   // Every index ends in the identifier and has null first, without being told.
