@@ -100,7 +100,7 @@ export interface FieldType {
   readonly keepsText?: true;
   /** Maximum characters in the JSON text of a value; Infinity if only the limits of request bodies bound it. */
   longest(shape: Shape): number;
-  /** How many different values there are, if there are few. */
+  /** All values, if there are few. */
   readonly fewValues?: readonly JsonValue[];
   /** JSON Schema (draft 2020-12) of a non-null value. */
   schema(shape: Shape): JsonObject;
