@@ -12,6 +12,7 @@ export interface Contender {
   readonly dialect: DialectName;
   /** What node is started with. */
   readonly program: string;
+  /** Of Node.js. */
   readonly options?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Whether it may use every core; otherwise all servers share one. */

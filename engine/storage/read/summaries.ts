@@ -115,7 +115,7 @@ const isGroup = (sql: string): boolean => / as k\d+$/.test(sql);
 function groupsInPasses(
   { keys: [key, ...others], filters }: SummaryQuery,
   measures: readonly string[],
-  source: JoinedTables,
+  { source, from }: { readonly source: JoinedTables; readonly from: string },
   { sortsGroups, name }: Dialect,
 ): string | undefined {
   const { field, relations = [] } = key?.path ?? {};
@@ -124,7 +124,7 @@ function groupsInPasses(
   const { encode } = columnType(field, name);
   const { stored } = source.path(key.path);
   const passOf = (value: string): string =>
-    `select ${value} as k0, ${measures.join(', ')} from ${source.from} ${source.joins()} where ${stored} is ${value} having count(*) > 0`;
+    `select ${value} as k0, ${measures.join(', ')} ${from} where ${stored} is ${value} having count(*) > 0`;
   return [...values.map((value) => String(encode(value))), 'null'].map(passOf).join(' union all ');
 }
 
@@ -152,7 +152,7 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
     return `select ${columns.join(', ')} ${from}${filtered}${grouping}`;
   };
   const measured = all.measures.flatMap((column) => column.computed);
-  const found = groupsInPasses(query, measured, source, dialect) ?? grouped(computed, places);
+  const found = groupsInPasses(query, measured, { source, from }, dialect) ?? grouped(computed, places);
   const terms = order.map(({ by, index, descending }) =>
     dialect.orderBy(all[by][index]?.ordered ?? '', descending, false),
   );
