@@ -323,8 +323,15 @@ export const mutants: readonly Mutant[] = [
   mutant('the least of texts by their case', "hex(${folded}) || '!' || ${text}", "hex(${text}) || '!' || ${text}"),
 ];
 
-export const mutantsOfTests: readonly MutantOfTest[] = inTest(
-  'query/summaries',
-  mutant('sums that forget what the first values have less digits', '10n ** BigInt(most - digits)', '1n'),
-  mutant('groups of few values without null', ", 'null'].map(passOf)", '].map(passOf)'),
-);
+export const mutantsOfTests: readonly MutantOfTest[] = [
+  ...inTest(
+    'query/summaries',
+    mutant('sums that forget what the first values have less digits', '10n ** BigInt(most - digits)', '1n'),
+    mutant('groups of few values without null', ", 'null'].map(passOf)", '].map(passOf)'),
+  ),
+  ...inTest(
+    'storage/readers.slow',
+    mutant('lists of one process that all begin at once', 'begin: createTurns()', 'begin: atOnce'),
+    mutant('what a reader process holds, in no budget', 'if (held > drawn) caller.take(held - drawn);', ''),
+  ),
+];

@@ -6,6 +6,8 @@ import { getPriority, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
+import { createBudget } from '../../engine/budget.ts';
+import { Problem } from '../../engine/problem.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { moduleOf, openBuild } from '../support/compiled.ts';
@@ -16,6 +18,10 @@ const HOURS = {
   sql: 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n where i < 0',
 };
 const ONE = { sql: 'select 1' };
+/** Records that have four megabytes. */
+const LONG = {
+  sql: "with recursive n (i) as (select 1 union all select i + 1 from n where i < 9) select printf('%.*c', 4194304, 'x') from n",
+};
 const LIST = { sql: 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000) select i from n' };
 
 interface Process {
@@ -152,6 +158,46 @@ describe('a list', () => {
     expect(await next).toMatchObject({ name: 'CallerGone' });
     await snapshot.close();
     await until(() => children().length === 0);
+  });
+
+  it('draws what its process holds, before the next one begins', async () => {
+    driver = open(600_000);
+    const budget = createBudget(128 * 1024 ** 2);
+    const lists = Array.from({ length: 40 }, async () => {
+      const share = budget.take(0);
+      const caller: Caller = { ...PATIENT, most: 16 * 1024 ** 2, take: (bytes) => share.grow(bytes) };
+      const snapshot = await driver.snapshot(caller, false);
+      const first = await settled(snapshot.texts(LONG, [])[Symbol.asyncIterator]().next());
+      if (first instanceof Error) await snapshot.close();
+      return first;
+    });
+    const first = await Promise.all(lists);
+    const refused = first.filter((one) => one instanceof Error);
+    // Each of the others holds twenty megabytes.
+    expect(refused).toHaveLength(35);
+    expect(refused[0]).toMatchObject({ code: 'overloaded', status: 503 });
+    const [reader = 0] = children();
+    const [, most = ''] = /^VmHWM:\s+(\d+) kB/m.exec(readIfThere(`/proc/${reader}/status`)) ?? [];
+    // Without an order, it had 600 MiB.
+    expect(Number(most)).toBeLessThan(300 * 1024);
+  });
+
+  it('that fails does not stop the next one', async () => {
+    driver = open(600_000);
+    const caller: Caller = {
+      ...PATIENT,
+      most: 1,
+      take: () => {
+        throw new Problem('overloaded', 'full');
+      },
+    };
+    const [poor, rich] = [await driver.snapshot(caller, false), await driver.snapshot(PATIENT, false)];
+    const [refused, read] = [poor, rich].map((snapshot) =>
+      settled(snapshot.texts(LONG, [])[Symbol.asyncIterator]().next()),
+    );
+    expect(await refused).toMatchObject({ code: 'overloaded' });
+    expect(await read).toMatchObject({ done: false });
+    await Promise.all([poor.close(), rich.close()]);
   });
 });
 

@@ -22,11 +22,15 @@ const MAX_IDLE = 2;
 /** KiB of cache for each connection: heavy lists sort with it, light lists are many. */
 const OWN_CACHE = 16_000;
 const SHARED_CACHE = 1000;
+/** How often a process holds a record while its list waits to be read on: its pages, its columns, and its JSON as it grows. */
+const HELD = 5;
 
 /** The process of the light lists, and its sessions that are free; they end together. */
 interface Shared {
   readonly process: ReaderProcess;
   readonly idle: number[];
+  /** A list begins once the ones before have drawn what they hold: many that begin together may be too many. */
+  readonly begin: InTurn;
 }
 
 /** Processes start when they are first needed: many services never need one. */
@@ -38,13 +42,14 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
   const share = (): Shared => ({
     process: startReader({ ...options, cache: SHARED_CACHE }, options.patience, () => (shared = undefined)),
     idle: [],
+    begin: createTurns(),
   });
 
   async function own(caller: Caller, slow: boolean): Promise<Snapshot> {
     const { reader, giveBack } = await pool.take(caller, slow);
     const stop = caller.onGone(() => reader.kill(new CallerGone()));
     const ask = asking(reader, 0);
-    return snapshotOf(ask, () => {
+    return snapshotOf(ask, holding(caller), atOnce, () => {
       stop();
       // Nobody needs what is still being read.
       if (reader.isBusy) reader.kill(new CallerGone());
@@ -53,11 +58,11 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
     });
   }
 
-  function among(): Snapshot {
-    const { process, idle } = (shared ??= share());
+  function among(caller: Caller): Snapshot {
+    const { process, idle, begin } = (shared ??= share());
     const session = idle.pop() ?? (sessions += 1);
     const ask = asking(process, session);
-    return snapshotOf(ask, () => {
+    return snapshotOf(ask, holding(caller), begin, () => {
       const isKept = idle.length < MAX_IDLE;
       if (isKept) idle.push(session);
       ask(isKept ? 'end' : 'close').catch(() => undefined);
@@ -75,7 +80,7 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
 
   return {
     scan,
-    snapshot: async (caller, heavy) => (heavy ? own(caller, true) : among()),
+    snapshot: async (caller, heavy) => (heavy ? own(caller, true) : among(caller)),
     close: () => {
       pool.close();
       shared?.process.kill(new CallerGone());
@@ -88,7 +93,7 @@ const asking =
   (verb, { sql } = NOTHING, values = []) =>
     reader.ask({ session, verb, sql, values });
 
-function snapshotOf(ask: AskReader, end: () => void): Snapshot {
+function snapshotOf(ask: AskReader, hold: OnPiece, begin: InTurn, end: () => void): Snapshot {
   let open = true;
   return {
     get: (statement, values) => ask('get', statement, values) as Promise<Row | undefined>,
@@ -100,7 +105,7 @@ function snapshotOf(ask: AskReader, end: () => void): Snapshot {
       return { texts: await page(ask, statement, values, weighing(caller, most)) };
     },
     count: (statement, values) => ask('count', statement, values) as Promise<number>,
-    texts: (statement, values) => texts(ask, statement, values),
+    texts: (statement, values) => texts(ask, statement, values, hold, begin),
     close: () => {
       if (open) end();
       open = false;
@@ -127,15 +132,57 @@ async function page(
   }
 }
 
-/** One piece is read ahead while the one before is sent, and no more: a slow client slows the scan down. */
-async function* texts(ask: AskReader, statement: Statement, values: Values): AsyncGenerator<readonly string[]> {
-  await ask('open', statement, values);
-  for (let next = ask('next'); ;) {
-    const some = (await next) as readonly string[] | undefined;
-    if (some === undefined) return;
-    next = ask('next');
+/**
+ * One piece is read ahead while the one before is sent, and no more: a slow client slows the scan down. `hold` is
+ * called with each piece before the next one is read.
+ */
+async function* texts(
+  ask: AskReader,
+  statement: Statement,
+  values: Values,
+  hold: OnPiece,
+  begin: InTurn,
+): AsyncGenerator<readonly string[]> {
+  const read = async (): Promise<readonly string[] | undefined> => {
+    const some = (await ask('next')) as readonly string[] | undefined;
+    if (some !== undefined) hold(some);
+    return some;
+  };
+  let some = await begin(async () => {
+    await ask('open', statement, values);
+    return read();
+  });
+  while (some !== undefined) {
+    const next = read();
     // It may fail while the piece before is being sent: it is awaited later, or never.
     next.catch(() => undefined);
     yield some;
+    some = await next;
   }
+}
+
+/** Draws what the process holds of the longest record so far; of one that is longer than a page, enough that few are held. */
+function holding(caller: Caller): OnPiece {
+  let drawn = 0;
+  return (piece) => {
+    const longest = piece.reduce((most, { length }) => Math.max(most, length), 0);
+    const held = Math.min(HELD * longest, 2 * caller.most);
+    if (held > drawn) caller.take(held - drawn);
+    drawn = Math.max(drawn, held);
+  };
+}
+
+type OnPiece = (piece: readonly string[]) => void;
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+const atOnce: InTurn = (work) => work();
+
+/** One after the other, whether they fail or not. */
+function createTurns(): InTurn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
 }
