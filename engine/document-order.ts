@@ -1,4 +1,5 @@
 /** Sorts the faults of a body in document order. */
+import { append } from './append.ts';
 import { escapeStep, isObject, type JsonValue } from './json.ts';
 import { type Fault, MAX_ERRORS } from './problem.ts';
 
@@ -49,7 +50,7 @@ function firstPlaces(places: readonly string[], body: unknown, { at, most }: Fir
     const inside = below.get(child);
     if (inside === undefined || first.length >= most) return;
     below.delete(child);
-    first.push(...firstPlaces(inside, value, { at: child, most: most - first.length }));
+    append(first, firstPlaces(inside, value, { at: child, most: most - first.length }));
   };
   if (isObject(body) || Array.isArray(body))
     for (const key of Object.keys(body)) {

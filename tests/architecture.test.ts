@@ -13,6 +13,7 @@ const RANKS: readonly (readonly string[])[] = [
     'json.ts',
     'raw-json.ts',
     'names.ts',
+    'append.ts',
     'memo.ts',
     'diagnostic.ts',
     'problem.ts',
@@ -131,6 +132,12 @@ describe('engine/', () => {
   it('writes for people in one place', () => {
     const elsewhere = files.filter((file) => /\bconsole\./.test(readFileSync(file, 'utf8')));
     expect(elsewhere).toEqual([join(ENGINE, 'terminal.ts')]);
+  });
+
+  it('passes no list on the stack, which many faults of a body would overflow', () => {
+    expect(
+      files.filter((file) => /\.(?:push|unshift)\(\.\.\.|\.splice\([^;{[]*\.\.\./.test(readFileSync(file, 'utf8'))),
+    ).toEqual([]);
   });
 
   it('has its stages in the order of the table in its README', () => {

@@ -1,4 +1,5 @@
 /** The part of the Model that a token may use. */
+import { append } from '../append.ts';
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type Draft, freezeGraph } from '../model/resolve.ts';
 import {
@@ -105,7 +106,10 @@ function connect(type: RecordType, copy: Draft<RecordType>, copying: Copying): v
     const visible = copying.readable.has(type) && copying.readable.has(relation.target);
     if (visible) copy.relations.set(name, copyRelation(relation, copying));
   }
-  copy.references.push(...type.references.map((reference) => copyReference(reference, copying)));
+  append(
+    copy.references,
+    type.references.map((reference) => copyReference(reference, copying)),
+  );
   copy.referrers.push(
     ...type.referrers.map((referrer) => ({
       type: copyType(referrer.type, copying),
@@ -201,7 +205,7 @@ export function refusingLinks(validators: TypeValidators, type: RecordType, limi
       const faults: Fault[] = [];
       for (const { body, pointer } of records) {
         yield;
-        faults.push(...refusedIn(type, body, pointer, limits));
+        append(faults, refusedIn(type, body, pointer, limits));
       }
       if (faults.length > 0) throw faultyRequest('forbidden', faults);
       return yield* validate(records, raw, known);

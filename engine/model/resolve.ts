@@ -1,4 +1,5 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
+import { append } from '../append.ts';
 import {
   foldedColumn,
   identifierName,
@@ -160,7 +161,7 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
     ...(descriptor.indexes ?? []).map((names) => index(false, names)),
     ...(ordered.length > 0 ? [index(false, ordered)] : []),
   ];
-  type.indexes.push(...new Map(all.map((entry) => [entry.name, entry])).values());
+  append(type.indexes, new Map(all.map((entry) => [entry.name, entry])).values());
 }
 
 // A frozen graph with cycles cannot be created in one step: its parts are drafts until it is complete.
@@ -177,7 +178,7 @@ export function freezeGraph<T>(root: T): T {
     if (typeof part !== 'object' || part === null || seen.has(part)) continue;
     seen.add(part);
     Object.freeze(part);
-    queue.push(...(part instanceof Map ? part.values() : Object.values(part)));
+    append(queue, part instanceof Map ? part.values() : Object.values(part));
   }
   return root;
 }

@@ -1,4 +1,5 @@
 /** The names in the document: ASCII, unique, and the same for the same Model. */
+import { append } from '../append.ts';
 import { capitalized, defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
@@ -143,9 +144,9 @@ export function needed(root: JsonValue, components: Components): JsonObject {
   const found = new Map<string, Set<string>>();
   const queue: JsonValue[] = [root];
   for (const value of queue) {
-    if (Array.isArray(value)) queue.push(...value);
+    if (Array.isArray(value)) append(queue, value);
     if (!isObject(value)) continue;
-    queue.push(...Object.values(value));
+    append(queue, Object.values(value));
     const [, section = '', name = ''] = REFERENCE.exec(String(value['$ref'] ?? '')) ?? [];
     if (section === '' || found.get(section)?.has(name)) continue;
     found.set(section, (found.get(section) ?? new Set()).add(name));

@@ -1,4 +1,5 @@
 /** Compiles body schemas with Ajv into validators that return faults with messages. */
+import { append } from '../append.ts';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../document-order.ts';
@@ -99,7 +100,7 @@ function validator(
       // What is not a record is nothing else.
       const whole = knownHere.filter((fault) => 'pointer' in fault && fault.pointer === pointer);
       if (whole.length > 0) {
-        all.push(...whole);
+        append(all, whole);
         continue;
       }
       const validate = validateOf(record);
@@ -110,7 +111,7 @@ function validator(
       const parts = [knownHere, own, otherIdentifier(type, record, identifiers), othersIn(pointer)];
       if (parts.every((part) => part.length === 0)) continue;
       yield;
-      all.push(...inDocumentOrder(parts.flat(), body, pointer));
+      append(all, inDocumentOrder(parts.flat(), body, pointer));
     }
     return all;
   };

@@ -81,6 +81,19 @@ test.each([
   await alive();
 });
 
+test('hundreds of thousands of faults in one body are told like a few, where the limits allow them', async () => {
+  const many = 1_000_000;
+  const settings = { bodyItems: many, bodyKeys: many, batchLimit: many };
+  const { url, close } = await startTestServer({ schemaDirectory: SCHEMA, settings });
+  const ones = `[${'1,'.repeat(200_000)}1]`;
+  for (const body of [`{"labels":${ones}}`, ones]) {
+    const told = await exchange(url, 'POST /api/parcels', { headers: HEADERS, body });
+    expect([told.status, codeOf(told)]).toEqual([422, 'invalid-body']);
+    expect(told.text).toContain('200001');
+  }
+  await close();
+});
+
 test('HEADER_LIMIT, at it and beyond', async () => {
   const head = { host: 'localhost', connection: 'close' };
   const own = '/health/live' + Object.entries(head).join('').replaceAll(',', '');

@@ -1,4 +1,5 @@
 /** Relations: their targets, inverses, cycles and deletions. */
+import { append } from '../../append.ts';
 import { didYouMean } from '../../names.ts';
 import { deletionOf } from '../defaults.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
@@ -188,7 +189,10 @@ function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[]
     if (target === start) return way;
     if (!target || seen.has(target)) continue;
     seen.add(target);
-    ways.push(...required(target, schema).map((side) => [...way, side]));
+    append(
+      ways,
+      required(target, schema).map((side) => [...way, side]),
+    );
   }
   return undefined;
 }

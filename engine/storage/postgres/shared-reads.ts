@@ -5,6 +5,7 @@
  * Only the same statement is shared, so that a table that is locked holds up only those who read it; and only one that is
  * known to be fast, since nothing that is shared is cancelled when its caller leaves.
  */
+import { append } from '../../append.ts';
 import { PATIENT } from '../../caller.ts';
 import type { BoundStatement, Statement, Values } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -200,7 +201,7 @@ async function readTogether(
   const failed = calls[answers.length];
   const behind: SharedRead[] = [];
   for (const { call, count, asked: same } of unanswered)
-    if (call !== failed && count !== failed) behind.push(...same);
+    if (call !== failed && count !== failed) append(behind, same);
     else for (const { reject } of same) reject(translate(error));
   return behind.length === 0 ? undefined : readTogether(connection, statement, behind);
 }

@@ -1,4 +1,5 @@
 /** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
+import { append } from '../../append.ts';
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import { identifiedBy } from '../../query/filters.ts';
@@ -129,7 +130,7 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
       const values = [JSON.stringify(wanted.slice(from, from + together))];
       const { texts } = await reader.page({ ...page, values, isShort: true }, caller);
       for (const text of texts) weigh(text);
-      all.push(...texts);
+      append(all, texts);
     }
     return all;
   }

@@ -4,6 +4,7 @@
  * with a savepoint of its own. Long work leaves the event loop to other requests after each slice of time: they read what
  * was committed before.
  */
+import { append } from '../../append.ts';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -144,7 +145,7 @@ export function createGroupCommit(
 
   function beginAgain(group: readonly QueuedWrite[]): void {
     for (const job of group) [job.failed, job.error] = [false, undefined];
-    queue.unshift(...group);
+    append(queue, [...group, ...queue.splice(0)]);
     wary.groups = wary.next;
     wary.next = Math.min(2 * wary.next, MOST_WARY);
   }

@@ -1,4 +1,5 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
+import { append } from '../../append.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import {
@@ -24,7 +25,7 @@ export async function uniqueConflict(session: WriteSession, { type }: Node): Pro
   if (taken.length > 0) return faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
   for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type))
-    for (const index of uniqueIndexes(one)) faults.push(...(await heldAmong(session, index, nodes)));
+    for (const index of uniqueIndexes(one)) append(faults, await heldAmong(session, index, nodes));
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
@@ -66,7 +67,7 @@ async function heldAmong(
     if (values.includes(null)) continue;
     const key = JSON.stringify(values);
     const owner = owners.get(key);
-    if (owner) faults.push(...heldBy(node, index, owner));
+    if (owner) append(faults, heldBy(node, index, owner));
     else asked.push([node, values]);
     owners.set(key, owner ?? node);
   }
@@ -80,7 +81,7 @@ async function heldAmong(
     const holder = found[place];
     // Those that the body writes have been compared as they will be.
     if (holder === undefined || holder === node.identifier || known?.has(holder) || made.has(holder)) continue;
-    faults.push(...heldBy(node, index, holder));
+    append(faults, heldBy(node, index, holder));
   }
   return faults;
 }
@@ -106,7 +107,7 @@ export async function findHolders(
   const none = only.map(() => null);
   for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
     const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
-    found.push(...((await writer.get(holders(index), some.flat())) ?? []));
+    append(found, (await writer.get(holders(index), some.flat())) ?? []);
   }
   return keys.map((_, place) => ((found[place] ?? null) === null ? undefined : Number(found[place])));
 }
@@ -191,7 +192,7 @@ async function referrersOf(
     if (onDelete === 'cascade') {
       const found = await writer.column(tables.of(child).someChildren(column), [JSON.stringify(fresh), writeRows]);
       const children = found.map(Number).toSorted((one, other) => one - other);
-      faults.push(...(await referrersOf(session, child, children, search)));
+      append(faults, await referrersOf(session, child, children, search));
       continue;
     }
     for (const identifier of await referredAmong(session, child, reference, fresh)) {

@@ -2,6 +2,7 @@
  * Deletes a record and everything that its deletion deletes, in short transactions, children before parents, so that
  * requests are served in between. It can be stopped at any time and run again.
  */
+import { append } from '../../append.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { columnsOf } from '../columns.ts';
@@ -188,7 +189,7 @@ async function isWithin({ driver, root, path }: TreeWalk, type: RecordType, iden
     if ((one === root.type && id === root.identifier) || path.get(one)?.has(id)) return true;
     if (seen.has(`${one.table} ${id}`)) continue;
     seen.add(`${one.table} ${id}`);
-    above.push(...(await parentsOf(driver, one, id)));
+    append(above, await parentsOf(driver, one, id));
   }
   return false;
 }

@@ -1,4 +1,5 @@
 /** Writes of records that are found first: by unique values they are updated, or created; by filters they are deleted. */
+import { append } from '../../append.ts';
 import type { Caller } from '../../caller.ts';
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json.ts';
@@ -184,7 +185,7 @@ export function createDeleteFound(options: FoundOptions): DeleteFound {
     if (tables.locks) await writer.column(tables.of(type).hold('update'), [JSON.stringify(found)]);
     const still: number[] = [];
     for (let at = 0; at < found.length; at += MAX_IN_VALUES)
-      still.push(...(await reads.among(writer, query, found.slice(at, at + MAX_IN_VALUES))));
+      append(still, await reads.among(writer, query, found.slice(at, at + MAX_IN_VALUES)));
     return still;
   }
 

@@ -2,6 +2,7 @@
  * New records that refer to each other by the identifiers that the body gives them. Each is inserted after those that it
  * links; in a circle, a link that may be null is set once both records are there.
  */
+import { append } from '../../append.ts';
 import { isNode } from './members.ts';
 import type { Assigned, Node, WriteSession } from './session.ts';
 
@@ -52,7 +53,10 @@ export function findLateLinks(session: WriteSession): readonly LateLink[] {
   // More are added while the first ones are looked at.
   for (const node of free) {
     const links = waiting.get(node)?.links ?? [];
-    late.push(...links.filter(({ target }) => waiting.has(target)));
+    append(
+      late,
+      links.filter(({ target }) => waiting.has(target)),
+    );
     if (!waiting.has(node)) continue;
     ready.push(node);
     take();

@@ -4,6 +4,7 @@
  * takes: other requests have their turns in between. But other writes wait until the transaction ends, so one write may
  * free or copy only so many bytes. PostgreSQL does that work in a process of its own, and its other writes do not wait.
  */
+import { append } from '../../append.ts';
 import { memoized } from '../../memo.ts';
 import type { RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
@@ -45,7 +46,7 @@ export async function dropLongValues(
   const agenda: (readonly [RecordType, readonly number[]])[] = [[type, identifiers]];
   const steps: (() => Promise<unknown>)[] = [];
   for (const [parent, some] of agenda) {
-    steps.push(...(await shortenings(session, parent, some, pointer)));
+    append(steps, await shortenings(session, parent, some, pointer));
     for (const { type: child, reference } of parent.referrers) {
       if (reference.onDelete === 'restrict' || !reachesLong(child)) continue;
       const { someChildren } = tables.of(child);

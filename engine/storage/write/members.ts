@@ -1,4 +1,5 @@
 /** Says what a column is to hold, and notices where the body contradicts itself or changes what it may only link. */
+import { append } from '../../append.ts';
 import { memoized } from '../../memo.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -178,7 +179,7 @@ export async function isOwnedBy(session: WriteSession, node: Node, owner: Node):
     if (current === owner) return true;
     if (seen.has(current)) continue;
     seen.add(current);
-    for (const reference of ownedBy(current.type)) above.push(...(await ownerOf(session, current, reference)));
+    for (const reference of ownedBy(current.type)) append(above, await ownerOf(session, current, reference));
   }
   return false;
 }

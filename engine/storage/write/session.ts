@@ -133,7 +133,7 @@ export interface WriteSession {
   readonly unpaired: Map<string, JoinPair>;
   /** Keys of pairs that are there and stay. */
   readonly kept: Set<string>;
-  readonly refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
+  refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
 }
 
 function unasked(): never {
@@ -300,8 +300,8 @@ export function refuse(session: WriteSession, code: ProblemCode, pointer: string
 }
 
 /** Takes back what was refused in this word: all of it is told in another way. */
-export function withdraw({ refusals }: WriteSession, word: string): void {
-  refusals.splice(0, refusals.length, ...refusals.filter(({ fault }) => fault.code !== word));
+export function withdraw(session: WriteSession, word: string): void {
+  session.refusals = session.refusals.filter(({ fault }) => fault.code !== word);
 }
 
 /** Throws what was refused for this reason, all of it at once, and with it what was known before. */
