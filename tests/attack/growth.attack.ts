@@ -173,6 +173,14 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'shelf.yaml'), SHELF);
   writeFileSync(join(directory, 'book.yaml'), BOOK);
   writeFileSync(join(directory, 'tag.yaml'), TAG);
+  await startEmpty();
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(directory, { recursive: true });
+});
+
+async function startEmpty(): Promise<void> {
   const settings = {
     urlLimit: MANY,
     headerLimit: 1024 * 1024,
@@ -184,11 +192,7 @@ beforeAll(async () => {
     writeRows: MANY,
   };
   server = await startTestServer({ schemaDirectory: directory, settings });
-});
-afterAll(async () => {
-  await server.close();
-  rmSync(directory, { recursive: true });
-});
+}
 
 /** Milliseconds of CPU: the least of some rounds. */
 async function cost(ask: () => Promise<{ readonly status: number }>): Promise<number> {
@@ -249,6 +253,8 @@ described('paths', () => {
 
 described('arrays, upserts and deletions', () => {
   beforeAll(async () => {
+    await server.close();
+    await startEmpty();
     const rows = Array.from({ length: BOOKS }, (_, index) => index + 1);
     await made(
       'shelves',
