@@ -82,6 +82,12 @@ export async function stillThere(caller: Caller): Promise<void> {
   if (caller.isGone) throw new CallerGone();
 }
 
+/** While somebody listens, a client that may have left is asked. */
+export function asking<T>(caller: Caller, work: Promise<T>): Promise<T> {
+  const stop = caller.onGone(() => undefined);
+  return work.finally(stop);
+}
+
 /** The client has disconnected. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone';

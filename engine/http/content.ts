@@ -1,7 +1,7 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Caller, CallerGone, stillThere } from '../caller.ts';
+import { asking, type Caller, CallerGone, stillThere } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
@@ -44,18 +44,22 @@ interface ContentLimits {
 export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace): ReadContent {
   const limit = limits.bodyLimit;
   refuseImpossible(limit, budget);
-  return async (exchange, types) => {
-    const { request } = exchange;
+  return async ({ request, caller }, types) => {
     if (!hasBody(request)) return NO_CONTENT;
     requireBodyType(request, types);
     const mediaType = bodyTypeOf(request);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, mediaType);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    const body = createGrowing(limits, exchange.caller, { most: budget.limit, mediaType });
+    const body = createGrowing(limits, caller, { most: budget.limit, mediaType });
     await collect(request, body, pace);
-    const bytes = await pace.begin(body.whole);
-    if (bytes.length > LONG) await stillThere(exchange.caller);
+    const begun = pace.begin(() => {
+      if (caller.isGone) throw new CallerGone();
+      return body.whole();
+    });
+    const waits = begun instanceof Promise;
+    const bytes = await (waits ? asking(caller, begun) : begun);
+    if (waits || bytes.length > LONG) await stillThere(caller);
     // For `parsedInFront`, if the request has to begin anew.
     Object.assign(request, { body: bytes });
     return bytes;

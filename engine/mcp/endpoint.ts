@@ -11,7 +11,7 @@ import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
-import { HttpCaller, targetOf } from '../http/request.ts';
+import { type Budgets, HttpCaller, targetOf } from '../http/request.ts';
 import type { Cors } from '../http/send.ts';
 import type { JsonObject } from '../json.ts';
 import type { Pace } from '../pace.ts';
@@ -41,7 +41,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
     if (request.method !== 'POST') throw notAllowed(request.method);
     const { model } = engine.permittedTo(request);
-    const caller = new AgentCaller(request, response, engine.budget, position);
+    const caller = new AgentCaller(request, response, engine, position);
     try {
       // That costs less than a message whose sender has left already.
       await whatHasArrived();
@@ -83,8 +83,8 @@ const notAllowed = (method = ''): Problem =>
 class AgentCaller extends HttpCaller {
   readonly #position: Position;
 
-  constructor(request: IncomingMessage, response: ServerResponse, budget: Engine['budget'], position: Position) {
-    super(request, response, budget);
+  constructor(request: IncomingMessage, response: ServerResponse, budgets: Budgets, position: Position) {
+    super(request, response, budgets);
     this.#position = position;
   }
 

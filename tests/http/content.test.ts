@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Budget, createBudget, type Share } from '../../engine/budget.ts';
 import { type Caller, CallerGone, PATIENT } from '../../engine/caller.ts';
 import { contentReader, createTally, type ReadContent } from '../../engine/http/content.ts';
@@ -12,13 +13,13 @@ import { type Pace, UNPACED } from '../../engine/pace.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { createDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { leaving } from '../support/leaving.ts';
+import { leaving, settled } from '../support/leaving.ts';
 
 const MIB = 1024 ** 2;
 const HEADERS = { 'content-type': 'application/json' };
 
 const drawing = (budget: Budget): HttpCaller =>
-  new HttpCaller({ socket: new EventEmitter() } as IncomingMessage, {} as ServerResponse, budget);
+  new HttpCaller({ socket: new EventEmitter() } as IncomingMessage, {} as ServerResponse, { budget, pace: UNPACED });
 
 function arriving(pieces: readonly Buffer[], caller: Caller = PATIENT): Exchange {
   const headers = { ...HEADERS, 'transfer-encoding': 'chunked' };
@@ -66,6 +67,34 @@ test.each([BODY, BODY.subarray(0, 5000)])(
     await expect(read(arriving([body], caller), RECORD_BODY)).rejects.toBeInstanceOf(CallerGone);
   },
 );
+
+test.each([BODY, Buffer.from('{}')])('a body that waits is not even counted if its client leaves', async (body) => {
+  const client = leaving();
+  const taken: number[] = [];
+  const caller = Object.assign(client, { take: (bytes: number) => void taken.push(bytes) });
+  const begin: Pace['begin'] = async (work) => {
+    await nextTurn();
+    // One that may have left is asked meanwhile.
+    if (client.isWatched) client.leave();
+    return work();
+  };
+  const read = contentReader({ bodyLimit: MIB, bodyKeys: 1000 }, createBudget(64 * MIB), { ...UNPACED, begin });
+  await expect(read(arriving([body], caller), RECORD_BODY)).rejects.toBeInstanceOf(CallerGone);
+  expect(taken).toEqual([body.length]);
+});
+
+test('a short body that has waited is not handed on if its client has left without a reset', async () => {
+  const doubtful = (begin: Pace['begin']): Promise<unknown> => {
+    const client = leaving();
+    const caller = Object.assign(client, { mayHaveLeft: true });
+    void client.watched.then(client.leave);
+    const read = contentReader({ bodyLimit: MIB, bodyKeys: 1000 }, createBudget(64 * MIB), { ...UNPACED, begin });
+    return settled(read(arriving([Buffer.from('{}')], caller), RECORD_BODY));
+  };
+  expect(await doubtful((work) => Promise.resolve(work()))).toBeInstanceOf(CallerGone);
+  // At once, to look for it would take longer than to serve it.
+  expect(await doubtful((work) => work())).toBeInstanceOf(Buffer);
+});
 
 test('a body in pieces of a byte is refused soon', async () => {
   const read = reader(MIB, createBudget(64 * MIB));

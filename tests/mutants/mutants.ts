@@ -334,4 +334,17 @@ export const mutantsOfTests: readonly MutantOfTest[] = [
     mutant('lists of one process that all begin at once', 'begin: createTurns()', 'begin: atOnce'),
     mutant('what a reader process holds, in no budget', 'if (held > drawn) caller.take(held - drawn);', ''),
   ),
+  ...inTest(
+    'http/content',
+    mutant('a body that waits, whose client nobody asks for', 'waits ? asking(caller, begun) : begun', 'begun'),
+    mutant(
+      'a short body that waits, whose client may have left',
+      'waits || bytes.length > LONG',
+      'bytes.length > LONG',
+    ),
+  ),
+  ...inTest(
+    'storage/storage',
+    mutant('a write that waits, whose client nobody asks for', 'asking(caller, written)', 'written'),
+  ),
 ];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkSchema } from '../../engine/check.ts';
-import { type Caller, PATIENT } from '../../engine/caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../../engine/caller.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
@@ -23,6 +23,7 @@ import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
+import { leaving } from '../support/leaving.ts';
 
 const SHELVES = `type: Shelf
 fields: { name: { type: string, unique: true } }
@@ -444,6 +445,17 @@ describe('group commit, which SQLite alone needs', () => {
     const [first, second] = await Promise.allSettled([same, begun(['a'], new Set(['a']))]);
     expect([first.status, second.status]).toEqual(['fulfilled', 'fulfilled']);
     expect(await own.all({ sql: 'select name from shelves' }, [])).toEqual([]);
+  });
+
+  it('asks whether the client of a write that waits is there, and drops the write if it has left', async () => {
+    const client = leaving();
+    const done: string[] = [];
+    const first = commits.write(() => {
+      if (client.isWatched) client.leave();
+    });
+    const dropped = commits.write(() => void done.push('written'), client);
+    await Promise.all([first, expect(dropped).rejects.toBeInstanceOf(CallerGone)]);
+    expect(done).toEqual([]);
   });
 
   it('begins ever fewer groups again while writes keep failing halfway', async () => {

@@ -4,6 +4,7 @@ import type { Caller } from '../../engine/caller.ts';
 interface LeavingCaller extends Caller {
   /** Resolves once somebody wants to know when it leaves. */
   readonly watched: Promise<void>;
+  readonly isWatched: boolean;
   leave(): void;
 }
 
@@ -18,6 +19,9 @@ export function leaving(origin = 'somewhere'): LeavingCaller {
     take: () => undefined,
     origin,
     watched,
+    get isWatched() {
+      return listeners.size > 0;
+    },
     get isGone() {
       return isGone;
     },

@@ -6,7 +6,7 @@
  */
 import { append } from '../../append.ts';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { type Caller, CallerGone } from '../../caller.ts';
+import { asking, type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
@@ -78,7 +78,7 @@ export function createGroupCommit(
   const wary = { groups: 0, next: 1 };
 
   function write<T>(work: Work<T>, caller?: Caller, _row?: string, isRehearsal = false): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+    const written = new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
       const run = async (): Promise<void> => {
@@ -97,6 +97,7 @@ export function createGroupCommit(
       queue.push({ caller, isRehearsal, run, resolve: () => resolve(result), reject });
       draining ??= drain();
     });
+    return caller === undefined ? written : asking(caller, written);
   }
 
   async function drain(): Promise<void> {
