@@ -346,5 +346,6 @@ export const mutantsOfTests: readonly MutantOfTest[] = [
   ...inTest(
     'storage/storage',
     mutant('a write that waits, whose client nobody asks for', 'asking(caller, written)', 'written'),
+    mutant('records that are not there, looked for again', 'absent.add(identifier);', ''),
   ),
 ];

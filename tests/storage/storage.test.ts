@@ -15,6 +15,7 @@ import { type Driver, type Reader, Rehearsed } from '../../engine/storage/driver
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { UNPACED } from '../../engine/pace.ts';
+import type { Problem } from '../../engine/problem.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
 import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
@@ -155,6 +156,21 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
 
   const searches = ['', 'include=books.cover,tags', 'include=books.shelf.tags&_cnd[orderBy]=name'];
   const limited = (search: string): string => `${search}&_cnd[limit]=0&_cnd[limit]=50`;
+
+  it('a body takes as many statements for 60 links to records that are not there as for 20', async () => {
+    const writes = createWrites(noting(driver), createReads(driver), { served: () => model });
+    const view = queries('Shelf').view('');
+    const statementsFor = async (links: number): Promise<number> => {
+      statements = [];
+      const tags = Array.from({ length: links }, (_, index) => ({ id: index + 3 }));
+      const items = [wholeBody({ name: 's', tags })];
+      const refused = writes.create({ type: view.type, items, mergePatch: false, author: null, view });
+      const { errors } = (await refused.catch((error: unknown) => error)) as Problem;
+      expect(errors).toHaveLength(links);
+      return statements.length;
+    };
+    expect(await statementsFor(60)).toBe(await statementsFor(20));
+  });
 
   it.each(searches)('a page with %j takes as many statements for 50 records as for 2', async (search) => {
     const count = async (shelves: number): Promise<number> => {

@@ -5,7 +5,7 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
-import { rememberRow, type WriteSession } from './session.ts';
+import { rememberRows, type WriteSession } from './session.ts';
 import { Problem } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Writer } from '../driver.ts';
@@ -73,7 +73,7 @@ async function loadMany(session: WriteSession, gathered: Gathered): Promise<void
     if (records.size < MANY) continue;
     const statement = session.tables.of(type).lock('update');
     const rows = await session.writer.all(statement, [JSON.stringify([...records.keys()])]);
-    for (const row of rows) rememberRow(session, type, row, records.get(Number(row[0]))?.pointer ?? '');
+    rememberRows(session, type, rows, records);
   }
 }
 
@@ -113,11 +113,8 @@ async function lockRun(
   const rows = await session.writer.all((isNamed ? lock : hold)(strength), [JSON.stringify([...records.keys()])]);
   const known = held.get(type) ?? new Map<number, Strength>();
   held.set(type, known);
-  for (const row of rows) {
-    const pointer = records.get(Number(row[0]))?.pointer;
-    known.set(Number(row[0]), strength);
-    if (pointer !== undefined) rememberRow(session, type, row, pointer);
-  }
+  for (const row of rows) known.set(Number(row[0]), strength);
+  if (isNamed) rememberRows(session, type, rows, records);
 }
 
 /** Records that one statement locks. */

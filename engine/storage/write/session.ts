@@ -100,6 +100,8 @@ export interface WriteSession {
   readonly raw: RawValues;
   /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
   readonly existing: Map<RecordType, Map<number, Node>>;
+  /** Identifiers of records that were looked for and are not there. */
+  readonly absent: Map<RecordType, Set<number>>;
   /** New records by the identifiers that the body gives them. */
   readonly given: Map<RecordType, Map<number, Node>>;
   /** Those of them that another place of the body names. */
@@ -187,6 +189,7 @@ export function createSession(
 ): WriteSession {
   const maps = {
     existing: new Map(),
+    absent: new Map(),
     given: new Map(),
     awaited: new Set<Node>(),
     ownChildren: new Map(),
@@ -232,7 +235,7 @@ export async function touch(
   const known = session.existing.get(type) ?? new Map<number, Node>();
   session.existing.set(type, known);
   const found = known.get(identifier);
-  if (found) return found;
+  if (found || session.absent.get(type)?.has(identifier) === true) return found;
   const table = session.tables.of(type);
   const stored = await session.writer.get(table.load, [identifier]);
   if (!stored) return undefined;
@@ -247,6 +250,23 @@ export function rememberRow(session: WriteSession, type: RecordType, stored: Row
   session.existing.set(type, known);
   const identifier = Number(stored[0]);
   known.set(identifier, blank(session.tables.of(type), pointer, identifier, stored));
+}
+
+/** All rows of the records that were asked for, by identifier and with their place in the body: the others are not there. */
+export function rememberRows(
+  session: WriteSession,
+  type: RecordType,
+  rows: readonly Row[],
+  asked: ReadonlyMap<number, { readonly pointer: string | undefined }>,
+): void {
+  const absent = session.absent.get(type) ?? new Set<number>();
+  session.absent.set(type, absent);
+  for (const identifier of asked.keys()) absent.add(identifier);
+  for (const row of rows) {
+    const identifier = Number(row[0]);
+    absent.delete(identifier);
+    rememberRow(session, type, row, asked.get(identifier)?.pointer ?? '');
+  }
 }
 
 /** The node of a record that is to be made. */
