@@ -78,6 +78,7 @@ export function createGroupCommit(
   const wary = { groups: 0, next: 1 };
 
   function write<T>(work: Work<T>, caller?: Caller, _row?: string, isRehearsal = false): Promise<T> {
+    const waits = draining !== undefined;
     const written = new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
@@ -97,7 +98,7 @@ export function createGroupCommit(
       queue.push({ caller, isRehearsal, run, resolve: () => resolve(result), reject });
       draining ??= drain();
     });
-    return caller === undefined ? written : asking(caller, written);
+    return waits && caller !== undefined ? asking(caller, written) : written;
   }
 
   async function drain(): Promise<void> {

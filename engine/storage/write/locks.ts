@@ -5,10 +5,10 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
-import { rememberRows, type WriteSession } from './session.ts';
+import { rememberRow, type WriteSession } from './session.ts';
 import { Problem } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Statement, Writer } from '../driver.ts';
+import type { Row, Statement, Writer } from '../driver.ts';
 import { IDEMPOTENCY_TABLE } from '../engine-tables.ts';
 import type { ViewRow } from '../read/view-rows.ts';
 import type { KeptAnswer, Once } from '../store.ts';
@@ -74,6 +74,18 @@ async function loadMany(session: WriteSession, gathered: Gathered): Promise<void
     const statement = session.tables.of(type).lock('update');
     const rows = await session.writer.all(statement, [JSON.stringify([...records.keys()])]);
     rememberRows(session, type, rows, records);
+  }
+}
+
+/** All rows of the records that were asked for: the others are not there. */
+function rememberRows(session: WriteSession, type: RecordType, rows: readonly Row[], asked: Records): void {
+  const absent = session.absent.get(type) ?? new Set<number>();
+  session.absent.set(type, absent);
+  for (const identifier of asked.keys()) absent.add(identifier);
+  for (const row of rows) {
+    const identifier = Number(row[0]);
+    absent.delete(identifier);
+    rememberRow(session, type, row, asked.get(identifier)?.pointer ?? '');
   }
 }
 

@@ -232,41 +232,20 @@ export async function touch(
   identifier: number,
   pointer: string,
 ): Promise<Node | undefined> {
-  const known = session.existing.get(type) ?? new Map<number, Node>();
-  session.existing.set(type, known);
-  const found = known.get(identifier);
+  const found = session.existing.get(type)?.get(identifier);
   if (found || session.absent.get(type)?.has(identifier) === true) return found;
-  const table = session.tables.of(type);
-  const stored = await session.writer.get(table.load, [identifier]);
-  if (!stored) return undefined;
-  const node = blank(table, pointer, identifier, stored);
-  known.set(identifier, node);
-  return node;
+  const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
+  return stored && rememberRow(session, type, stored, pointer);
 }
 
-/** A row that was loaded, and locked, before the body is worked out. */
-export function rememberRow(session: WriteSession, type: RecordType, stored: Row, pointer: string): void {
+/** The node of a row that was loaded: before the body is worked out, or when it first names the record. */
+export function rememberRow(session: WriteSession, type: RecordType, stored: Row, pointer: string): Node {
   const known = session.existing.get(type) ?? new Map<number, Node>();
   session.existing.set(type, known);
   const identifier = Number(stored[0]);
-  known.set(identifier, blank(session.tables.of(type), pointer, identifier, stored));
-}
-
-/** All rows of the records that were asked for, by identifier and with their place in the body: the others are not there. */
-export function rememberRows(
-  session: WriteSession,
-  type: RecordType,
-  rows: readonly Row[],
-  asked: ReadonlyMap<number, { readonly pointer: string | undefined }>,
-): void {
-  const absent = session.absent.get(type) ?? new Set<number>();
-  session.absent.set(type, absent);
-  for (const identifier of asked.keys()) absent.add(identifier);
-  for (const row of rows) {
-    const identifier = Number(row[0]);
-    absent.delete(identifier);
-    rememberRow(session, type, row, asked.get(identifier)?.pointer ?? '');
-  }
+  const node = blank(session.tables.of(type), pointer, identifier, stored);
+  known.set(identifier, node);
+  return node;
 }
 
 /** The node of a record that is to be made. */
