@@ -155,7 +155,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     log,
     awaitReader,
     budget,
-    pace,
     observe: requestObserver(settings, log, metrics),
     guarded: access !== undefined,
     rateLimit,

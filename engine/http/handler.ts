@@ -1,6 +1,7 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { andThen, type Awaitable, orElse } from '../awaitable.ts';
+import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { Outdated } from '../storage/unavailable.ts';
@@ -9,7 +10,7 @@ import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { type Budgets, fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
+import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 import {
   type Cors,
@@ -26,8 +27,8 @@ import {
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export type HandlerOptions = SendOptions &
-  EnvelopeOptions &
-  Budgets & {
+  EnvelopeOptions & {
+    readonly budget: Budget;
     /** Characters that a URL may have. */
     readonly urlLimit: number;
     /** undefined if the number of requests is not limited. */
@@ -99,9 +100,13 @@ function answer(routesOf: RoutesOf, delivery: Delivery, target: Target, options:
   });
 }
 
-function operate(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Awaitable<Answer> {
+function operate(
+  routesOf: RoutesOf,
+  delivery: Delivery,
+  target: Target,
+  { guarded, urlLimit, budget, roots }: HandlerOptions,
+): Awaitable<Answer> {
   const { request } = delivery;
-  const { guarded, urlLimit, roots } = options;
   refuseLong(request, urlLimit);
   // Browsers send preflight requests without a token.
   if (guarded && isPreflight(request)) return PREFLIGHT;
@@ -114,7 +119,7 @@ function operate(routesOf: RoutesOf, delivery: Delivery, target: Target, options
   delivery.label = label;
   const offered = tried !== undefined && asksForReport(target.query) ? tried : mediaTypes;
   const mediaType = acceptedType(request.headers.accept, offered);
-  const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, options));
+  const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, budget));
   return serve({ request, caller, target, identifier, mediaType });
 }
 

@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import type { Awaitable } from '../awaitable.ts';
 import type { Budget, Share } from '../budget.ts';
 import type { Caller } from '../caller.ts';
-import type { Pace } from '../pace.ts';
 import type { Answer } from './answer.ts';
 
 /** A request on its way through an operation. */
@@ -111,12 +110,6 @@ export function watchRequest({ request, response, path, requestId, labelOf }: Wa
   );
 }
 
-/** What all requests draw from: memory, and time of a turn. */
-export interface Budgets {
-  readonly budget: Budget;
-  readonly pace: Pace;
-}
-
 /**
  * The client of a request. It has left when its connection is closed. A client that only ends its side may still wait
  * for the answer (RFC 9112, 9.6), or may have left without a reset: interim responses find out, since a peer that has
@@ -126,14 +119,12 @@ export class HttpCaller implements Caller {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #budget: Budget;
-  readonly #pace: Pace;
   #share: Share | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, { budget, pace }: Budgets) {
+  constructor(request: IncomingMessage, response: ServerResponse, budget: Budget) {
     this.#request = request;
     this.#response = response;
     this.#budget = budget;
-    this.#pace = pace;
   }
 
   get most(): number {
@@ -185,10 +176,7 @@ export class HttpCaller implements Caller {
     const { socket, httpVersionMinor } = this.#request;
     const waiters = waitersAt(socket);
     let timer: NodeJS.Timeout | undefined;
-    const probe = async (pause: number): Promise<void> => {
-      // Thousands of clients may leave at once.
-      await this.#pace.pause();
-      if (!waiters.has(waiter)) return;
+    const probe = (pause: number): void => {
       // Of pipelined requests, the first one that is not answered has the connection.
       if (this.#response.socket !== null && !this.#response.headersSent) this.#response.writeProcessing();
       timer = setTimeout(probe, pause, 2 * pause).unref();

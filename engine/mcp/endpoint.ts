@@ -5,13 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { stillThere, whatHasArrived } from '../caller.ts';
+import { stillThere } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
-import { type Budgets, HttpCaller, targetOf } from '../http/request.ts';
+import { HttpCaller, targetOf } from '../http/request.ts';
 import type { Cors } from '../http/send.ts';
 import type { JsonObject } from '../json.ts';
 import type { Pace } from '../pace.ts';
@@ -41,10 +41,9 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
     if (request.method !== 'POST') throw notAllowed(request.method);
     const { model } = engine.permittedTo(request);
-    const caller = new AgentCaller(request, response, engine, position);
+    const caller = new AgentCaller(request, response, engine.budget, position);
     try {
       // That costs less than a message whose sender has left already.
-      await whatHasArrived();
       await stillThere(caller);
       const message = await messageIn(request, caller, engine, options);
       const rights: AgentRights = {
@@ -83,8 +82,8 @@ const notAllowed = (method = ''): Problem =>
 class AgentCaller extends HttpCaller {
   readonly #position: Position;
 
-  constructor(request: IncomingMessage, response: ServerResponse, budgets: Budgets, position: Position) {
-    super(request, response, budgets);
+  constructor(request: IncomingMessage, response: ServerResponse, budget: Engine['budget'], position: Position) {
+    super(request, response, budget);
     this.#position = position;
   }
 

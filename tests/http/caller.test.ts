@@ -8,14 +8,13 @@ import { CallerGone, stillThere } from '../../engine/caller.ts';
 import { problemFor } from '../../engine/http/problems.ts';
 import { HttpCaller } from '../../engine/http/request.ts';
 import type { Log } from '../../engine/log.ts';
-import { createPace, UNPACED } from '../../engine/pace.ts';
 import { settled, until } from '../support/leaving.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 const INTERIM = 'HTTP/1.1 102 Processing\r\n\r\n';
 
 /** Each request waits for its client to leave, or to be answered; `gone` counts those whose clients have left. */
-async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>, pace = createPace()): Promise<T> {
+async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>): Promise<T> {
   const state: State = {
     began: 0,
     gone: 0,
@@ -25,7 +24,7 @@ async function waiting<T>(use: (socket: Socket, state: State) => Promise<T>, pac
     answer: () => undefined,
   };
   const serve: RequestListener = (request, response) => {
-    const caller = new HttpCaller(request, response, { budget: createBudget(1024), pace });
+    const caller = new HttpCaller(request, response, createBudget(1024));
     const stop = caller.onGone(() => (state.gone += 1));
     state.hasEnded = () => request.socket.readableEnded;
     state.mayHaveLeft = () => caller.mayHaveLeft;
@@ -105,32 +104,6 @@ test('a client that has ended its side, and waits, is answered', () =>
     await once(socket, 'end');
     expect(received.text).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*answer/);
   }));
-
-test('clients that may have left are asked in their turns, and no more once they are answered', () => {
-  const turn = { asked: 0, comes: (): void => undefined };
-  const pause = (): Promise<void> => {
-    turn.asked += 1;
-    return new Promise((resolve) => (turn.comes = resolve));
-  };
-  return waiting(
-    async (socket, state) => {
-      const received = receivedBy(socket);
-      socket.write(GET);
-      await until(() => state.began === 1);
-      socket.end();
-      await until(() => turn.asked === 1);
-      expect(received.text).toBe('');
-      turn.comes();
-      await until(() => received.text === INTERIM);
-      await until(() => turn.asked === 2);
-      state.answer();
-      turn.comes();
-      await once(socket, 'end');
-      expect(received.text.split(INTERIM)).toHaveLength(2);
-    },
-    { ...UNPACED, pause },
-  );
-});
 
 test('one that has left without a reset is found out before work begins, even if a turn takes long', () =>
   waiting(async (socket, state) => {

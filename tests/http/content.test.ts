@@ -19,7 +19,7 @@ const MIB = 1024 ** 2;
 const HEADERS = { 'content-type': 'application/json' };
 
 const drawing = (budget: Budget): HttpCaller =>
-  new HttpCaller({ socket: new EventEmitter() } as IncomingMessage, {} as ServerResponse, { budget, pace: UNPACED });
+  new HttpCaller({ socket: new EventEmitter() } as IncomingMessage, {} as ServerResponse, budget);
 
 function arriving(pieces: readonly Buffer[], caller: Caller = PATIENT): Exchange {
   const headers = { ...HEADERS, 'transfer-encoding': 'chunked' };
@@ -94,6 +94,18 @@ test('a short body that has waited is not handed on if its client has left witho
   expect(await doubtful((work) => Promise.resolve(work()))).toBeInstanceOf(CallerGone);
   // At once, to look for it would take longer than to serve it.
   expect(await doubtful((work) => work())).toBeInstanceOf(Buffer);
+});
+
+test('a long body is not handed on if what tells that its client has left is read behind it', async () => {
+  const caller = leaving();
+  const read = contentReader({ bodyLimit: MIB, bodyKeys: 1000 }, createBudget(64 * MIB), {
+    ...UNPACED,
+    begin: (work) => {
+      setImmediate(caller.leave);
+      return work();
+    },
+  });
+  await expect(read(arriving([BODY], caller), RECORD_BODY)).rejects.toBeInstanceOf(CallerGone);
 });
 
 test('a body in pieces of a byte is refused soon', async () => {
