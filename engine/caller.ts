@@ -76,9 +76,8 @@ export async function whatHasArrived(): Promise<void> {
   await turn();
 }
 
-/** Throws CallerGone if the caller has left by now. One that may have left is given the time to show it. */
+/** Throws CallerGone if the caller has left. One that may have left is given the time to show it. */
 export async function stillThere(caller: Caller): Promise<void> {
-  await whatHasArrived();
   if (caller.mayHaveLeft === true) await pauses(DOUBTS, DOUBT_MS, caller);
   if (caller.isGone) throw new CallerGone();
 }

@@ -1,7 +1,7 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { asking, type Caller, CallerGone, stillThere } from '../caller.ts';
+import { asking, type Caller, CallerGone, stillThere, whatHasArrived } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
@@ -53,6 +53,8 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
     if (parsed !== undefined) return parsed;
     const body = createGrowing(limits, caller, { most: budget.limit, mediaType });
     await collect(request, body, pace);
+    // What tells that the client has left stands behind the body.
+    if (body.size() > LONG) await whatHasArrived();
     const begun = pace.begin(() => {
       if (caller.isGone) throw new CallerGone();
       return body.whole();
@@ -122,6 +124,8 @@ function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<v
 
 interface Growing {
   add(chunk: Buffer): void;
+  /** Bytes so far. */
+  size(): number;
   /** Throws if there are too many keys so far: then the body is not worth parsing. In a small one the parser counts them. */
   check(): unknown;
   /** Draws the memory to parse it as well. */
@@ -163,6 +167,7 @@ function createGrowing(
       }
       size = needed;
     },
+    size: () => size,
     check: counted,
     whole: () => {
       const whole = held.subarray(0, size);

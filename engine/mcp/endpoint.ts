@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { stillThere } from '../caller.ts';
+import { stillThere, whatHasArrived } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
@@ -44,6 +44,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     const caller = new AgentCaller(request, response, engine.budget, position);
     try {
       // That costs less than a message whose sender has left already.
+      await whatHasArrived();
       await stillThere(caller);
       const message = await messageIn(request, caller, engine, options);
       const rights: AgentRights = {

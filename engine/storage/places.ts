@@ -67,8 +67,8 @@ export function waitIn<W extends object, T>(
 
 /** Work that begins although its client has left costs the database more than two turns of the event loop. */
 async function certain(caller: Caller, cautious: boolean): Promise<void> {
-  if (cautious) return stillThere(caller);
   await whatHasArrived();
+  if (cautious) return stillThere(caller);
   if (caller.isGone) throw new CallerGone();
 }
 
