@@ -1,9 +1,10 @@
 /** Creates every Ajv: draft 2020-12, strict, all errors, with the formats and keywords of the field types. */
 import { type FuncKeywordDefinition, type Options, str } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020';
-import addFormats from 'ajv-formats';
-import type { AddedFormat, FormatValidator } from 'ajv/dist/types';
 import { compilePattern } from '../patterns/compile.ts';
+import { isDate } from './date.ts';
+import { formats } from './formats.ts';
+import { isPointInTime } from './timestamp.ts';
 
 /** Decimals as numbers, whose digits a double holds, and points in time as milliseconds. */
 const comparable = (text: string): number => (text.includes('T') ? Date.parse(text) : Number(text));
@@ -35,20 +36,12 @@ const stringBounds: readonly FuncKeywordDefinition[] = [
 /** Maximum characters of a text with a format: on longer ones, RegExp may exhaust its backtracking stack. */
 const MAX_FORMATTED = 65_536;
 
-/** undefined for number formats. */
-function validatorOf(format: AddedFormat | undefined): FormatValidator<string> | undefined {
-  if (format instanceof RegExp) return (text) => format.test(text);
-  if (typeof format === 'function') return format as FormatValidator<string>;
-  if (typeof format !== 'object' || format.type === 'number') return undefined;
-  return validatorOf(format.validate as AddedFormat);
-}
-
-function addLimitedFormats(ajv: Ajv2020): void {
-  addFormats(ajv);
-  for (const [name, format] of Object.entries(ajv.formats)) {
-    const isValid = validatorOf(format);
-    if (isValid) ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
-  }
+/** Filters parse dates and points in time by the same functions. */
+function addFormats(ajv: Ajv2020): void {
+  for (const [name, { isValid }] of Object.entries(formats))
+    ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
+  ajv.addFormat('date', isDate);
+  ajv.addFormat('date-time', isPointInTime);
 }
 
 /** Ajv reads `code` only when it generates modules. */
@@ -65,7 +58,7 @@ export function createAjv(options: Options = {}): Ajv2020 {
     code: { regExp: inLinearTime },
     ...options,
   });
-  addLimitedFormats(ajv);
+  addFormats(ajv);
   for (const keyword of stringBounds) ajv.addKeyword(keyword);
   return ajv;
 }

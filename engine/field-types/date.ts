@@ -7,7 +7,7 @@ const DAY = 86_400_000;
 const PERIOD_SQL = { day: (column: string) => column, month: (column: string) => `substr(${column}, 1, 7)` };
 
 /** Whether the day exists; Date.parse alone would turn February 30 into March 2. */
-function isDate(text: string): boolean {
+export function isDate(text: string): boolean {
   const time = Date.parse(`${text}T00:00:00Z`);
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }

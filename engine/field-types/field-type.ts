@@ -154,6 +154,9 @@ const TRUTH: ReadonlyMap<string, boolean> = new Map([
 /** undefined if the text is neither. */
 export const parseTruth = (text: string): boolean | undefined => TRUTH.get(text);
 
+/** What JSON takes for a number, and filters as well. */
+export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 export const byNumber = (a: JsonValue, b: JsonValue): number => Number(a) - Number(b);
 
 /** A numeric constraint, or the fallback if the descriptor does not set it. */

@@ -4,6 +4,7 @@ import {
   byNumber,
   COMPARING,
   type FieldType,
+  JSON_NUMBER,
   listed,
   numeric,
   pick,
@@ -49,7 +50,7 @@ export const integer: FieldType = {
   faults: (shape) => boundsFault(shape, 'minimum', 'maximum'),
   parse: (text) => {
     const value = Number(text);
-    return /^-?\d+$/.test(text) && Number.isSafeInteger(value) ? value + 0 : undefined;
+    return JSON_NUMBER.test(text) && Number.isSafeInteger(value) ? value + 0 : undefined;
   },
   equal: (a, b) => a === b,
   compare: byNumber,

@@ -1,5 +1,14 @@
 /** Floating-point numbers (IEEE 754 binary64). */
-import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
+import {
+  boundsFault,
+  byNumber,
+  COMPARING,
+  type FieldType,
+  JSON_NUMBER,
+  numeric,
+  type Shape,
+  SHORT,
+} from './field-type.ts';
 import { asText } from './text.ts';
 import { call } from './totals.ts';
 
@@ -39,7 +48,7 @@ export const number: FieldType = {
   faults: (shape) => boundsFault(shape, 'minimum', 'maximum'),
   parse: (text) => {
     const value = Number(text);
-    return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) && Number.isFinite(value) ? value + 0 : undefined;
+    return JSON_NUMBER.test(text) && Number.isFinite(value) ? value + 0 : undefined;
   },
   equal: (a, b) => a === b,
   compare: byNumber,

@@ -1,4 +1,5 @@
 /** Points in time with milliseconds (RFC 3339, section 5.6: date-time). */
+import { isDate } from './date.ts';
 import { type ColumnSql, type ColumnType, COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
 import { call } from './totals.ts';
@@ -12,9 +13,12 @@ const [EARLIEST, LATEST] = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'];
 const [FIRST_TIME, LAST_TIME] = [Date.parse(EARLIEST), Date.parse(LATEST)];
 const WRITTEN = new RegExp(PATTERN);
 
-function isPointInTime(text: string): boolean {
+/** Date.parse alone would accept the 30th of February, and 24:00. */
+export function isPointInTime(text: string): boolean {
   const time = Date.parse(text);
-  return WRITTEN.test(text) && time >= FIRST_TIME && time <= LAST_TIME;
+  return (
+    WRITTEN.test(text) && isDate(text.slice(0, 10)) && !text.includes('T24') && time >= FIRST_TIME && time <= LAST_TIME
+  );
 }
 
 /**
