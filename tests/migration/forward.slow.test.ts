@@ -402,6 +402,62 @@ describe('descriptors that the database has left behind', () => {
   });
 });
 
+describe('descriptors that come again after the database went back to older ones', () => {
+  const COVER = 'type: Cover\nfields: { image: { type: string } }\n';
+  const AGAIN: readonly (readonly [what: string, older: Files, newer: Files])[] = [
+    ['a field', { 'book.yaml': BOOK }, { 'book.yaml': withField('isbn: { type: string }') }],
+    ['a unique field', { 'book.yaml': BOOK }, { 'book.yaml': withField('isbn: { type: string, unique: true }') }],
+    ['a type', { 'book.yaml': BOOK }, { 'book.yaml': BOOK, 'shelf.yaml': SHELF }],
+    ['a closed type', { 'book.yaml': BOOK }, { 'book.yaml': `${BOOK}open: true\n` }],
+    ['an index', { 'book.yaml': BOOK }, { 'book.yaml': BOOK.replace('maxLength', 'index: true, maxLength') }],
+    [
+      'a caseless field',
+      { 'book.yaml': BOOK },
+      { 'book.yaml': BOOK.replace('maxLength', 'caseless: true, maxLength') },
+    ],
+    [
+      'a relation',
+      { 'book.yaml': BOOK, 'cover.yaml': COVER },
+      { 'book.yaml': `${BOOK}relations: { cover: { kind: belongsTo, type: Cover } }\n` },
+    ],
+    [
+      'a set',
+      { 'book.yaml': BOOK, 'cover.yaml': COVER },
+      { 'book.yaml': `${BOOK}relations: { covers: { kind: manyToMany, type: Cover } }\n` },
+    ],
+    [
+      'a renamed field and a new one',
+      { 'book.yaml': BOOK },
+      { 'book.yaml': withField('isbn: { type: string }').replace('title: {', 'heading: { renamedFrom: title,') },
+    ],
+  ];
+
+  test.each(AGAIN)('%s: dropped on the way back, it is added again', async (_, older, newer) => {
+    const before = { ...Object.fromEntries(Object.keys(newer).map((name) => [name, null])), ...older };
+    const project = await appliedIn([older], [['books', { title: 'A', pages: 7 }]]);
+    await project.starts(newer);
+    for (let round = 0; round < 2; round += 1) {
+      project.write(before);
+      expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
+      const drops = await keptIn(project);
+      expect(await project.run('apply', ...drops.flatMap((id) => ['--allow', id]))).toMatchObject({ code: 0 });
+      project.write(newer);
+      expect(await project.run('plan')).toMatchObject({ code: 2, err: '' });
+      if (round === 0) await project.starts();
+      else expect(await project.run('apply')).toMatchObject({ code: 0 });
+      expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
+      await project.serving(async (url) => {
+        const { body } = await ask(url, 'GET /api/books/1');
+        expect(Object.values(body as object)).toEqual(expect.arrayContaining(['A', 7]));
+      });
+      // What the database has left behind is served, and changes nothing.
+      project.write(before);
+      expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('its own view') });
+      await project.starts();
+    }
+  });
+});
+
 describe('descriptors that the database has never seen', () => {
   test('two branches: each adds its own, and takes nothing of the other', async () => {
     const one = { 'book.yaml': withField('isbn: { type: string, unique: true }'), 'shelf.yaml': SHELF };

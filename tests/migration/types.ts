@@ -186,7 +186,7 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
     },
     steps: [
       ...['size', 'price', 'on', 'tags', 'ratio', 'any', 'name'].map((name) => `ready add-field:Thing.${name}`),
-      'allow add-unique:Thing.name',
+      'ready add-unique:Thing.name',
       'ready add-index:Thing.size',
     ],
     reads: [

@@ -81,7 +81,7 @@ export function useProjects(): (files: Files, shown?: string) => Promise<Project
 }
 
 function writeOne(file: string, text: string | null): void {
-  if (text === null) return rmSync(file);
+  if (text === null) return rmSync(file, { force: true });
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }

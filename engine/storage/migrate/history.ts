@@ -19,6 +19,7 @@ export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
 const COLUMNS = 'number, digest, applied, at';
 const LAST: Statement = { sql: `select ${COLUMNS} from ${HISTORY_TABLE} order by number desc limit 1` };
 const OWN: Statement = { sql: `select ${COLUMNS} from ${HISTORY_TABLE} where digest = ? order by number desc limit 1` };
+const FIRST: Statement = { sql: `select min(number) from ${HISTORY_TABLE} where digest = ?` };
 const NUMBER: Statement = { sql: `select max(number) from ${HISTORY_TABLE}` };
 const APPEND: Statement = { sql: `insert into ${HISTORY_TABLE} (${COLUMNS}) values (?, ?, ?, ?)` };
 
@@ -34,7 +35,10 @@ interface HistoryEntry {
 
 /** Where descriptors stand in the history of a database. */
 export interface Standing {
-  /** new: never applied here. current: applied last. behind: others were applied since. */
+  /**
+   * current: applied last. behind: the database has a model that was applied for the first time after this one. new: all
+   * others, so also descriptors that come again after the database went back to older ones.
+   */
   readonly state: 'new' | 'current' | 'behind';
   readonly digest: string;
   /** The tables as they are. */
@@ -63,7 +67,14 @@ export async function standingOf(
   const last = isRecorded ? recorded : { number, digest: digestOfApplied(applied, []), applied, at: '' };
   if (last?.digest === digest) return { state: 'current', digest, applied, last, isRecorded, own: last };
   const own = hasHistory ? entryOf(await reader.get(OWN, [digest])) : undefined;
-  return { state: own ? 'behind' : 'new', digest, applied, last, isRecorded, own };
+  const isBehind = own !== undefined && (await firstNumber(digest, reader)) < (await firstNumber(last?.digest, reader));
+  return { state: isBehind ? 'behind' : 'new', digest, applied, last, isRecorded, own };
+}
+
+/** Of the first entry with this digest; infinite if there is none. */
+async function firstNumber(digest: string | undefined, reader: Reader): Promise<number> {
+  const number = digest === undefined ? null : await reader.value(FIRST, [digest]);
+  return number === null || number === undefined ? Infinity : Number(number);
 }
 
 function entryOf(row: Row | undefined): HistoryEntry | undefined {

@@ -114,8 +114,16 @@ function addedSteps(
     checks: index.unique ? [duplicates(change, columns, index)] : [],
     rowsIn: before.table,
   });
-  return [step];
+  // Nobody has relied on a new field taking equal values.
+  return [hasNewMember(columns, index) ? { ...step, risk: 'safe' } : step];
 }
+
+const hasNewMember = ({ fields, references }: ColumnChanges, { members }: Index): boolean =>
+  members.some(
+    (member) =>
+      fields.some(({ field, before }) => field === member && !before) ||
+      references.some(({ after, before }) => after.belongsTo === member.name && !before),
+  );
 
 /** Rows that would have the same values afterwards. */
 export function duplicates(change: TypeChange, { fields, references }: ColumnChanges, index: Index): StepCheck {
