@@ -1,2 +1,2 @@
-/** The configuration is in tests/jest.base.mts, which those of the other test scripts build on. */
-module.exports = async () => (await import('./tests/jest.base.mts')).default;
+/** The configuration is written in tests/jest.projects.mts; this file needs no loader. */
+module.exports = async () => (await import('./tests/jest.projects.mts')).default;

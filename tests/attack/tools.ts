@@ -1,7 +1,7 @@
-/** The tools, from Debian: where one is, and what it prints. `.ci/attack with …` installs what is missing. */
+/** The tools, from Debian: where one is, and what it prints. */
 import { spawn, spawnSync } from 'node:child_process';
 
-/** `ATTACK=short` is for the gate. */
+/** `ATTACK=short` is quicker. */
 export const isLong = process.env['ATTACK'] !== 'short';
 /** `SEED=7` draws other bodies. */
 export const seed = Number(process.env['SEED'] ?? 2030);
@@ -11,7 +11,7 @@ const isThere = (tool: string): boolean => spawnSync('which', [tool]).status ===
 /** The tests of a tool, skipped in words where it is not there. */
 export const describeWith = (tool: string, tests: () => void): void => {
   if (isThere(tool)) describe(tool, tests);
-  else describe.skip(`${tool}: is not there; .ci/attack installs it`, tests);
+  else describe.skip(`${tool}: is missing`, tests);
 };
 
 /** All that it prints, without colours; `input` is what it reads. */

@@ -1,23 +1,16 @@
-/** The commands that maintainers use, on the command line: check, diff, new, describe, dev; and the manual's tutorial. */
+/** The commands that maintainers use, on the command line: check, diff, new, describe, dev. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { changeKinds } from '../../engine/diff/change.ts';
 import { draw } from '../../engine/pages/diagram.ts';
 import { PACKAGE_FOLDER } from '../../engine/package.ts';
-import { isDrop, stepKinds } from '../../engine/storage/migrate/steps.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
-import { readBlocks, readExamples, replay } from '../support/examples.ts';
-import { codeRows, section } from '../support/markdown.ts';
 import { type Files, type Project, runCommand, useProjects } from '../support/project.ts';
 import { fixtureSchemas } from '../support/schemas.ts';
-import { shellCommands } from '../support/shell.ts';
-
-const manual = readFileSync('schema/README.md', 'utf8');
 
 const compiled = useCompiled();
 const projectOf = useProjects();
@@ -46,26 +39,6 @@ describe('check', () => {
     expect(code).toBe(1);
     expect(JSON.parse(out)).toHaveLength(3);
     expect(JSON.parse(out)[0]).toMatchObject({ code: 'unknown-key', severity: 'error', line: 2, column: 1 });
-  });
-});
-
-describe('the manual', () => {
-  test('lists the steps of plans, and marks those that have to be allowed', () => {
-    const rows = codeRows(section(manual, '### Steps')).map(({ name, cells }) => [name, cells.at(-1)]);
-    const codes = Object.keys(stepKinds) as (keyof typeof stepKinds)[];
-    const markOf = (code: (typeof codes)[number]): string => {
-      if (isDrop({ code })) return '`-`';
-      if (code === 'rename-table' || code === 'rename-column') return '`~`';
-      return stepKinds[code].risk === 'safe' ? '' : '`!`';
-    };
-    const marked = codes.map((code) => [code, markOf(code)]);
-    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(marked));
-  });
-
-  test('lists what diff tells, and marks what breaks', () => {
-    const rows = codeRows(section(manual, '### What clients notice')).map(({ name, cells }) => [name, cells.at(-1)]);
-    const marked = Object.entries(changeKinds).map(([kind, { breaking }]) => [kind, breaking ? 'breaking' : '']);
-    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(marked));
   });
 });
 
@@ -617,39 +590,4 @@ describe('dev', () => {
       await asking;
       expect([...statuses.keys()]).toEqual([200]);
     }));
-});
-
-describe('two related types in five minutes, by the manual', () => {
-  const chapter = section(manual, '## Two related types in five minutes');
-  const blocks = readBlocks(chapter);
-  const words = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => shellCommands(text));
-  const files = blocks.filter(({ language }) => language === 'yaml').map(({ text }) => text);
-
-  test('each command does what it says, beside the shipped schema', async () => {
-    const project = await projectOf({});
-    cpSync('schema', project.directory, { recursive: true });
-    await project.starts();
-    const commands = words.filter(([program]) => program === 'npm').map((all) => all.slice(1));
-    expect(commands.map((all) => all.filter((word) => word !== 'run').join(' '))).toEqual([
-      'new -- Campaign',
-      'new -- Voucher',
-      'check',
-      'plan',
-      'start',
-    ]);
-    for (const [, , , type = ''] of commands.slice(0, 2)) {
-      expect(await project.run('new', type)).toMatchObject({ code: 0 });
-      const text = files.find((one) => one.startsWith(`type: ${type}\n`)) ?? '';
-      const file = join(project.directory, `${type.toLowerCase()}.yaml`);
-      expect(readFileSync(file, 'utf8')).toContain(`\ntype: ${type}\n`);
-      writeFileSync(file, text);
-    }
-    expect(await project.run('check')).toMatchObject({ code: 0 });
-    const shown = blocks.find(({ language }) => language === 'text')?.text;
-    expect(await project.run('plan')).toMatchObject({ code: 2, out: shown });
-    await project.serving(async (url) => {
-      for (const example of readExamples(chapter, 'the manual'))
-        expect([example.title, (await replay(url, example)).body]).toEqual([example.title, example.answer]);
-    });
-  });
 });

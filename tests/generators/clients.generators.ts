@@ -11,7 +11,6 @@ import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { useGeneratedTools } from './generated-tools.ts';
 import { expectDescribed } from './responses.ts';
-import { writeTable } from './table.ts';
 
 const FOLDER = 'tests/generators';
 const GENERATED = 'generated';
@@ -58,7 +57,6 @@ export default defineConfig({
 const compiled = useCompiled();
 let server: TestServer;
 /** Of those that this run has tried: whether they work. */
-const works = new Map<string, boolean>();
 
 beforeAll(async () => {
   server = await startTestServer();
@@ -73,7 +71,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  writeTable(({ name }) => works.get(name) !== false);
 });
 
 /** What a command of the folder's own packages prints. */
@@ -102,7 +99,6 @@ it.each(names)('%s generates', async (name) => {
 it('all of it compiles under strict TypeScript, as do programs that use it', () => run('tsc', '-p', '.'));
 
 it.each(names)('a program that uses %s works', async (name) => {
-  works.set(GENERATORS[name][0], false);
   const outfile = join(FOLDER, GENERATED, `${name}.use.cjs`);
   const entryPoints = [join(FOLDER, 'use', `${name}.ts`)];
   await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'silent' });
@@ -119,7 +115,6 @@ it.each(names)('a program that uses %s works', async (name) => {
     deleted: 200,
     gone: 404,
   });
-  works.set(GENERATORS[name][0], true);
 });
 
 describe('openapi-mcp-generator', () => {
@@ -130,11 +125,9 @@ describe('openapi-mcp-generator', () => {
   });
 
   it('its tools work', async () => {
-    works.set('openapi-mcp-generator', false);
     await withoutRecords();
     const told = await useGeneratedTools(join(FOLDER, AGENTS, 'build/index.js'));
     expect(told).toEqual({ created: 201, filtered: [2], nested: 'Europe', updated: 200, deleted: 200, gone: 404 });
-    works.set('openapi-mcp-generator', true);
   });
 });
 
@@ -143,7 +136,6 @@ describe('@modelcontextprotocol/inspector', () => {
     JSON.parse(await run('mcp-inspector', '--cli', ...served, '--method', ...words));
 
   it('lists and calls the tools of /mcp and of records mcp', async () => {
-    works.set('@modelcontextprotocol/inspector', false);
     const folder = mkdtempSync(join(tmpdir(), 'inspector-'));
     const settings = [`SCHEMA_DIR=${resolve('schema')}`, `DATABASE_URL=sqlite:${join(folder, 'records.db')}`];
     const program = [process.execPath, join(compiled.directory, 'engine/cli.js'), 'mcp'];
@@ -160,16 +152,13 @@ describe('@modelcontextprotocol/inspector', () => {
       });
     }
     rmSync(folder, { recursive: true });
-    works.set('@modelcontextprotocol/inspector', true);
   });
 });
 
 describe('real responses are as the document says', () => {
   it.each(['jest-openapi', 'openapi-enforcer'] as const)('%s', async (checker) => {
-    works.set(checker, false);
     await withoutRecords();
     const document = JSON.parse(readFileSync(join(FOLDER, DOCUMENT), 'utf8')) as object;
     expect(await expectDescribed(checker, server.url, document)).toBeGreaterThan(20);
-    works.set(checker, true);
   });
 });

@@ -1,4 +1,5 @@
 /** Chromium, driven as a reader sits before it; everything that it complains about is kept. */
+import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const OPTIONS = [
@@ -11,21 +12,15 @@ const OPTIONS = [
   '--disable-sync',
 ];
 
-/** `BROWSER=short` is for the gate. */
-const isShort = process.env['BROWSER'] === 'short';
-
 /** Color scheme and width of those who look at a page. */
-export const READERS = isShort
-  ? ([
-      ['light', 1280],
-      ['dark', 360],
-    ] as const)
-  : ([
-      ['light', 1280],
-      ['dark', 1280],
-      ['light', 360],
-      ['dark', 360],
-    ] as const);
+export const READERS = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 360],
+  ['dark', 360],
+] as const;
+
+const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`).find(existsSync);
 
 /** On a busy machine, a browser needs more than the half minute that is usual. */
 const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 600_000);
@@ -36,7 +31,7 @@ export const hasTitle = (page: Page, title: string): Promise<unknown> =>
 
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    executablePath: process.env['CHROMIUM'] ?? CHROMIUM ?? '/usr/bin/chromium',
     args: OPTIONS,
     timeout: PATIENCE_MS,
   });

@@ -1,4 +1,4 @@
-/** `npm run pictures`: takes the pictures of the studio in README.md anew, from a real service. */
+/** `npm run test:nightly -- pictures`: takes the pictures of the studio in README.md anew, from a real service. */
 import { buildStudio } from '../../../deploy/studio.ts';
 import { startTestServer } from '../../support/server.ts';
 import { startBrowser, visit } from './chromium.ts';

@@ -1,0 +1,40 @@
+/**
+ * The one configuration of Jest. `npm test` runs tests/**\/*.test.ts on SQLite, and `npm run test:postgres` the same files
+ * on PostgreSQL. With NIGHTLY=attack, as `npm run test:nightly -- attack` sets it, it runs tests/**\/*.attack.ts instead.
+ */
+import { availableParallelism } from 'node:os';
+import type { Config } from 'jest';
+
+const { NIGHTLY, TEST_POSTGRES_URL } = process.env;
+
+const shared: NonNullable<Config['projects']>[number] = {
+  rootDir: '.',
+  testPathIgnorePatterns: ['/node_modules/'],
+  globalSetup: '<rootDir>/tests/support/build.setup.ts',
+  testEnvironment: '<rootDir>/tests/support/environment.mts',
+  transform: { '\\.ts$': '<rootDir>/tests/support/transform.mts' },
+};
+
+const ordinary = {
+  ...shared,
+  displayName: TEST_POSTGRES_URL ? 'PostgreSQL' : 'SQLite',
+  testMatch: ['<rootDir>/tests/**/*.test.ts'],
+};
+
+const nightly = { ...shared, displayName: NIGHTLY ?? '', testMatch: [`<rootDir>/tests/**/*.${NIGHTLY}.ts`] };
+
+const config: Config = {
+  rootDir: '.',
+  projects: [NIGHTLY ? nightly : ordinary],
+  // Tests wait for processes and timers: a third worker per two cores uses that time.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  testSequencer: '<rootDir>/tests/support/longest-first.mts',
+  // Never reached. With it, Jest runs even a single file in a process of its own, whose console a test may replace.
+  workerIdleMemoryLimit: '4GB',
+  // On a busy machine, an idle worker needs more than Jest's half second to exit.
+  workerGracefulExitTimeout: 60_000,
+  // Only for a test that would never end: a busy machine makes each of them slow.
+  testTimeout: 1_200_000,
+};
+
+export default config;

@@ -1,0 +1,123 @@
+/**
+ * `npm run test:nightly -- NAME [OPTION…]`: what takes too long for `npm test`, or needs other programs. Each job installs
+ * what it needs. By default it runs tests/**\/*.NAME.ts, one file at a time; options are passed on to its last command.
+ */
+import { spawnSync } from 'node:child_process';
+import { delimiter, resolve } from 'node:path';
+
+interface Job {
+  readonly about: string;
+  /** Programs, by the names of their Debian packages. */
+  readonly programs?: readonly string[];
+  /** Runs files named *.SUFFIX.ts instead of *.NAME.ts. */
+  readonly suffix?: string;
+  /** Folders of tests with packages of their own. */
+  readonly packages?: readonly string[];
+  /** A folder whose types are checked first. */
+  readonly types?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly commands?: readonly (readonly string[])[];
+}
+
+const jest = ['jest', '--maxWorkers=1'];
+const onPostgres = ['.ci/postgres', 'with', ...jest];
+const THROUGH_POOLER = 'export TEST_DIRECT_URL=$TEST_POSTGRES_URL TEST_POSTGRES_URL=$TEST_POOLER_URL; exec jest "$@"';
+const inTools = { packages: ['tests/tools'], types: 'tests/tools' };
+const inChromium = { ...inTools, programs: ['chromium'] };
+
+const jobs: Readonly<Record<string, Job>> = {
+  admin: {
+    about: 'react-admin and refine, each with its own provider, in Chromium',
+    programs: ['chromium'],
+    packages: ['tests/tools', 'tests/admin'],
+    types: 'tests/admin',
+  },
+  attack: {
+    about:
+      'sqlmap, zzuf, slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
+    programs: ['postgresql', 'sqlmap', 'zzuf', 'slowhttptest'],
+    commands: [jest, [...onPostgres, 'sqlmap', 'zzuf', 'time', 'memory', 'sets', 'instances']],
+  },
+  bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
+  browser: { about: 'the pages and the studio in Chromium: every journey, width and theme', ...inChromium },
+  chaos: {
+    about: 'random requests and random faults on several instances: MINUTES, --seed N, --on DATABASE, --workers N',
+    programs: ['postgresql'],
+    commands: [['node', '--require', 'esbuild-register', 'tests/chaos/chaos.ts']],
+  },
+  failover: { about: 'a PostgreSQL cluster with Patroni and etcd', programs: ['postgresql', 'patroni', 'etcd-server'] },
+  fuzz: {
+    about: 'random requests of strangers; RUNS=1000 sends fewer',
+    suffix: 'test',
+    environment: { RUNS: '200000' },
+    commands: [[...jest, 'tests/http/hostile', 'tests/http/limits', 'tests/access']],
+  },
+  generators: { about: 'clients that generators write from the OpenAPI document', packages: ['tests/generators'] },
+  guests: { about: "the engine behind and beside other people's middleware", packages: ['tests/guests'] },
+  journeys: { about: 'a handful of journeys through the studio in Chromium, as .ci/run takes them', ...inChromium },
+  kills: {
+    about: 'services, commands and migrations that are killed; KILLS=10 is quicker',
+    commands: [jest, onPostgres],
+  },
+  migrations: {
+    about: 'each step of a migration under load on PostgreSQL; LIVE_ROWS=2000 is quicker',
+    programs: ['postgresql'],
+    environment: { LIVE_ROWS: '1000000', KILLS: '100' },
+    commands: [onPostgres],
+  },
+  package: {
+    about: 'the packed package, installed from the registry on Node.js 24 and 22',
+    packages: ['tests/node-22'],
+  },
+  pictures: {
+    about: 'takes the pictures of the studio in README.md anew',
+    ...inChromium,
+    commands: [['node', '--require', 'esbuild-register', 'tests/tools/browser/draw.ts']],
+  },
+  pooler: {
+    about: 'PostgreSQL behind PgBouncer',
+    suffix: 'test',
+    programs: ['postgresql', 'pgbouncer'],
+    commands: [
+      ['.ci/postgres', 'with', 'sh', '-c', THROUGH_POOLER, ...jest, 'http/http.', 'postgres/instances', 'pooler'],
+    ],
+  },
+  random: {
+    about: 'the oracle compared with the service on new seeds, until a comparison fails',
+    programs: ['postgresql'],
+    commands: [onPostgres],
+  },
+  speed: { about: 'the studio with 1,000,000 records', ...inChromium },
+  starts: {
+    about: 'two hundred starts and stops on Node.js 24 and 22; STARTS=10 is quicker',
+    packages: ['tests/node-22'],
+    environment: { STARTS: '200' },
+    commands: [jest, ['tests/node-22/node_modules/.bin/node', 'node_modules/jest/bin/jest.js', '--maxWorkers=1']],
+  },
+  system: { about: 'nginx, HAProxy, systemd and Prometheus', programs: ['nginx', 'haproxy', 'prometheus'] },
+  tools: { about: 'linters, clients and an editor on the OpenAPI document, the service and the grammar', ...inTools },
+};
+
+function run([program = '', ...words]: readonly string[], environment: NodeJS.ProcessEnv): void {
+  const { status, error } = spawnSync(program, words, { stdio: 'inherit', env: environment });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function main([name = '', ...options]: readonly string[]): void {
+  const job = jobs[name];
+  if (job === undefined) {
+    console.log('npm run test:nightly -- NAME, one of:');
+    for (const [each, { about }] of Object.entries(jobs)) console.log(`  ${each.padEnd(11)} ${about}`);
+    process.exit(name === '' ? 0 : 2);
+  }
+  const { programs = [], packages = [], types, environment = {}, commands = [jest] } = job;
+  const env: NodeJS.ProcessEnv = { ...environment, ...process.env, NIGHTLY: job.suffix ?? name };
+  env['PATH'] = [resolve('node_modules/.bin'), env['PATH']].join(delimiter);
+  if (programs.length > 0) run(['.ci/install', ...programs], env);
+  if (packages.length > 0) run(['.ci/packages', ...packages], env);
+  if (types !== undefined) run(['tsc', '--noEmit', '-p', types], env);
+  for (const command of commands) run(command === commands.at(-1) ? [...command, ...options] : command, env);
+}
+
+main(process.argv.slice(2));
