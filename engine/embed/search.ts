@@ -1,6 +1,7 @@
 /** The options of a call in process as the query string that says the same over HTTP. */
 import { didYouMean } from '../names.ts';
 import { Problem } from '../problem.ts';
+import { operatorsByName } from '../query/operators.ts';
 import type { FilterValue, ListOptions, Order, SummaryOptions, ViewOptions, Where } from './types.ts';
 
 /** The options of each operation, besides those that its headers take. */
@@ -97,6 +98,9 @@ function filtersOf(name: string, value: FilterValue | undefined, place: string):
     return entriesOf(place, value as Where).flatMap(([key, inner]) =>
       filtersOf(`${name}[${key}]`, inner, `${place}.${key}`),
     );
+  // The text, which a query string could also mean no value by.
+  if (value === 'null' && !operatorsByName.has(place.slice(place.lastIndexOf('.') + 1)))
+    return [[`${name}[eq]`, value]];
   return [[name, scalarText(value, place)]];
 }
 

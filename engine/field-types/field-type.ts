@@ -182,6 +182,12 @@ export function listed(shape: Shape): readonly JsonValue[] | undefined {
   return Array.isArray(values) ? values : undefined;
 }
 
+/** Completes "expected …" where only some values are accepted; undefined without `enum`. */
+export const expectedOf = (shape: Shape): string | undefined => {
+  const values = listed(shape)?.map((value) => JSON.stringify(value));
+  return values && `one of ${values.join(', ')}`;
+};
+
 /** The item at `seed`, modulo the number of items. */
 export function pick<T>(items: readonly T[], seed: number): T {
   const item = items[seed % items.length];

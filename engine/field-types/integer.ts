@@ -3,6 +3,7 @@ import {
   boundsFault,
   byNumber,
   COMPARING,
+  expectedOf,
   type FieldType,
   JSON_NUMBER,
   listed,
@@ -45,7 +46,7 @@ export const integer: FieldType = {
   schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
   expected: (shape) => {
     const { minimum, maximum } = bounds(shape);
-    return `an integer from ${minimum} to ${maximum}`;
+    return expectedOf(shape) ?? `an integer from ${minimum} to ${maximum}`;
   },
   faults: (shape) => boundsFault(shape, 'minimum', 'maximum'),
   parse: (text) => {

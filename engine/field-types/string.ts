@@ -4,6 +4,7 @@ import { patternFault } from '../patterns/compile.ts';
 import {
   boundsFault,
   COMPARING,
+  expectedOf,
   type FieldType,
   type KeywordFault,
   listed,
@@ -60,8 +61,6 @@ export const string: FieldType = {
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
   expected: (shape) => {
     const { minLength, maxLength, format, pattern } = shape.constraints;
-    const values = listed(shape);
-    if (values) return `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
     const parts = [
       format === undefined ? 'a string' : `a string of format ${String(format)}`,
       ...(minLength === undefined ? [] : [`of at least ${String(minLength)}`]),
@@ -69,7 +68,7 @@ export const string: FieldType = {
       ...(minLength === undefined && maxLength === undefined ? [] : ['characters']),
       ...(pattern === undefined ? [] : [`that matches ${String(pattern)}`]),
     ];
-    return parts.join(' ');
+    return expectedOf(shape) ?? parts.join(' ');
   },
   faults: (shape) => [...boundsFault(shape, 'minLength', 'maxLength'), ...patternFaults(shape)],
   parse: (text) => text,

@@ -4,10 +4,10 @@
  */
 import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
+import { listed, MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
-import type { RecordType } from '../model/model.ts';
+import type { Field, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { conditionAt, didYouMeanHint, oneRecordHint, pathHint } from './hints.ts';
@@ -229,15 +229,14 @@ type ParameterReader = (rest: Unread, path: ComparedPath, complain: Complain) =>
 const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
   value: (rest, path, complain) => {
     const text = single(rest, complain);
-    return text === undefined ? undefined : parse(path, text, keyOf(rest), complain);
+    return text === undefined ? undefined : parse(path, text, rest, complain);
   },
   values: (rest, path, complain) => {
     const { parameters, at } = rest;
-    const { hasNoCommas } = path.field?.type ?? integer;
-    const items = wireArray(hasNoCommas ? splitAtCommas(parameters, at) : parameters, at, complain)?.items;
+    const items = wireArray(isJoined(path) ? splitAtCommas(parameters, at) : parameters, at, complain)?.items;
     // One more than there may be tells that there are too many; the others are not looked at.
     const texts = items?.slice(0, MAX_IN_VALUES + 1).map(({ parameter }) => parameter.value);
-    const values = texts?.flatMap((text) => parse(path, text, keyOf(rest), complain) ?? []);
+    const values = texts?.flatMap((text) => parse(path, text, rest, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },
   flag: (rest, path, complain) => {
@@ -246,6 +245,13 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
     return parseTruth(text) ?? complain('invalid-value', `${said(path, text)} is not true or false`);
   },
 };
+
+/** Whether several values can be joined by commas: none has one in it. */
+function isJoined({ field }: Path): boolean {
+  if (!field) return true;
+  const values = listed(field);
+  return field.type.hasNoCommas ?? values?.every((value) => !String(value).includes(',')) ?? false;
+}
 
 function single({ parameters: [parameter, ...others], at }: Unread, complain: Complain): string | undefined {
   if (others.length > 0)
@@ -258,21 +264,40 @@ function single({ parameters: [parameter, ...others], at }: Unread, complain: Co
 /** Hides sensitive values, since clients and proxies log problems. */
 const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'The given value' : quote(text));
 
-/** As the client writes it, without its operator. */
-const keyOf = ({ parameters, at }: Unread): string => conditionAt((parameters[0]?.steps ?? []).slice(0, at - 1));
+/** Operators whose operand is a value that a record could have. */
+const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name, operators.in.name]);
 
-function parse(path: ComparedPath, text: string, key: string, complain: Complain): JsonValue | undefined {
+function parse(
+  path: ComparedPath,
+  text: string,
+  { parameters, at }: Unread,
+  complain: Complain,
+): JsonValue | undefined {
   const { name, field, isCount } = path;
   const { type, shape } = field ? { type: field.type, shape: field } : { type: integer, shape: NO_CONSTRAINTS };
+  const steps = parameters[0]?.steps ?? [];
+  const operator = steps[at - 1] ?? operators.eq.name;
+  const key = conditionAt(steps.slice(0, at - 1));
+  const values = field && EXACT.has(operator) ? listed(field) : undefined;
   const value = type.parse(text);
-  if (value !== undefined) return value;
-  const canBeNull = text === '' && !isCount;
-  const hint = canBeNull ? `; to find records without a value, use ${key}[${operators.null.name}]=true` : '';
-  return complain(
-    'invalid-value',
-    `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`,
+  if (value !== undefined && (!values || isAmong(values, value, field))) {
+    if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;
+    const message = `for records without a value use ${key}[null]=true, for this text ${key}[eq]=${NULL}`;
+    return complain('invalid-value', `${quote(text)} may stand for a text or for none: ${message}`);
+  }
+  const canBeNull = !isCount && (text === '' || text.toLowerCase() === NULL);
+  const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
+  const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${operators.null.name}]=${flag}` : '';
+  const message = `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`;
+  return complain('invalid-value', message, () =>
+    values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
   );
 }
+
+const NULL = 'null';
+
+const isAmong = (values: readonly JsonValue[], value: JsonValue, field: Field | undefined): boolean =>
+  field?.caseless ? values.map(foldedValue).includes(foldedValue(value)) : values.includes(value);
 
 /** Finds these records. */
 export const identifiedBy = (type: RecordType, identifiers: readonly number[]): Filter => ({

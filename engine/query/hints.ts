@@ -59,7 +59,9 @@ const shown = ({ fields }: Pick<RecordType, 'fields'>, name: string, value: stri
   fields.get(name)?.sensitive ? '…' : value;
 
 const condition = (type: RecordType, name: string, value: string, operator = 'eq'): string =>
-  `_cnd[${name}]${operator === 'eq' ? '' : `[${operator}]`}=${shown(type, name, value)}`;
+  operator === 'eq' && value === 'null'
+    ? `_cnd[${name}][null]=true`
+    : `_cnd[${name}]${operator === 'eq' ? '' : `[${operator}]`}=${shown(type, name, value)}`;
 
 /** `_cnd={"title":"x"}`, `filter=title:x` and `q=x`. */
 function filterHint({ value, type }: Habitual): string | undefined {

@@ -81,7 +81,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   gte: comparing('gte', '>=', (order) => order >= 0, 'Greater than or equal to the value.'),
   in: {
     name: 'in',
-    description: `Equal to one of the values, at most ${MAX_IN_VALUES}: repeat the key for each, or join them by commas if they are not texts.`,
+    description: `Equal to one of the values, at most ${MAX_IN_VALUES}: repeat the key for each, or join them by commas, unless a text can have one.`,
     wants: 'values',
     count: (value) => many(value).length,
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,

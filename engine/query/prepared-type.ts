@@ -103,6 +103,8 @@ interface AcceptedParameters {
   readonly plain: ReadonlySet<string>;
   /** The type whose records it finds by `_cnd[…]`; undefined if it takes none. */
   readonly found: RecordType | undefined;
+  /** Why it takes none. */
+  readonly unfound: string;
   /** The correct spelling of each name, for suggestions. */
   readonly spellings: ReadonlyMap<string, string>;
 }
@@ -111,14 +113,19 @@ const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
 const LIST_PARAMETERS = [...VIEW_PARAMETERS, 'after', 'before'];
 const SUMMARY_PARAMETERS = ['by', 'measure', 'variant'];
 
-const acceptedBy = (names: readonly string[]): AcceptedParameters => ({
+const FOR_LISTS = 'can only be used with lists';
+const NO_CHANGES =
+  'finds records to list or to delete; changes by filter do not exist: send PATCH with an array of records, each with its identifier';
+
+const acceptedBy = (names: readonly string[], unfound = NO_CHANGES): AcceptedParameters => ({
   plain: new Set(names),
   found: undefined,
+  unfound,
   spellings: new Map(names.map((name) => [name, name])),
 });
 
 export const DRY_RUN = 'dryRun';
-export const ACCEPTED_BY_VIEWS = acceptedBy(VIEW_PARAMETERS);
+export const ACCEPTED_BY_VIEWS = acceptedBy(VIEW_PARAMETERS, FOR_LISTS);
 export const ON = 'on';
 export const ACCEPTED_BY_WRITES = acceptedBy([...VIEW_PARAMETERS, DRY_RUN]);
 export const ACCEPTED_BY_UPSERTS = acceptedBy([...VIEW_PARAMETERS, DRY_RUN, ON]);
@@ -130,7 +137,7 @@ function accepting(found: RecordType, parameters: readonly string[]): AcceptedPa
     ...conditions.map((name) => [name, `_cnd[${name}]`] as const),
     ...parameters.map((name) => [name, name] as const),
   ];
-  return { plain: new Set(parameters), found, spellings: new Map(spellings) };
+  return { plain: new Set(parameters), found, unfound: FOR_LISTS, spellings: new Map(spellings) };
 }
 
 export function sortParameters(
@@ -162,12 +169,12 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
 function refuse(
   parameter: Parameter,
   all: readonly Parameter[],
-  { found, spellings }: AcceptedParameters,
+  { found, unfound, spellings }: AcceptedParameters,
   faults: Fault[],
 ): void {
   const { key, steps } = parameter;
   const complain = complainAbout(faults, key);
-  if (steps && !found) complain('unknown-parameter', `${quote(key)} can only be used with lists`);
+  if (steps && !found) complain('unknown-parameter', `${quote(key)} ${unfound}`);
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {

@@ -119,6 +119,7 @@ describe('lists', () => {
     ['a list of values', { rank: [101, 105, 999] }, [101, 105]],
     ['the operator in', { rank: { in: [102] } }, [102]],
     ['null', { ...some, name: null }, []],
+    ['the text null', { $any: [{ name: 'null' }, { rank: 101 }] }, [101]],
     ['a pattern', { ...some, name: { like: 'EVEN*' } }, [102, 104]],
     ['a group', { $any: [{ rank: 101 }, { rank: 103, name: 'odd + 1' }] }, [101, 103]],
     ['related records', { things: { $some: [{ name: 't104' }] } }, [104]],

@@ -178,6 +178,16 @@ describe('records with others around them', () => {
     expect(await idsOf('categories')).toEqual([1, 2, 3, 4]);
   });
 
+  test.each(['PATCH /api/categories', 'PATCH /api/categories/1', 'PUT /api/categories/1', 'POST /api/categories'])(
+    '%s?_cnd[id]=3 says that changes by filter do not exist',
+    async (request) => {
+      const answer = await send(`${request}?_cnd[id]=3`, { name: 'x' });
+      const { errors } = JSON.parse(answer.text);
+      expect([answer.status, errors[0].parameter, errors[0].code]).toEqual([400, '_cnd[id]', 'unknown-parameter']);
+      expect(errors[0].message).toContain('changes by filter do not exist: send PATCH with an array of records');
+    },
+  );
+
   test('several at once delete each record once', async () => {
     const sent = Array.from({ length: 20 }, () => send('DELETE /api/categories?_cnd[name]=plain', undefined, upTo(2)));
     const answers = await Promise.all(sent);

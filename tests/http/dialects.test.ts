@@ -117,6 +117,7 @@ describe('lists', () => {
     [{ filter: { mentor: 1 } }, [2], '0-0/1'],
     [{ filter: { mentor: null } }, [1, 3, 4], '0-2/3'],
     [{ filter: { mentor: { name: 'Ann' } } }, [2], '0-0/1'],
+    [{ filter: { name: 'null' } }, [], '*/0'],
     [{ filter: { name: ['Cid, the', 'Ann'] } }, [1, 3], '0-1/2'],
     [{ embed: ['mentor'], filter: { id: 2 } }, [2], '0-0/1'],
   ])('GET /simple-rest/authors %j', async (parameters, ids, range) => {
@@ -161,6 +162,7 @@ describe('lists', () => {
       'use fields= to choose fields (as /api takes it)',
     ],
     ['json-server/authors/1?_sort=rank', '_sort', 'unknown-parameter', 'can only be used with lists'],
+    ['json-server/authors?name=null', 'name', 'invalid-value', 'use _cnd[name][null]=true'],
     ['json-server/authors/1?dryRun=true', 'dryRun', 'unknown-parameter', 'Unknown parameter'],
     ['json-server/authors?%=1', '%', 'malformed', 'cannot be decoded'],
     ['json-server/books?author.books=1', 'author.books', 'to-many', '(as /api takes it)'],

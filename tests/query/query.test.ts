@@ -3,7 +3,7 @@ import type { ValueFilter } from '../../engine/query/list-query.ts';
 import { operators, pattern } from '../../engine/query/operators.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { parseParameters } from '../../engine/query/parameters.ts';
-import { faultsOf, filterText, list, orderText, problemOf, view } from '../support/library.ts';
+import { faultsOf, filterText, list, orderText, problemOf, typeOf, view } from '../support/library.ts';
 
 describe('parameters', () => {
   test.each<[string, unknown]>([
@@ -359,6 +359,58 @@ describe('filters', () => {
     ['_cnd[title][like]=*a*b*c*d*e*f*g*h*', '_cnd[title][like]: too-many'],
   ])('?%s is refused', (search, fault) => {
     expect(faultsOf(() => list(search))).toEqual([fault]);
+  });
+
+  const loan = typeOf('Loan');
+
+  test.each<[string, readonly string[]]>([
+    ['_cnd[state]=open', ['state eq "open"']],
+    ['_cnd[state][in]=open,closed', ['state in ["open","closed"]']],
+    ['_cnd[state][in][]=open&_cnd[state][in][]=closed,open', ['state in ["open","closed","open"]']],
+    ['_cnd[state][in][0]=open', ['state in ["open"]']],
+    ['_cnd[period][in]=7,28', ['period in [7,28]']],
+    ['_cnd[period][gt]=10', ['period gt 10']],
+    ['_cnd[state][lt]=p', ['state lt "p"']],
+    ['_cnd[state][like]=op*', ['state like "op*"']],
+    ['_cnd[card][in]=gold,SILVER', ['card in ["gold","silver"]']],
+    ['_cnd[reason][in]=lost&_cnd[reason][in]=lost, torn', ['reason in ["lost","lost, torn"]']],
+    ['_cnd[note][eq]=null', ['note eq "null"']],
+    ['_cnd[note][in][]=null', ['note in ["null"]']],
+    ['_cnd[note]=Null', ['note eq "Null"']],
+    ['_cnd[code]=null', ['code eq "null"']],
+  ])('of loans: ?%s', (search, expected) => {
+    expect(list(search, loan).filters.map(filterText)).toEqual(expected);
+  });
+
+  test.each([
+    [
+      '_cnd[state]=opne',
+      '"opne" is not a valid value of "state"; expected one of "open", "closed", "null and void"; did you mean "open"?',
+    ],
+    ['_cnd[state][ne]=Open', 'did you mean "open"?'],
+    ['_cnd[state]=', 'to find records without a value, use _cnd[state][null]=true'],
+    [
+      '_cnd[state][in]=open,clsed',
+      '"clsed" is not a valid value of "state"; expected one of "open", "closed", "null and void"; did you mean "closed"?',
+    ],
+    ['_cnd[state][in]=open,', '"" is not a valid value of "state"'],
+    ['_cnd[state][in][0]=open,closed', '"open,closed" is not a valid value of "state"'],
+    ['_cnd[period]=8', '"8" is not a valid value of "period"; expected one of 7, 14, 28; did you mean "7"?'],
+    ['_cnd[card]=goldd', 'did you mean "Gold"?'],
+    ['_cnd[reason][in]=lost,torn', '"lost,torn" is not a valid value of "reason"'],
+    ['_cnd[secret]=rad', 'The given value is not a valid value of "secret"; expected one of "red", "blue"'],
+    ['_cnd[$any][0][state]=opne', 'did you mean "open"?'],
+    ['_cnd[note]=null', 'for records without a value use _cnd[note][null]=true, for this text _cnd[note][eq]=null'],
+    ['_cnd[$any][0][note]=null', 'use _cnd[$any][0][note][null]=true'],
+    ['_cnd[state]=null', 'use _cnd[state][null]=true'],
+    ['_cnd[period]=null', 'use _cnd[period][null]=true'],
+    ['_cnd[period][ne]=null', 'to find records with a value, use _cnd[period][null]=false'],
+    ['_cnd[book]=null', 'use _cnd[book][null]=true'],
+    ['_cnd[book.author]=NULL', 'use _cnd[book.author][null]=true'],
+    ['note=null', 'did you mean "_cnd[note][null]=true"?'],
+  ])('of loans: ?%s: %s', (search, message) => {
+    const { errors } = problemOf(() => list(search, loan));
+    expect(errors.map((fault) => fault.message).join('\n')).toContain(message);
   });
 
   const repeated = (count: number, piece: (index: number) => string): string =>

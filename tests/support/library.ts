@@ -55,6 +55,19 @@ const descriptors: readonly Descriptor[] = [
     relations: { books: { kind: 'manyToMany', type: 'Book', inverse: 'shelves' } },
     variants: { default: 'full', omit: { full: [], short: ['height'], label: ['room', 'height'] } },
   },
+  {
+    type: 'Loan',
+    fields: {
+      state: { type: 'string', enum: ['open', 'closed', 'null and void'] },
+      period: { type: 'integer', enum: [7, 14, 28] },
+      card: { type: 'string', enum: ['Gold', 'Silver'], caseless: true },
+      reason: { type: 'string', enum: ['lost', 'torn', 'lost, torn'] },
+      secret: { type: 'string', enum: ['red', 'blue'], sensitive: true },
+      note: { type: 'string' },
+      code: { type: 'string', default: '' },
+    },
+    relations: { book: { kind: 'belongsTo', type: 'Book' } },
+  },
 ];
 
 const model = resolveModel(descriptors);

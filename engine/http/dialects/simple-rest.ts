@@ -1,4 +1,5 @@
 /** What ra-data-simple-rest sends and expects: `sort`, `range` and `filter` as JSON, and `Content-Range`. */
+import type { OperatorName } from '../../field-types/field-type.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
@@ -55,18 +56,22 @@ const filter: ReadValue = (value, { names, faults, complain }) => {
 function filtered(key: string, value: JsonValue, names: ConditionNames, faults: Fault[]): readonly Parameter[] {
   if (value === null) return conditionsOf(names, key, ['true'], faults).map(toNull);
   if (Array.isArray(value)) return listed(key, value as readonly JsonValue[], names, faults);
-  if (!isObject(value)) return conditionsOf(names, key, [String(value)], faults);
+  if (!isObject(value)) return conditionsOf(names, key, [String(value)], faults).map(toEqual);
   const inside = Object.entries(value);
   if (inside.length === 0)
     return complainAbout(faults, key)('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
   return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
 }
 
+const comparedBy =
+  (operator: OperatorName) =>
+  (parameter: Parameter): Parameter => {
+    const { steps = [] } = parameter;
+    return steps.length === 1 ? { ...parameter, steps: [...steps, operator] } : parameter;
+  };
+const toEqual = comparedBy('eq');
 /** What equals null has no value. */
-const toNull = (parameter: Parameter): Parameter => {
-  const { steps = [] } = parameter;
-  return steps.length === 1 ? { ...parameter, steps: [...steps, 'null'] } : parameter;
-};
+const toNull = comparedBy('null');
 
 function listed(
   key: string,

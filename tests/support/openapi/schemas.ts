@@ -15,6 +15,7 @@ export interface Schemas {
 export function schemasOf(document: JsonObject): Schemas {
   // Words of OpenAPI around the schemas are none of JSON Schema's.
   const ajv = createAjv({ strict: false });
+  for (const format of ['int32', 'int64']) ajv.addFormat(format, { type: 'number', validate: Number.isInteger });
   ajv.addSchema(document, DOCUMENT);
   const compiled = new Map<string, ValidateFunction>();
   const validatorOf = (pointer: string): ValidateFunction => {
