@@ -347,6 +347,39 @@ describe('names over time', () => {
     });
   });
 
+  test.each([
+    [
+      'a field',
+      'type: Book\nfields:\n  title: { type: string }\n',
+      'type: Book\nfields:\n  heading: { type: string, maxLength: 9, renamedFrom: titel }\n',
+      'not-moved:Book.heading',
+    ],
+    [
+      'a type',
+      'type: Book\nfields:\n  title: { type: string }\n',
+      'type: Volume\npath: books\nrenamedFrom: Titel\nfields:\n  name: { type: string }\n',
+      'not-moved:Volume',
+    ],
+  ])('a former name of %s that is corrected too late is reported until somebody allows it', async (_, ...given) => {
+    const [before, misspelled, id] = given;
+    const project = await newProject({ 'book.yaml': before });
+    await project.serving((url) => bodyOf(url, 'POST /api/books', { title: 'One' }));
+    project.write({ 'book.yaml': misspelled });
+    const corrected = misspelled.replace('titel', 'title').replace('Titel', 'Book');
+    for (const [text, message] of [
+      [misspelled, 'names nothing that the database has'],
+      [corrected, 'comes too late'],
+    ] as const) {
+      project.write({ 'book.yaml': text });
+      expect(await project.run('plan')).toMatchObject({ code: 1, out: expect.stringContaining(message) });
+      await expect(project.starts()).rejects.toThrow(message);
+      expect(await project.run('apply', '--allow', id)).toMatchObject({ code: 0 });
+      await project.starts({}, {});
+      expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
+      await project.serving((url) => bodyOf(url, 'POST /api/books', {}));
+    }
+  });
+
   test('going back after a rename asks nothing, and keeps what is new beside it', async () => {
     const project = await newProject(OLD);
     await project.serving(fill);

@@ -52,6 +52,15 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
     reads: [['GET /api/volumes', []]],
   },
   {
+    title: 'a misspelled former name of a type that has other fields is a question',
+    before: { Book: 'type: Book\nfields: { title: { type: string } }' },
+    records: [['books', { title: 'One' }]],
+    after: { Book: null, Volume: 'type: Volume\nrenamedFrom: Bok\nfields: { name: { type: string } }' },
+    steps: ['unclear not-moved:Volume', 'ready add-type:Volume', 'kept drop-type:Book'],
+    says: ['1 record: lost as a whole (1)'],
+    reads: [['GET /api/volumes', []]],
+  },
+  {
     title: 'a dropped type, and the relations to it',
     before: {
       Book: `${book}relations: { author: { kind: belongsTo, type: Author }, tags: { kind: manyToMany, type: Author } }`,
@@ -146,6 +155,7 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
         'type: Thing\nfields:\n  code: { type: string }\n  size: { type: integer }\nrelations:\n  other: { kind: belongsTo, type: Note }',
     },
     steps: [
+      'unclear not-moved:Thing.other',
       'ready add-field:Thing.size',
       'ready add-relation:Thing.other',
       'kept close-type:Thing',

@@ -115,7 +115,10 @@ export interface AppliedModel {
   readonly format: typeof PLAIN | typeof PLACED | typeof FOLDED;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
-  /** Ids of the steps that would drop what the descriptors do not name, and the database keeps. */
+  /**
+   * Ids of the steps that would drop what the descriptors do not name, and the database keeps; and of the questions about
+   * it that somebody has answered.
+   */
   readonly kept?: readonly string[];
   /** Since the database was made, in order: by these, descriptors that it has left behind find their columns. */
   readonly moves?: readonly Move[];

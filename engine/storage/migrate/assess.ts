@@ -5,7 +5,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
 import type { AppliedType } from './applied.ts';
 import type { TypeChange } from './match.ts';
-import { isDrop, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
+import { isDrop, isQuestion, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
 import { costOf, type StepCost, worksOnRows } from './tasks.ts';
 
 /**
@@ -69,7 +69,7 @@ function stateOf(
   if (affected.some(({ effect }) => effect === 'fail')) return 'blocked';
   const isHarmless = !isDrop(step) && (!isAtStake || step.risk === 'safe');
   if (isHarmless || allowed.has(stepId(step))) return 'ready';
-  return step.code === 'not-renamed' ? 'unclear' : 'allow';
+  return isQuestion(step) ? 'unclear' : 'allow';
 }
 
 async function affectedBy({ checks }: MigrationStep, reader: Reader): Promise<readonly AffectedRows[]> {

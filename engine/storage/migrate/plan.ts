@@ -6,6 +6,7 @@ import type { Dialect } from '../dialect.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
 import { type AppliedModel, appliedModel, type AppliedType, rememberedAs, type TableDefinition } from './applied.ts';
 import { rowsOf } from './assess.ts';
+import { leftBehind } from './former.ts';
 import { matchJoins, matchTypes, type TypeChange } from './match.ts';
 import { placedModel } from './place.ts';
 import { addedJoinStep, droppedJoinStep, renamedJoinSteps } from './relations.ts';
@@ -30,11 +31,19 @@ export function createPlan(
 ): Plan {
   const placed = placedModel(model, applied, own);
   const exact = appliedModel(placed, dialect);
-  const all = isSameModel(applied, exact) ? [] : stepsBetween(applied, placed, dialect);
-  const { steps, wanted, kept } = all.some(isDrop)
-    ? withoutDrops(applied, placed, dialect, letGo, all)
-    : { steps: all, wanted: exact, kept: [] };
-  const remembered = rememberedAs(wanted, applied, placed === model);
+  const isSame = isSameModel(applied, exact);
+  const all = isSame ? [] : stepsBetween(applied, placed, dialect);
+  const left = isSame ? [] : leftBehind(applied, placed);
+  const answered = new Set(applied.kept);
+  const asked = left.map(({ step }) => step).filter((step) => !answered.has(stepId(step)));
+  const {
+    steps: made,
+    wanted,
+    kept,
+  } = all.some(isDrop) ? withoutDrops(applied, placed, dialect, letGo, all) : { steps: all, wanted: exact, kept: [] };
+  const steps = [...asked, ...made];
+  const stays = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
+  const remembered = rememberedAs(stays.length > 0 ? { ...wanted, kept: stays } : wanted, applied, placed === model);
   return { steps, kept, applied, model: placed, wanted: remembered, touched: touchedBy(steps, applied) };
 }
 
@@ -56,11 +65,10 @@ function withoutDrops(
   const isAsked = ({ type, name }: MigrationStep): boolean =>
     VANISHED.every((code) => !known.has(stepId({ code, type, name })));
   const questions = all.filter((step) => step.code === 'not-renamed' && isAsked(step) && !ids.has(stepId(step)));
-  const named = kept.length > 0 ? { ...wanted, kept: kept.map(stepId) } : wanted;
   const asked = questions.map((step) => ({ ...step, edits: [], tasks: [] }));
   const isTold = (step: MigrationStep): boolean =>
     !(step.code === 'not-renamed' && !isAsked(step)) && !(isRename(step) && !isNamed(step, model));
-  return { steps: [...asked, ...toldSteps(made, isTold)], wanted: named, kept };
+  return { steps: [...asked, ...toldSteps(made, isTold)], wanted, kept };
 }
 
 /** What is kept gets another name where something new has its own. */

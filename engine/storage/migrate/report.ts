@@ -220,6 +220,7 @@ const stepNotes = {
   'remake-indexes': { older: 'same', undo: 'always' },
   'rebuild-table': { older: 'same', undo: 'always' },
   'not-renamed': { older: 'same', undo: 'never' },
+  'not-moved': { older: 'same', undo: 'always' },
 } as const satisfies Record<StepCode, StepNotes>;
 
 const olderWords = {

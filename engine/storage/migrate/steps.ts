@@ -172,6 +172,8 @@ export const stepKinds = {
     describe: ({ was, now }) =>
       `"${was}" is gone, and ${now} is new and looks the same. If it is the same, write "renamedFrom: ${was}" there; this step says that it is not`,
   },
+  /** A former name, or a name that meant something else, whose data the plan does not move. */
+  'not-moved': { risk: 'destructive', describe: ({ detail }) => detail },
 } as const satisfies Record<string, StepKind>;
 
 export type StepCode = keyof typeof stepKinds;
@@ -196,6 +198,11 @@ const RENAMES: ReadonlySet<StepCode> = new Set(['rename-type', 'rename-identifie
 export const isRename = ({ code }: MigrationStep): boolean => RENAMES.has(code);
 
 export const isReadOtherwise = ({ code }: MigrationStep): boolean => READ_OTHERWISE.has(code);
+
+const QUESTIONS: ReadonlySet<StepCode> = new Set(['not-renamed', 'not-moved']);
+
+/** Somebody has to say what is meant. */
+export const isQuestion = ({ code }: Pick<MigrationStep, 'code'>): boolean => QUESTIONS.has(code);
 
 export const isDrop = ({ code }: Pick<MigrationStep, 'code'>): boolean => DROPS.has(code);
 
