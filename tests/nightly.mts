@@ -9,8 +9,6 @@ interface Job {
   readonly about: string;
   /** Programs, by the names of their Debian packages. */
   readonly programs?: readonly string[];
-  /** Runs files named *.SUFFIX.ts instead of *.NAME.ts. */
-  readonly suffix?: string;
   /** Folders of tests with packages of their own. */
   readonly packages?: readonly string[];
   /** A folder whose types are checked first. */
@@ -21,7 +19,8 @@ interface Job {
 
 const jest = ['jest', '--maxWorkers=1'];
 const onPostgres = ['.ci/postgres', 'with', ...jest];
-const THROUGH_POOLER = 'export TEST_DIRECT_URL=$TEST_POSTGRES_URL TEST_POSTGRES_URL=$TEST_POOLER_URL; exec jest "$@"';
+const THROUGH_POOLER =
+  'export NIGHTLY= TEST_DIRECT_URL=$TEST_POSTGRES_URL TEST_POSTGRES_URL=$TEST_POOLER_URL; exec jest "$@"';
 const inTools = { packages: ['tests/tools'], types: 'tests/tools' };
 const inChromium = { ...inTools, programs: ['chromium'] };
 
@@ -48,9 +47,8 @@ const jobs: Readonly<Record<string, Job>> = {
   failover: { about: 'a PostgreSQL cluster with Patroni and etcd', programs: ['postgresql', 'patroni', 'etcd-server'] },
   fuzz: {
     about: 'random requests of strangers; RUNS=1000 sends fewer',
-    suffix: 'test',
     environment: { RUNS: '200000' },
-    commands: [[...jest, 'tests/http/hostile', 'tests/http/limits', 'tests/access']],
+    commands: [['env', 'NIGHTLY=', ...jest, 'tests/http/hostile', 'tests/http/limits', 'tests/access']],
   },
   generators: { about: 'clients that generators write from the OpenAPI document', packages: ['tests/generators'] },
   guests: { about: "the engine behind and beside other people's middleware", packages: ['tests/guests'] },
@@ -76,10 +74,10 @@ const jobs: Readonly<Record<string, Job>> = {
   },
   pooler: {
     about: 'PostgreSQL behind PgBouncer',
-    suffix: 'test',
     programs: ['postgresql', 'pgbouncer'],
     commands: [
-      ['.ci/postgres', 'with', 'sh', '-c', THROUGH_POOLER, ...jest, 'http/http.', 'postgres/instances', 'pooler'],
+      onPostgres,
+      ['.ci/postgres', 'with', 'sh', '-c', THROUGH_POOLER, ...jest, 'http/http.', 'postgres/instances'],
     ],
   },
   random: {
@@ -112,7 +110,7 @@ function main([name = '', ...options]: readonly string[]): void {
     process.exit(name === '' ? 0 : 2);
   }
   const { programs = [], packages = [], types, environment = {}, commands = [jest] } = job;
-  const env: NodeJS.ProcessEnv = { ...environment, ...process.env, NIGHTLY: job.suffix ?? name };
+  const env: NodeJS.ProcessEnv = { ...environment, ...process.env, NIGHTLY: name };
   env['PATH'] = [resolve('node_modules/.bin'), env['PATH']].join(delimiter);
   if (programs.length > 0) run(['.ci/install', ...programs], env);
   if (packages.length > 0) run(['.ci/packages', ...packages], env);

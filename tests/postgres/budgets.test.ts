@@ -1,7 +1,6 @@
 /** Connections: no kind of work leaves none to the others. */
 import { EventEmitter, once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { StartError } from '../../engine/start-error.ts';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
@@ -123,30 +122,5 @@ onServer('an instance whose rows are held', () => {
     const limit = { sql: `select current_setting('idle_in_transaction_session_timeout')` };
     expect(await driver.write((writer) => writer.value(limit, []))).toBe('10s');
     await driver.close();
-  });
-});
-
-onServer('whole lists', () => {
-  let database: TestDatabase;
-  beforeAll(async () => void (database = await createDatabase('postgres')));
-  afterAll(() => database?.remove());
-
-  describe.each([
-    [{}, 4],
-    [{ maxStreams: 2 }, 2],
-  ] as const)('with %j and pool=4', (settings, most) => {
-    it(`have as many connections as there may be lists`, async () => {
-      const url = withParameters(database.url, { pool: '4' });
-      const instance = await startInstance(url, { ...settings, metrics: true });
-      const text = await (await fetch(`${instance.url}/metrics`)).text();
-      expect(text).toContain(`records_database_connections{server="primary",pool="streams",state="most"} ${most}`);
-      await instance.close();
-    });
-  });
-
-  it('must have room in the database, with the connections for requests', async () => {
-    const started = startInstance(withParameters(database.url, { pool: '150' }), { maxStreams: 60 });
-    await expect(started).rejects.toBeInstanceOf(StartError);
-    await expect(started).rejects.toThrow(/allows \d+ connections .+ may open 210: 150 .+ and 60 .+MAX_STREAMS/);
   });
 });

@@ -1,15 +1,8 @@
 /** How many bytes a page may have, on both databases: what would be too much is refused before it is in memory. */
 import { hash } from 'node:crypto';
-import { createBudget } from '../../engine/budget.ts';
-import { PATIENT } from '../../engine/caller.ts';
-import { Problem } from '../../engine/problem.ts';
-import { queriesOf } from '../../engine/query/resolve.ts';
-import { isShortSummary, weighed } from '../../engine/storage/lengths.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
-import { useTool } from '../mcp/agent.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { loadModel } from '../support/model.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const HEADERS = { 'content-type': 'application/json' };
@@ -50,23 +43,6 @@ test('a long page is sent in pieces, and has the tag of its bytes and its header
       .split('\n')
       .map((line) => JSON.parse(line)),
   ).toEqual(JSON.parse(text));
-});
-
-describe('a long page is put together a piece in each turn', () => {
-  let begin: jest.SpiedFunction<TestServer['pace']['begin']>;
-  beforeEach(() => void (begin = jest.spyOn(server.pace, 'begin')));
-  afterEach(() => begin.mockRestore());
-
-  test('of the records of a list', async () => {
-    expect((await get('_cnd[limit]=0&_cnd[limit]=2')).status).toBe(200);
-    expect(begin).toHaveBeenCalledTimes(2);
-  });
-
-  test('of the message to an agent, however long its records are', async () => {
-    const { says } = await useTool(server.url, 'list_records', { type: 'Gadget', limit: 1 });
-    expect(says).toMatchObject({ total: 12 });
-    expect(begin.mock.calls.length).toBeGreaterThan(LONG / 64 / 1024);
-  });
 });
 
 test.each(['application/json', 'application/x-ndjson', 'text/csv'])(
@@ -137,47 +113,6 @@ test('an answer is compressed only if there is memory for it', async () => {
     headers: { 'accept-encoding': 'gzip' },
   });
   expect(answer.headers['content-encoding']).toBe('gzip');
-});
-
-describe('a summary', () => {
-  const sales = loadModel('tests/fixtures/summaries').types.get('Sale');
-  if (!sales) throw new Error('no sales');
-  const { summary } = queriesOf(sales, readSettings({}));
-  const page = '&_cnd[limit]=0&_cnd[limit]=20';
-
-  test.each([
-    ['measure=count', true],
-    ['by=open&measure=count,sum(units),max(amount)', true],
-    [`by=units&measure=count${page}`, true],
-    ['by=units&measure=count', false],
-    ['by=open,shop&measure=count', false],
-    // Titles may be of any length.
-    ['by=open&measure=max(title)', false],
-    [`by=title&measure=count${page}`, false],
-  ])('of %s is short whatever the records hold: %s', (search, isShort) => {
-    expect(isShortSummary(summary(search))).toBe(isShort);
-  });
-});
-
-describe('weighed', () => {
-  const texts = (count: number, read: { rows: number }): Iterable<string> => ({
-    *[Symbol.iterator]() {
-      for (; read.rows < count; read.rows += 1) yield 'x'.repeat(100);
-    },
-  });
-
-  test('stops to read where it is too much', () => {
-    const read = { rows: 0 };
-    expect(() => weighed(texts(1000, read), PATIENT, 1000)).toThrow(Problem);
-    expect(read.rows).toBeLessThan(20);
-  });
-
-  test('stops to read where the budget is used up', () => {
-    const read = { rows: 0 };
-    const share = createBudget(2000).take(0);
-    expect(() => weighed(texts(1000, read), { ...PATIENT, take: share.grow })).toThrow('of memory');
-    expect(read.rows).toBe(10);
-  });
 });
 
 test('whole lists that are not read draw from the budget, and more of them are refused', async () => {
