@@ -4,16 +4,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { stillThere, whatHasArrived } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
-import { JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
+import { acceptedType, JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
 import type { Cors } from '../http/send.ts';
-import type { JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
 import { type AgentService, createAgentServer } from './agent-server.ts';
@@ -40,6 +44,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     refuseOrigin(request, host.cors, options);
     if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
     if (request.method !== 'POST') throw notAllowed(request.method);
+    acceptedType(request.headers.accept, [JSON_TYPE]);
     const { model } = engine.permittedTo(request);
     const caller = new AgentCaller(request, response, engine.budget, position);
     try {
@@ -47,6 +52,8 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       await whatHasArrived();
       await stillThere(caller);
       const message = await messageIn(request, caller, engine, options);
+      const mismatch = mismatchIn(request, message);
+      if (mismatch !== undefined) return await host.reply(mismatch, request, response);
       const rights: AgentRights = {
         model,
         call: async (type, call) => {
@@ -61,8 +68,8 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       // The SDK takes milliseconds for each message.
       const answer = await engine.pace.begin(async () => {
         await stillThere(caller);
-        const handler = handlerFor(request, rights, engine, { title: options.title, inMessage: aside.keep });
-        return handler.fetch(asWebRequest(request), { parsedBody: message });
+        const service = serviceFor(request, engine, { title: options.title, inMessage: aside.keep });
+        return answered(asWebRequest(request), message, rights, service);
       });
       await host.reply(await answerOf(answer, aside, engine.pace), request, response);
     } finally {
@@ -113,21 +120,67 @@ async function messageIn(
   return parseText(text, limits, () => false, 'The message');
 }
 
-/** Made for each request: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */
-function handlerFor(
-  request: IncomingMessage,
+type OwnService = Pick<AgentService, 'title' | 'inMessage'>;
+
+const serviceFor = (request: IncomingMessage, { host }: Engine, own: OwnService): AgentService => ({
+  ...own,
+  refused: (error: unknown) => host.problemFor(error, request),
+});
+
+/** By a server of its own: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */
+async function answered(
+  request: Request,
+  message: JsonObject,
   rights: AgentRights,
-  { host }: Engine,
-  own: Pick<AgentService, 'title' | 'inMessage'>,
-): McpHttpHandler {
-  const service = { ...own, refused: (error: unknown) => host.problemFor(error, request) };
-  return createMcpHandler(() => createAgentServer(rights, service), { maxSubscriptions: 0, keepAliveMs: 0 });
+  service: AgentService,
+): Promise<Response> {
+  const server = createAgentServer(rights, service);
+  const parsed = { parsedBody: message };
+  if (!(await isLegacyRequest(request, message)))
+    return createMcpHandler(() => server, { maxSubscriptions: 0, keepAliveMs: 0 }).fetch(request, parsed);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  const answer = await transport.handleRequest(request, parsed);
+  await server.close();
+  return answer;
 }
+
+/** What `Mcp-Name` repeats of the parameters, by method. */
+const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+]);
+
+/** As a header can have it: names that are not ASCII are encoded. */
+const spellingsOf = (value: unknown): readonly unknown[] => [
+  value,
+  ...(typeof value === 'string' ? [`=?base64?${Buffer.from(value).toString('base64')}?=`] : []),
+];
+
+/** Gateways authorize by these headers, and the body is what is done: both must say the same. */
+function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }: JsonObject): Answer | undefined {
+  const key = NAMED_BY.get(method);
+  const name = key !== undefined && isObject(params) ? params[key] : undefined;
+  const said = [
+    ['Mcp-Method', headers['mcp-method'], method],
+    ['Mcp-Name', headers['mcp-name'], name],
+  ] as const;
+  const wrong = said.find(([, header, value]) => header !== undefined && !spellingsOf(value).includes(header));
+  if (wrong === undefined) return undefined;
+  const message = `The header ${wrong[0]} does not agree with the message`;
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code: HEADER_MISMATCH, message } });
+  return { status: 400, headers: { 'Content-Type': JSON_TYPE }, body };
+}
+
+const HEADER_MISMATCH = -32_020;
 
 function asWebRequest({ headers }: IncomingMessage): Request {
   const lines = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    name === 'content-length' || name.startsWith(':') ? [] : [[name, String(value)]],
+    name === 'content-length' || name === 'accept' || name.startsWith(':') ? [] : [[name, String(value)]],
   );
+  // The SDK asks for both, whichever it answers with.
+  lines.push(['accept', `${JSON_TYPE}, text/event-stream`]);
   // The SDK needs an address; what it serves does not depend on it.
   return new Request('http://localhost/mcp', { method: 'POST', headers: lines, body: '{}' });
 }

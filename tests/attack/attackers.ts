@@ -159,7 +159,7 @@ const LONG_BODIES = [
   UPSERT,
   lines('text/csv', `title,text\r\n${'y,zzzzzzzz\r\n'.repeat(900)}`),
   lines('application/x-ndjson', '{"title":"x","text":"zzzzzzzz"}\n'.repeat(900)),
-  tool('create_record', { type: 'Shelf', record: JSON.parse(newItems(300)) }),
+  tool('create_record', { type: 'Shelf', records: JSON.parse(newItems(300)) }),
 ];
 /** Requests that take the service or its database a while, for many records each. */
 const LONG_REQUESTS = [

@@ -187,10 +187,8 @@ describe('mounted in Express', () => {
   test.each(['/all/mcp', '/parsed/mcp'])('agents use the records at %s', async (path) => {
     const use = async (name: string, given: object): Promise<object> => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } };
-      const accept = 'application/json, text/event-stream';
-      const { text } = await supertest(app).post(path).set({ accept }).send(message).buffer().expect(200);
-      const { result } = JSON.parse(/^data: ([^\n]*)$/m.exec(text)?.[1] ?? text);
-      return JSON.parse(result.content[0].text);
+      const { body } = await supertest(app).post(path).send(message).expect(200);
+      return JSON.parse(body.result.content[0].text);
     };
     expect(await use('list_records', { type: 'Fixed' })).toMatchObject({ records: [{ id: 1, name: 'one' }] });
     expect(await use('list_records', { type: 'Fixde' })).toMatchObject({ problem: 'path-not-found' });
@@ -209,10 +207,7 @@ describe('mounted in Express', () => {
     const guarded = await createEngine(settings);
     const host = express().use(guarded.mcp);
     const ask = (): supertest.Test =>
-      supertest(host)
-        .post('/mcp')
-        .set({ accept: 'application/json, text/event-stream' })
-        .send({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      supertest(host).post('/mcp').send({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     await ask().expect(401);
     const { text } = await ask()
       .set({ authorization: `Bearer ${token}` })

@@ -4,12 +4,13 @@ import { type Exchanged, exchange } from '../support/exchange.ts';
 
 interface Asking {
   readonly token?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
 interface ListedTool {
   readonly name: string;
   readonly annotations: JsonObject;
+  readonly inputSchema: { readonly properties: Readonly<Record<string, { readonly type?: unknown }>> };
 }
 
 /** What the tests read of a message. */
@@ -39,12 +40,12 @@ const AGENT_HEADERS = {
 export function tell(url: string, message: unknown, { token, headers = {} }: Asking = {}): Promise<Exchanged> {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const body = typeof message === 'string' ? message : JSON.stringify(message);
-  return exchange(url, 'POST /mcp', { headers: { ...AGENT_HEADERS, ...authorization, ...headers }, body });
+  const all = Object.entries({ ...AGENT_HEADERS, ...authorization, ...headers });
+  const sent = Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return exchange(url, 'POST /mcp', { headers: sent, body });
 }
 
-/** The message in an answer, which older clients get as an event. */
-export const messageOf = ({ text }: Exchanged): Message =>
-  JSON.parse(/^data: ([^\n]*)$/m.exec(text)?.[1] ?? text) as Message;
+export const messageOf = ({ text }: Exchanged): Message => JSON.parse(text) as Message;
 
 export async function toolsOf(url: string, asking?: Asking): Promise<readonly ListedTool[]> {
   return messageOf(await tell(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, asking)).result?.tools ?? [];
