@@ -93,6 +93,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
+  const rateLimit = await rateLimitOf(settings, access);
   const onStatement = statementObserver(settings, log, metrics);
   let { model } = schema;
   let openedBy: OpenedBy | undefined;
@@ -108,7 +109,10 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     settings.databaseUrl,
     { ...settings, isTidy, pace },
     observers,
-  );
+  ).catch((error: unknown) => {
+    access?.close();
+    throw error;
+  });
   reportStanding(log, prepared);
   reportForeign(log, foreign);
   metrics?.watch(() => store.usage());
@@ -144,7 +148,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const opened: OpenedBy = (request) => (openedBy ??= routesByToken())(request);
   openedBy = routesByToken();
   if (access === undefined) all();
-  const rateLimit = await rateLimitOf(settings, access);
   let draining = false;
   const routesOf = (request: IncomingMessage, root: string): Routes => {
     const own = opened(request);

@@ -3,6 +3,7 @@ import { settingsOf } from './embed/options.ts';
 import { createInProcess } from './embed/records.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
+import { lazy } from './memo.ts';
 import { nodeFault } from './package.ts';
 import { StartError } from './start-error.ts';
 
@@ -45,11 +46,12 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
   const inProcess = createInProcess(engine);
   // The pages bring Express, which a host that only needs the records does not have to load.
   const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
-    let loading: Promise<MountableHandler> | undefined;
-    return (request, response, next) => {
-      loading ??= import('./server/app.ts').then(({ createMounted }) => createMounted(engine, settings, which));
-      void loading.then((mounted) => mounted(request, response, next));
-    };
+    const load = lazy(async () => (await import('./server/app.ts')).createMounted(engine, settings, which));
+    return (request, response, next) =>
+      void load().then(
+        (mounted) => mounted(request, response, next),
+        (error: unknown) => engine.host.refuse(error, request, response),
+      );
   };
   return {
     handler: engine.handler,

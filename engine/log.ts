@@ -29,7 +29,12 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
   );
 }
 
-const standardError = () => destination({ fd: STANDARD_ERROR, sync: true });
+/** Bytes that wait for a full disk; what comes then is dropped. */
+const MAX_HELD = 1024 * 1024;
+
+/** A log that cannot be written, as on a full disk, does not end the service. */
+const standardError = () =>
+  destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
 
 /** JSON leaves some control characters unescaped. */
 function onTerminal(): { write(line: string): void } {

@@ -52,3 +52,13 @@ export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string
     return fresh;
   };
 }
+
+/** Loads at the first call, once for all that call meanwhile; the next call after a failure tries again. */
+export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
+}

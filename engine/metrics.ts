@@ -116,7 +116,8 @@ function textOfAll(register: Registry): () => Promise<string> {
       process.send?.({ metrics: 'own', id, figures: await register.getMetricsAsJSON() } satisfies Message);
     if (message.metrics === 'all') asked.get(id)?.(message.text);
   };
-  process.on('message', (message) => void answer(message));
+  // Without an answer, the first process leaves these figures out.
+  process.on('message', (message) => void answer(message).catch(() => undefined));
   let last = 0;
   return async () => {
     const id = (last += 1);
@@ -158,7 +159,7 @@ export function createCollector(workers: () => readonly Peer[]): (from: Peer, me
   };
   return (from, message) => {
     if (!isMessage(message)) return;
-    if (message.metrics === 'wanted') void answer(from, message.id);
+    if (message.metrics === 'wanted') void answer(from, message.id).catch(ignore);
     if (message.metrics === 'own') open.get(message.id)?.(message.figures);
   };
 }

@@ -38,7 +38,13 @@ export function followSettled<T>(first: string, { look, textOf, every, changed }
   };
   const next = (): void => {
     if (closed) return;
-    timer = setTimeout(() => (running = lookOnce().finally(next)), every).unref();
+    timer = setTimeout(
+      () =>
+        (running = lookOnce()
+          .catch(() => undefined)
+          .finally(next)),
+      every,
+    ).unref();
   };
   next();
   return async () => {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
-import { andThen, type Awaitable } from '../awaitable.ts';
+import { andThen, type Awaitable, orElse } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
 import { linger } from './content.ts';
 import type { HttpCaller, Label } from './request.ts';
@@ -39,10 +39,29 @@ export function send(delivery: Delivery, answer: Answer, options: SendOptions): 
   const { request, response } = delivery;
   // Pieces must be started to be ended, even if the client has left.
   if (response.destroyed && typeof answer.body !== 'object') return;
+  // A host application may have answered meanwhile, as after a time of its own.
+  if (response.headersSent) return discard(answer);
   if (options.isDraining()) response.shouldKeepAlive = false;
-  const sent = andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options));
+  const sent = orElse(
+    () => andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options)),
+    (error) => {
+      options.log.error({ requestId: delivery.envelope.requestId, err: error }, 'an answer could not be sent');
+      response.destroy();
+      return discard(answer);
+    },
+  );
   // An answer that closes the connection does so at once: what still arrives is not read.
   return answer.headers['Connection'] === 'close' ? sent : andThen(sent, () => linger(request));
+}
+
+/** Pieces must be started to be ended. */
+async function discard({ body }: Answer): Promise<void> {
+  if (typeof body !== 'object') return;
+  try {
+    for await (const _ of body) break;
+  } catch {
+    return;
+  }
 }
 
 function write(

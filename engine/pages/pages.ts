@@ -9,7 +9,7 @@ import type { Permitted } from '../access/access.ts';
 import { codedTag, entityTag } from '../http/preconditions.ts';
 import { acceptedCoding, type Coding, compress } from '../http/negotiation.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { type BoundedCache, createBoundedCache, memoized } from '../memo.ts';
+import { type BoundedCache, createBoundedCache, lazy, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { createDocument, type Profile, PROFILES, secured } from '../openapi/document.ts';
 import type { DocumentLimits } from '../openapi/limits.ts';
@@ -230,20 +230,10 @@ interface KeptText {
   /** Shared by all clients: what many have not read yet is in memory once. */
   readonly bytes: Buffer;
   readonly tag: string;
-  readonly compressed: Map<Coding, Promise<Buffer>>;
+  readonly compressed: Record<Coding, () => Promise<Buffer>>;
 }
 
-/** Makes the text when it is first asked for, and again if that failed. */
-function kept(make: Make): () => Promise<KeptText> {
-  let made: Promise<KeptText> | undefined;
-  return () => {
-    made ??= prepared(make).catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-}
+const kept = (make: Make): (() => Promise<KeptText>) => lazy(() => prepared(make));
 
 /** Texts that differ by an object, and by the place that they are read at. */
 function perPlace<K extends object>(): (about: K, place: string, make: Make) => Promise<KeptText> {
@@ -258,7 +248,9 @@ function perPlace<K extends object>(): (about: K, place: string, make: Make) => 
 
 async function prepared(make: Make): Promise<KeptText> {
   const text = await make();
-  return { bytes: Buffer.from(text), tag: entityTag(text), compressed: new Map() };
+  const bytes = Buffer.from(text);
+  const compressed = { br: lazy(() => compress(bytes, 'br')), gzip: lazy(() => compress(bytes, 'gzip')) };
+  return { bytes, tag: entityTag(text), compressed };
 }
 
 function sendText(
@@ -275,13 +267,7 @@ function sendText(
     if (coding === undefined) response.set('ETag', text.tag).send(text.bytes);
     else {
       response.set({ 'Content-Encoding': coding, ETag: codedTag(text.tag, coding) });
-      response.send(await compressedText(text, coding));
+      response.send(await text.compressed[coding]());
     }
   };
-}
-
-function compressedText({ bytes, compressed }: KeptText, coding: Coding): Promise<Buffer> {
-  const body = compressed.get(coding) ?? compress(bytes, coding);
-  compressed.set(coding, body);
-  return body;
 }

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/negotiation.ts';
+import { lazy } from '../memo.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { Problem } from '../problem.ts';
 import { contentPolicy } from './content-policy.ts';
@@ -75,15 +76,15 @@ function missing(): never {
 
 /** Files are read once, in the coding that clients ask for. Their names change with what is in them. */
 function sendScript(name: string): RequestHandler {
-  const read = new Map<string, Promise<Buffer>>();
+  const files = new Map<string, () => Promise<Buffer>>();
   return async (request, response) => {
     const coding = acceptedCoding(request.get('accept-encoding'));
     const file = join(FOLDER, name + (coding === undefined ? '' : EXTENSIONS[coding]));
-    const bytes = read.get(file) ?? readFile(file);
-    read.set(file, bytes);
+    const read = files.get(file) ?? lazy(() => readFile(file));
+    files.set(file, read);
     if (coding !== undefined) response.set('Content-Encoding', coding);
     response.set('Cache-Control', 'public, max-age=31536000, immutable').vary('Accept-Encoding');
     response.setHeader('Content-Type', 'text/javascript; charset=utf-8');
-    response.send(await bytes.catch(missing));
+    response.send(await read().catch(missing));
   };
 }

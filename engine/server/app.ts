@@ -6,8 +6,8 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
-import type { createAgentEndpoint } from '../mcp/endpoint.ts';
 import type { DocumentLimits } from '../openapi/limits.ts';
+import { lazy } from '../memo.ts';
 import { VERSION } from '../package.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
@@ -122,13 +122,8 @@ const asterisk: RequestHandler = ({ url }, response, next) => {
 
 /** Loaded with the first request: the SDK takes a tenth of a second, and most services have no agents. */
 function agents(engine: Engine, settings: AppSettings): RequestHandler {
-  let loading: Promise<ReturnType<typeof createAgentEndpoint>> | undefined;
-  return async (request, response) => {
-    loading ??= import('../mcp/endpoint.ts').then((loaded) => loaded.createAgentEndpoint(engine, settings));
-    await (
-      await loading
-    )(request, response);
-  };
+  const load = lazy(async () => (await import('../mcp/endpoint.ts')).createAgentEndpoint(engine, settings));
+  return async (request, response) => (await load())(request, response);
 }
 
 /** A problem like any other, and never what Express would tell of the error. */

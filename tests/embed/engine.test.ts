@@ -10,6 +10,7 @@ import supertest from 'supertest';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
+import { lazy } from '../../engine/memo.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 
 type OfServer =
@@ -121,6 +122,16 @@ test('a Node.js that is too old is told by a StartError', async () => {
   } finally {
     Object.defineProperty(process.versions, 'node', { value: node, configurable: true });
   }
+});
+
+test('what is loaded with the first request is loaded by the next one, if that failed', async () => {
+  let loads = 0;
+  const load = lazy(async () => {
+    if ((loads += 1) === 1) throw new Error('EMFILE: too many open files');
+    return loads;
+  });
+  await expect(load()).rejects.toThrow('EMFILE');
+  expect([await load(), await load()]).toEqual([2, 2]);
 });
 
 describe('mounted in Express', () => {

@@ -219,6 +219,15 @@ describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
     await supertest(app).get(path).expect(418);
   });
 
+  test.each(['get', 'post'] as const)('leaves the answer to a %s to a host that has begun it', async (method) => {
+    const hasty = express().use((_, response, next) => {
+      response.status(408).write('too ');
+      next();
+      setTimeout(() => response.end('late'), 20);
+    }, engine.handler);
+    await supertest(hasty)[method]('/api/gadgets').send({ name: 'hasty' }).expect(408, 'too late');
+  });
+
   test('answers what it lacks within its own paths', async () => {
     await supertest(app).get('/elsewhere/api/gadget').expect(404).expect('content-type', 'application/problem+json');
   });

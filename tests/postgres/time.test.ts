@@ -142,6 +142,26 @@ onServer('a server that is frozen', () => {
     }
   });
 
+  it.each([
+    ['new to its connection', 0],
+    ['known to its connection', 2],
+  ])('a statement that gets no answer is cancelled: one that is %s', async (_, times) => {
+    const driver = await openPostgres(withParameters(cluster.url, { pool: '1' }), { statementTimeout: 300 });
+    const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), PATIENT));
+    try {
+      const work = driver.write(async (writer) => {
+        for (let time = 0; time < times; time += 1) await writer.value(ONE, []);
+        process.kill(backend, 'SIGSTOP');
+        return writer.value(ONE, []);
+      });
+      await expect(work).rejects.toMatchObject({ status: 503 });
+      await until(() => isInterrupted(backend));
+    } finally {
+      process.kill(backend, 'SIGCONT');
+      await driver.close();
+    }
+  });
+
   it('does not keep the service from ending', async () => {
     const environment = { PORT: '0', SHUTDOWN_TIMEOUT: '1', DATABASE_URL: cluster.url };
     const service = compiled.run('server.js', [], environment);

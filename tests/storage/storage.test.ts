@@ -21,6 +21,9 @@ import { createReads } from '../../engine/storage/read/reads.ts';
 import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
+import { define } from '../../engine/storage/sqlite/migrate.ts';
+import { createTurnReader } from '../../engine/storage/sqlite/turn-reader.ts';
+import { unavailable } from '../../engine/storage/unavailable.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
@@ -386,6 +389,41 @@ describe('group commit, which SQLite alone needs', () => {
     expect(seen.size).toBe(2);
   });
 
+  it.each([
+    ['ROLLBACK', 1, ['rollback']],
+    ['ROLLBACK, and the one after it', 2, ['rollback']],
+    ['ROLLBACK of all groups for a while', 4, ['rollback']],
+    ['COMMIT, and the ROLLBACK after it', 1, ['commit', 'rollback']],
+    ['BEGIN', 1, ['begin immediate']],
+  ])('%s fails: later writes are done, and nothing of the failed one', async (_, times, failing) => {
+    const left = new Map(failing.map((sql) => [sql, times]));
+    const command: SqliteConnection['command'] = (statement) => {
+      const rest = left.get(statement.sql) ?? 0;
+      left.set(statement.sql, rest - 1);
+      if (rest > 0) throw unavailable('broken');
+      own.command(statement);
+    };
+    commits = createGroupCommit({ ...own, command }, STILL);
+    const lost = commits.write(async (group) => {
+      await group.run(INSERT, ['lost']);
+      throw new Error('this one');
+    });
+    await expect(lost).rejects.toThrow();
+    const write = (name: string): Promise<unknown> => commits.write((group) => group.run(INSERT, [name]));
+    for (let refused = 0; refused < times; refused += 1) await write(`kept ${refused}`).catch(() => undefined);
+    await write('kept');
+    const names = (await driver.column({ sql: 'select name from shelves order by name' }, [])).map(String);
+    expect([names[0], names.every((name) => name.startsWith('kept'))]).toEqual(['kept', true]);
+  });
+
+  it('a lock that a start waited for in vain changes nothing for later writes', async () => {
+    const other = new Database(file());
+    other.exec('begin immediate');
+    expect(() => define({ ...own, execute: (sql) => own.execute(sql.replaceAll('5000', '1')) }, [])).toThrow();
+    other.close();
+    expect(own.value({ sql: 'pragma busy_timeout' }, [])).toBe(0);
+  });
+
   it('writes that are all undone leave nothing to be written to the disk', async () => {
     const other = new Database(file(), { readonly: true });
     const version = (): unknown => other.pragma('data_version', { simple: true });
@@ -581,6 +619,26 @@ describe('group commit, which SQLite alone needs', () => {
     await write;
     expect(await driver.value(COUNT, [])).toBe(1);
   });
+});
+
+test('on SQLite, a snapshot that cannot be ended harms neither the process nor later reads', async () => {
+  const writer = new Database(file());
+  writer.exec('pragma journal_mode = wal; create table t (id integer primary key)');
+  const connection = connect(file(), true);
+  let failures = 2;
+  const command: SqliteConnection['command'] = (statement) => {
+    if (statement.sql !== 'begin' && (failures -= 1) >= 0) throw new Error('disk I/O error');
+    connection.command(statement);
+  };
+  const reader = createTurnReader({ ...connection, command });
+  const count = (): unknown => reader.value({ sql: 'select count(*) from t' }, []);
+  expect(count()).toBe(0);
+  await nextTurn();
+  writer.exec('insert into t default values');
+  expect(count).toThrow('disk I/O error');
+  expect(count()).toBe(1);
+  reader.close();
+  writer.close();
 });
 
 describe('a start', () => {

@@ -89,7 +89,7 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
 
   function cancel(): void {
     if (running === 0 || committing) return;
-    cancelling = requestCancel();
+    cancelling = requestCancel().catch(() => (spoilt = true));
   }
 
   async function requestCancel(): Promise<void> {
@@ -120,9 +120,12 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
 
   async function runKnown(calls: readonly KnownCall[]): Promise<Ran> {
     running += 1;
-    const { answers, error } = await runPrepared(client, calls, inTime.query_timeout);
-    running -= 1;
-    return error === undefined ? { answers } : { answers, error: explained(error) };
+    try {
+      const { answers, error } = await runPrepared(client, calls, inTime.query_timeout);
+      return error === undefined ? { answers } : { answers, error: explained(error) };
+    } finally {
+      running -= 1;
+    }
   }
 
   const query: PostgresConnection['query'] = async (statement, values, named = true) => {
@@ -194,7 +197,7 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
       stop();
       const free = (): void => client.release(spoilt || (names?.size ?? 0) > MAX_STATEMENTS);
       // A cancel that comes late must not end the statement of another caller.
-      if (cancelling) void cancelling.then(free);
+      if (cancelling) void cancelling.then(free, free);
       else free();
     },
   };

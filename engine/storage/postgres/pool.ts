@@ -107,13 +107,13 @@ export function createConnections(
     }
   }
 
-  /** Not awaited: it is sent together with the first statement. If it fails, the connection is broken. */
+  /** Not awaited: it is sent together with the first statement. A connection that was not told is not taken again. */
   function tell(client: PoolClient, wanted: TimeLimits): void {
     if (!prepared || told.get(client) === wanted) return;
     const ignore = (): void => undefined;
     if (!told.has(client)) client.query(look(false)).catch(ignore);
     const workers = wanted === NO_LIMITS ? 'reset max_parallel_workers' : PARALLEL;
-    client.query(`${settingsOf(wanted, 'session')}; ${ISOLATION}; ${workers}`).catch(ignore);
+    client.query(`${settingsOf(wanted, 'session')}; ${ISOLATION}; ${workers}`).catch(() => outdated.add(client));
     told.set(client, wanted);
   }
 

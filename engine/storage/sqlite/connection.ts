@@ -32,6 +32,7 @@ export interface SqliteConnection extends Writer {
   close(): void;
 }
 
+const ROLLBACK: Statement = { sql: 'rollback' };
 /** Not in triggers and views of others. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
 
@@ -90,6 +91,15 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),
   };
+}
+
+/** Never throws: it is called where an error is on its way already. A transaction may stay open if the disk fails. */
+export function rollBack({ database, command }: SqliteConnection): void {
+  try {
+    if (database.inTransaction) command(ROLLBACK);
+  } catch {
+    return;
+  }
 }
 
 // SQLite's result codes -> problems. An error that is not listed is a fault of the engine and is passed on unchanged.

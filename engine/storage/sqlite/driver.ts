@@ -6,7 +6,7 @@ import { makeOwnerOnly } from '../../files.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
 import { foreignObjects, listed } from './backup.ts';
-import { connect } from './connection.ts';
+import { connect, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createScanner } from './scanner.ts';
@@ -14,7 +14,7 @@ import { createTurnReader, type TurnReader } from './turn-reader.ts';
 import { createLogFile, LONG_LOG } from './log-file.ts';
 import { startCopier } from './readers.ts';
 import { createListCost } from './list-cost.ts';
-import { define, findDrift, migrate } from './migrate.ts';
+import { define, findDrift, migrate, withTimeout } from './migrate.ts';
 
 /** Rows of a table that are read at once; more are streamed. */
 const MAX_SMALL = 1000;
@@ -27,6 +27,9 @@ const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
 
+/** Milliseconds that another process may hold the file when it is opened. */
+const OPEN_TIMEOUT = 5000;
+
 const PING: Statement = { sql: 'select 1 from sqlite_schema' };
 
 const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
@@ -35,11 +38,14 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   mkdirSync(dirname(file), { recursive: true });
   makeOwnerOnly(file);
   const writer = connect(file, false);
-  writer.execute(
-    `pragma busy_timeout = 5000; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma journal_size_limit = ${LONG_LOG}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
-  );
+  const readings = closedOnError(writer, () => {
+    withTimeout(writer, OPEN_TIMEOUT, 'pragma journal_mode = wal');
+    writer.execute(
+      `pragma synchronous = full; pragma journal_size_limit = ${LONG_LOG}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
+    );
+    return connect(file, true);
+  });
   const inode = inodeOf(file);
-  const readings = connect(file, true);
   const reader = createTurnReader(readings);
   const longest = statementTimeout === Infinity ? Number.MAX_SAFE_INTEGER : MAX_ANSWER;
   const scanner = createScanner({ file, longest, patience: statementTimeout });
@@ -98,10 +104,22 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
       scanner.close();
       log.close();
       await commits.drained();
-      reader.close();
-      writer.close();
+      try {
+        reader.close();
+      } finally {
+        writer.close();
+      }
     },
   };
+}
+
+function closedOnError<T>(connection: SqliteConnection, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 /** What a scan has counted is remembered for the requests. */

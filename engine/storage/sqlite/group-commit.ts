@@ -12,7 +12,7 @@ import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { type AroundMethod, writerThrough } from '../methods.ts';
 import { lateStatement } from '../unavailable.ts';
-import type { SqliteConnection } from './connection.ts';
+import { rollBack, type SqliteConnection } from './connection.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;
 
@@ -125,6 +125,8 @@ export function createGroupCommit(
   async function commitGroup(): Promise<void> {
     const group: QueuedWrite[] = [];
     try {
+      // Where an earlier one could not be rolled back, its changes must not be committed with these.
+      if (connection.database.inTransaction) connection.command(ROLLBACK);
       refresh();
       await runGroup(group);
       // What was undone, such as dry runs, would go to the disk like any change.
@@ -133,7 +135,7 @@ export function createGroupCommit(
       if (connection.database.inTransaction) connection.command(isKept ? COMMIT : ROLLBACK);
       refresh();
     } catch (error) {
-      if (connection.database.inTransaction) connection.command(ROLLBACK);
+      rollBack(connection);
       if (error instanceof FailedHalfway) beginAgain(group);
       else for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
       return;

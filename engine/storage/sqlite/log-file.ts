@@ -36,7 +36,15 @@ export function createLogFile(file: string, writer: SqliteConnection, start: () 
   let timer: NodeJS.Timeout | undefined;
 
   const isLong = (): boolean => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LONG_LOG;
-  const copyAfter = (pages: number): void => writer.execute(`pragma wal_autocheckpoint = ${pages}`);
+
+  /** It only decides who copies the log: a disk that fails is reported by the next write. */
+  function copyAfter(pages: number): void {
+    try {
+      writer.execute(`pragma wal_autocheckpoint = ${pages}`);
+    } catch {
+      return;
+    }
+  }
 
   function look(): void {
     if (timer !== undefined || copier !== undefined) return;

@@ -9,7 +9,7 @@ import { reasonOf, StartError } from '../../start-error.ts';
 import type { TableDefinition } from '../migrate/applied.ts';
 import { compareObjects, type Drift, type Migration, type Objects } from '../migrate/driver.ts';
 import { backUp, timestamped } from './backup.ts';
-import { connect, type SqliteConnection } from './connection.ts';
+import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import type { Task } from '../migrate/tasks.ts';
 
@@ -20,13 +20,23 @@ const MAX_SHOWN = 10;
 
 export function define(connection: SqliteConnection, statements: readonly string[]): void {
   // Instances that start together wait for each other.
-  connection.execute(`pragma busy_timeout = ${DEFINE_TIMEOUT}; begin immediate; pragma busy_timeout = 0`);
+  withTimeout(connection, DEFINE_TIMEOUT, 'begin immediate');
   try {
     for (const sql of statements) connection.execute(sql);
     connection.execute('commit');
   } catch (error) {
-    if (connection.database.inTransaction) connection.execute('rollback');
+    rollBack(connection);
     throw error;
+  }
+}
+
+/** Runs a statement that may wait for other processes, for so many milliseconds; later ones do not wait. */
+export function withTimeout(connection: SqliteConnection, milliseconds: number, sql: string): void {
+  connection.execute(`pragma busy_timeout = ${milliseconds}`);
+  try {
+    connection.execute(sql);
+  } finally {
+    connection.execute('pragma busy_timeout = 0');
   }
 }
 

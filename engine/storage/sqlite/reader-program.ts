@@ -158,11 +158,19 @@ function checkpointed(database: Database.Database, mode: 'passive' | 'truncate')
 
 function endSession(id: number, closing: boolean): void {
   const session = sessions.get(id);
-  session?.rows?.return?.();
-  if (session?.connection.database.inTransaction) session.connection.command(COMMIT);
-  if (!closing) return;
-  session?.connection.close();
-  sessions.delete(id);
+  if (session === undefined) return;
+  let isOver = false;
+  try {
+    session.rows?.return?.();
+    if (session.connection.database.inTransaction) session.connection.command(COMMIT);
+    isOver = !closing;
+  } finally {
+    // One that could not be ended would show old records to the next list.
+    if (!isOver) {
+      sessions.delete(id);
+      session.connection.close();
+    }
+  }
 }
 
 function answer(question: Question): Reply {

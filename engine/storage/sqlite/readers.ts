@@ -61,15 +61,20 @@ export function createReaderPool({ patience, ...options }: PoolOptions): ReaderP
   return {
     take: async (caller, slow) => {
       const leave = await places.take(caller, slow);
-      const [free] = idle.keys();
-      const reader = free ? wake(free) : start();
-      return {
-        reader,
-        giveBack: () => {
-          rest(reader);
-          leave();
-        },
-      };
+      try {
+        const [free] = idle.keys();
+        const reader = free ? wake(free) : start();
+        return {
+          reader,
+          giveBack: () => {
+            rest(reader);
+            leave();
+          },
+        };
+      } catch (error) {
+        leave();
+        throw unavailable('cutOff', error);
+      }
     },
     close: () => {
       places.close();
@@ -164,6 +169,8 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
         const one: PendingAnswer = { resolve, reject };
         waiting.set(asked, one);
         limit(one);
+        // No process could be started: the event that says so comes later.
+        if (!child.connected) return end(unavailable('cutOff', new Error('a reader process cannot be started')));
         child.send(
           { id: asked, ...question } satisfies Question,
           (error) => error && end(unavailable('cutOff', error)),
@@ -192,7 +199,8 @@ export function startCopier(file: string): Copier {
 function hold(child: ChildProcess, isBusy: boolean): void {
   child[isBusy ? 'ref' : 'unref']();
   child.channel?.[isBusy ? 'ref' : 'unref']();
-  const [, , , , lifeline] = child.stdio;
+  // Where no process could be started, there are no pipes.
+  const lifeline = (child.stdio as ChildProcess['stdio'] | undefined)?.[4];
   // A socket, though its type does not say so.
   if (!isBusy && lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
 }

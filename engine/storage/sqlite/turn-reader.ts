@@ -42,6 +42,8 @@ export function createTurnReader(connection: SqliteConnection, now = (): number 
 
   function begin(): void {
     if (open) return;
+    // What could not be ended before would show old records.
+    if (connection.database.inTransaction) connection.command(ROLLBACK);
     connection.command(BEGIN);
     open = true;
     setImmediate(end);
@@ -95,7 +97,7 @@ export function createTurnReader(connection: SqliteConnection, now = (): number 
     try {
       connection.command(COMMIT);
     } catch {
-      if (connection.database.inTransaction) connection.command(ROLLBACK);
+      // The next read ends it.
     }
   }
 
