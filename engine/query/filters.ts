@@ -35,6 +35,7 @@ const NO_PARAMETER: Parameter = { key: '', steps: [], value: '' };
 interface Reading {
   readonly faults: Fault[];
   readonly maxFilters: number;
+  readonly maxIdentifiers: number;
   /** How many filters were read so far. */
   read: number;
 }
@@ -54,11 +55,11 @@ export function resolveFilters(
   parameters: readonly Parameter[],
   names: PathNames,
   faults: Fault[],
-  { maxFilters }: QueryLimits,
+  { maxFilters, maxIdentifiers = MAX_IN_VALUES }: QueryLimits,
 ): readonly Filter[] {
   const [first] = parameters;
   if (!first) return NO_FILTERS;
-  const reading = { faults, maxFilters, read: 0 };
+  const reading = { faults, maxFilters, maxIdentifiers, read: 0 };
   const all = conditionsOf({ parameters, at: 0 }, { names, followed: 0, groups: 0 }, reading);
   if (reading.read > maxFilters)
     complainAbout(faults, first.key)('too-many', `A list can have at most ${maxFilters} filters`);
@@ -192,8 +193,10 @@ function comparedWith(
   if (reading.read > reading.maxFilters) return undefined;
   const operator = resolveOperator(path, { parameters, at }, complain);
   if (!operator) return undefined;
-  const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain);
-  const excess = value !== undefined && operator.excess(value);
+  const isOwnIdentifier = path.field === undefined && path.relations.length === 0 && !path.isCount;
+  const most = isOwnIdentifier ? reading.maxIdentifiers : MAX_IN_VALUES;
+  const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain, most);
+  const excess = value !== undefined && operator.excess(value, most);
   if (excess) return complain('too-many', excess);
   // Once for the request: what compares it takes it as it is.
   const operand = value !== undefined && path.field?.caseless ? foldedValue(value) : value;
@@ -223,7 +226,8 @@ function resolveOperator(
   });
 }
 
-type ParameterReader = (rest: Unread, path: ComparedPath, complain: Complain) => JsonValue | undefined;
+/** `most`: values of a list. */
+type ParameterReader = (rest: Unread, path: ComparedPath, complain: Complain, most: number) => JsonValue | undefined;
 
 /** Reads the operand of each kind of operator. */
 const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
@@ -231,11 +235,11 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
     const text = single(rest, complain);
     return text === undefined ? undefined : parse(path, text, rest, complain);
   },
-  values: (rest, path, complain) => {
+  values: (rest, path, complain, most) => {
     const { parameters, at } = rest;
     const items = wireArray(isJoined(path) ? splitAtCommas(parameters, at) : parameters, at, complain)?.items;
     // One more than there may be tells that there are too many; the others are not looked at.
-    const texts = items?.slice(0, MAX_IN_VALUES + 1).map(({ parameter }) => parameter.value);
+    const texts = items?.slice(0, most + 1).map(({ parameter }) => parameter.value);
     const values = texts?.flatMap((text) => parse(path, text, rest, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },

@@ -159,4 +159,6 @@ export interface QueryLimits {
   readonly maxFilters: number;
   /** Maximum relations shown, at all levels; each adds to the SQL statement. */
   readonly maxIncludes: number;
+  /** Maximum values that the identifier of the records themselves is compared with at once; default: as for others. */
+  readonly maxIdentifiers?: number;
 }

@@ -33,8 +33,8 @@ export interface Operator {
   condition(column: string, count: number, like: LikeWords): string;
   /** The bound values, in order. */
   operands(value: JsonValue): readonly JsonValue[];
-  /** Why an operand is too large, as a sentence; undefined if it is not. */
-  excess(value: JsonValue): string | undefined;
+  /** Why an operand is too large, as a sentence; undefined if it is not. `most`: values of a list. */
+  excess(value: JsonValue, most: number): string | undefined;
   /** The same in the engine: whether a value satisfies the condition. Neither it nor the operand is null. */
   tester(operand: JsonValue): Tester;
   /** Worst-case nanoseconds per byte of text. */
@@ -87,8 +87,8 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
     operands: many,
     tester: () => (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
-    excess: (value) =>
-      many(value).length > MAX_IN_VALUES ? `A list of values can have at most ${MAX_IN_VALUES} values` : undefined,
+    excess: (value, most) =>
+      many(value).length > most ? `A list of values can have at most ${most} values` : undefined,
     perByte: 0,
   },
   like: {

@@ -125,6 +125,31 @@ describe('lists', () => {
     expect([answer.status, idsIn(answer), answer.headers['content-range']]).toEqual([200, ids, `authors ${range}`]);
   });
 
+  const many = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+  const idQuery = (count: number): string => `id=${many(count).join('&id=')}`;
+
+  test.each([
+    ['json-server/authors', idQuery(1000)],
+    ['json-server/authors', `id_in=${many(1000).join(',')}`],
+    ['simple-rest/authors', query({ filter: { id: many(1000) } })],
+  ])('GET /%s by as many identifiers as a list may have records', async (path, search) => {
+    const answer = await send(`GET /${path}?${search}`);
+    expect([answer.status, idsIn(answer)]).toEqual([200, [1, 2, 3, 4]]);
+  });
+
+  test.each([
+    ['json-server/authors', 'id', 'at most 1000 values', idQuery(1001)],
+    ['json-server/authors', 'rank', 'at most 100 values', `rank=${many(101).join('&rank=')}`],
+    ['json-server/books', 'author', 'at most 100 values', `author=${many(101).join('&author=')}`],
+    ['api/authors', '_cnd[author_id][in]', 'at most 100 values', `_cnd[author_id][in]=${many(101).join(',')}`],
+  ])('GET /%s by too many of %s', async (path, parameter, message, search) => {
+    const { status, text } = await send(`GET /${path}?${search}`);
+    expect([status, JSON.parse(text).errors[0]]).toEqual([
+      400,
+      { parameter, code: 'too-many', message: expect.stringContaining(message) },
+    ]);
+  });
+
   const refused = test.each<[path: string, parameter: string, code: string, message: string]>([
     ['json-server/authors?rnak=1', 'rnak', 'unknown-parameter', 'Unknown parameter "rnak"; did you mean "rank"?'],
     ['json-server/authors?limit=5', 'limit', 'unknown-parameter', 'did you mean "_limit"?'],

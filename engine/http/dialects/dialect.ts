@@ -3,6 +3,7 @@
  * query strings; the operations behind it are those of `/api`.
  */
 import { orElse } from '../../awaitable.ts';
+import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
@@ -64,10 +65,12 @@ export function dialectRoutes(
 function spoken(service: Service, root: string, { parser }: HttpDialect, limits: QueryLimits): Service {
   const { type, readContent } = service;
   const shown = asId(type);
+  // Clients ask for all references of a page at once.
+  const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
   return {
     ...service,
     path: root + encodeURIComponent(type.path),
-    queries: queriesOf(shown, limits, { parse: parser(shown) }),
+    queries: queriesOf(shown, { ...limits, maxIdentifiers }, { parse: parser(shown) }),
     parsers: idParsers(type, service.parsers),
     readContent: (exchange, bodyTypes) => readContent(exchange, bodyTypes === NEW_RECORDS ? RECORD_BODY : bodyTypes),
   };
