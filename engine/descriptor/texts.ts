@@ -15,7 +15,8 @@ const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc)$/i;
 /** Properties of every JavaScript object: a client could not tell whether a record has such a key. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
-const RESERVED_TABLE = /^(_records_|sqlite_)/i;
+/** The engine's own, and what would hide functions of SQLite that its SQL selects from. */
+const RESERVED_TABLE = /^(_records_|sqlite_|pragma_|json_each$|json_tree$)/i;
 
 const name = new RegExp(NAME_PATTERN, 'u');
 const PATH = new RegExp(PATH_PATTERN);

@@ -98,7 +98,7 @@ export interface Dialect {
   readonly alterTable: (alteration: TableAlteration) => Altered;
   /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
   readonly oneOf: (column: string) => string;
-  /** The rows of a JSON array of numbers: `listed.value`, and their order in `listed.key`. Bound: the array. */
+  /** The rows of a JSON array of numbers: `listed$.value`, and their order in `listed$.key`. Bound: the array. */
   readonly listed: string;
   /** Condition: two columns are in a JSON array of pairs. Bound: the array. */
   readonly oneOfPairs: (left: string, right: string) => string;

@@ -234,7 +234,7 @@ describe('a database of many records', () => {
     expect(await countOf()).toBeGreaterThan(first);
     service.child.kill('SIGTERM');
     await service.ended;
-    expect(service.err()).toMatch(/"sql":"select concat\(.+ from `memos` as t order by .+"msg":"slow statement"/);
+    expect(service.err()).toMatch(/"sql":"select concat\(.+ from `memos` as t\$ order by .+"msg":"slow statement"/);
   });
 
   test('damaged pages are a fault of the service for who reads them; it goes on', async () => {

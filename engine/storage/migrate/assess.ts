@@ -150,10 +150,10 @@ export const rowsInCircles = (
 ): RowQuery => {
   const [rows, id, link] = [quote(table), quote(identifier), quote(column)];
   const free = [
-    `with recursive free (id) as (select ${id} from ${rows} where ${link} is null`,
-    `union all select below.${id} from ${rows} as below join free on below.${link} = free.id) select id from free`,
+    `with recursive free$ (id$) as (select ${id} from ${rows} where ${link} is null`,
+    `union all select below$.${id} from ${rows} as below$ join free$ on below$.${link} = free$.id$) select id$ from free$`,
   ].join(' ');
-  const sql = `select one.${id} as identifier, null as value from ${rows} as one left join (${free}) as known on known.id = one.${id} where known.id is null`;
+  const sql = `select one$.${id} as identifier, null as value from ${rows} as one$ left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null`;
   return { sql, fits: undefined };
 };
 

@@ -202,7 +202,7 @@ function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext)
   const name = quote(generatedName(`${ENGINE_PREFIX}fill`, table));
   const values = filled.map(({ value }) => value).join(', ');
   const targets = filled.map((one) => `new.${quote(one.name)}`).join(', ');
-  const body = `select ${values} into ${targets} from (select new.*) as row_now; return new;`;
+  const body = `select ${values} into ${targets} from (select new.*) as row$; return new;`;
   const set = filled.map((one) => `${quote(one.name)} = ${one.value}`).join(', ');
   const events = watched.length === 0 ? 'insert' : `insert or update of ${watched.map(quote).join(', ')}`;
   return [

@@ -35,22 +35,22 @@ function moveBehind(sequence: string, number: string): string {
  * would double the work with each of them.
  */
 function likeInOnePass(column: string, segments: number): string {
-  const apart = `(select array_agg(convert_to(part, 'UTF8') order by place) from string_to_table(?, '*') with ordinality as s (part, place))`;
-  const read = `select convert_to(lower(${column} collate "C"), 'UTF8') as x, ${apart} as p offset 0`;
-  const [first, last] = ['octet_length(p[1])', `octet_length(p[${segments}])`];
+  const apart = `(select array_agg(convert_to(part$, 'UTF8') order by place$) from string_to_table(?, '*') with ordinality as s$ (part$, place$))`;
+  const read = `select convert_to(lower(${column} collate "C"), 'UTF8') as x$, ${apart} as p$ offset 0`;
+  const [first, last] = ['octet_length(p$[1])', `octet_length(p$[${segments}])`];
   const ends = [
-    `octet_length(x) >= ${first} + ${last}`,
-    `substring(x from 1 for ${first}) = p[1]`,
-    `substring(x from octet_length(x) - ${last} + 1) = p[${segments}]`,
+    `octet_length(x$) >= ${first} + ${last}`,
+    `substring(x$ from 1 for ${first}) = p$[1]`,
+    `substring(x$ from octet_length(x$) - ${last} + 1) = p$[${segments}]`,
   ].join(' and ');
-  const middle = `substring(x from ${first} + 1 for octet_length(x) - ${first} - ${last})`;
-  const between = Array.from({ length: segments - 2 }, (_, index) => `p[${index + 2}]`);
+  const middle = `substring(x$ from ${first} + 1 for octet_length(x$) - ${first} - ${last})`;
+  const between = Array.from({ length: segments - 2 }, (_, index) => `p$[${index + 2}]`);
   const rest = between.reduce(
     (from, part) =>
-      `select substring(x from nullif(position(${part} in x), 0) + octet_length(${part})) as x, p from (${from}) as q offset 0`,
-    `select ${middle} as x, p from (${read}) as q where ${ends} offset 0`,
+      `select substring(x$ from nullif(position(${part} in x$), 0) + octet_length(${part})) as x$, p$ from (${from}) as q$ offset 0`,
+    `select ${middle} as x$, p$ from (${read}) as q$ where ${ends} offset 0`,
   );
-  return `(select x is not null from (${rest}) as q)`;
+  return `(select x$ is not null from (${rest}) as q$)`;
 }
 
 /**
@@ -108,18 +108,18 @@ const mapped = (text: string): string => {
 const PIECES = String.raw`'([\u0001-\u007f]*[^\u0001-\u007f]{1,${MOST_TOGETHER}}|[\u0001-\u007f]+)'`;
 
 const composed = (text: string): string => {
-  const pieces = `regexp_matches(${text}, ${PIECES}, 'g') with ordinality as pieces(piece, place)`;
-  const inPieces = `(select string_agg(normalize(piece[1], NFC), '' order by place) from ${pieces})`;
+  const pieces = `regexp_matches(${text}, ${PIECES}, 'g') with ordinality as pieces$(piece$, place$)`;
+  const inPieces = `(select string_agg(normalize(piece$[1], NFC), '' order by place$) from ${pieces})`;
   return `case when char_length(${text}) <= ${MOST_TOGETHER} then normalize(${text}, NFC) else ${inPieces} end`;
 };
 
 /** Nearly all texts are ASCII. */
 const folded = (text: string): string => {
-  const first = `(select ${composed('given.v')} as v) as first`;
-  const second = `(select ${mapped('first.v')} as v from ${first}) as second`;
-  const other = `(select ${composed('second.v')} from ${second})`;
-  const isAscii = 'octet_length(given.v) = char_length(given.v)';
-  return `(select case when ${isAscii} then lower(given.v collate "C") else ${other} end from (select (${text})::text as v) as given)`;
+  const first = `(select ${composed('given$.v$')} as v$) as first$`;
+  const second = `(select ${mapped('first$.v$')} as v$ from ${first}) as second$`;
+  const other = `(select ${composed('second$.v$')} from ${second})`;
+  const isAscii = 'octet_length(given$.v$) = char_length(given$.v$)';
+  return `(select case when ${isAscii} then lower(given$.v$ collate "C") else ${other} end from (select (${text})::text as v$) as given$)`;
 };
 
 export const postgresDialect: Dialect = {
@@ -187,33 +187,33 @@ export const postgresDialect: Dialect = {
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
   // As an array: for a subselect, the planner expects a hundred rows and reads the whole table.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
-  listed: `(select item.value::bigint as value, item.key from json_array_elements_text(?) with ordinality as item(value, key)) as listed`,
+  listed: `(select item$.value::bigint as value, item$.key from json_array_elements_text(?) with ordinality as item$(value, key)) as listed$`,
   oneOfPairs: (left, right) =>
-    `(${left}, ${right}) in (select (pair ->> 0)::bigint, (pair ->> 1)::bigint from json_array_elements(?) as pair)`,
+    `(${left}, ${right}) in (select (pair$ ->> 0)::bigint, (pair$ ->> 1)::bigint from json_array_elements(?) as pair$)`,
   // In one piece, the planner would read and sort all children of all parents.
   childrenInOrder: (table, identifier, column, limit) => {
     const id = quote(identifier);
-    const parents = 'select value::bigint as parent from json_array_elements_text(?) order by 1';
-    const children = `select ${id} as child from ${quote(table)} where ${quote(column)} = parent order by ${id} limit ${limit}`;
-    return `select parent, child from (${parents}) as p cross join lateral (${children}) as c order by 1, 2 limit ${limit}`;
+    const parents = 'select value::bigint as parent$ from json_array_elements_text(?) order by 1';
+    const children = `select ${id} as child$ from ${quote(table)} where ${quote(column)} = parent$ order by ${id} limit ${limit}`;
+    return `select parent$, child$ from (${parents}) as p$ cross join lateral (${children}) as c$ order by 1, 2 limit ${limit}`;
   },
   returning: true,
   insertGiven: (sql, table, column) => {
     const sequence = sequenceOf(table, column);
-    const greatest = `select max(${quote(column)}) as id from made`;
-    return `with made as (${sql}) select id, ${moveBehind(sequence, 'id')} from (${greatest}) as last`;
+    const greatest = `select max(${quote(column)}) as id$ from made$`;
+    return `with made$ as (${sql}) select id$, ${moveBehind(sequence, 'id$')} from (${greatest}) as last$`;
   },
   sequence: {
     next: (table, column) => `select nextval(${sequenceOf(table, column)}) from generate_series(1, ?::bigint)`,
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
     move: (table, column) => [
-      `select ${moveBehind(sequenceOf(table, column), 'id')} from (select ?::bigint as id) as last`,
+      `select ${moveBehind(sequenceOf(table, column), 'id$')} from (select ?::bigint as id$) as last$`,
     ],
   },
   rowsOfJson: (columns) => {
     const values = columns.map(({ type }, index) => `c${index}::${type}`).join(', ');
     const texts = columns.map((_, index) => `c${index} text`).join(', ');
-    return `select ${values} from json_to_recordset(?::json) as rows(${texts})`;
+    return `select ${values} from json_to_recordset(?::json) as rows$(${texts})`;
   },
   deferred: (tables) => ({ begin: [dropForeignKeys(tables)], end: [ADD_FOREIGN_KEYS] }),
   locks: true,

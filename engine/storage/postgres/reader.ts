@@ -57,10 +57,10 @@ const parts = new WeakMap<Statement, PageParts>();
 /** Of a statement that reads a page and counts its total. */
 export const pageParts = (statement: Statement): PageParts | undefined => parts.get(statement);
 
-const TEXTS = `string_agg(text, '${BETWEEN}')`;
+const TEXTS = `string_agg(text$, '${BETWEEN}')`;
 
 const shortPage = (request: PageRequest): string =>
-  `select ${TEXTS}, ${totalOf(request, request.values.length)} from (${request.statement.sql}) as page(text)`;
+  `select ${TEXTS}, ${totalOf(request, request.values.length)} from (${request.statement.sql}) as page$(text$)`;
 
 /**
  * Counted only if the page does not tell. The last two values of a page are the limit, which is one more than asked for,
@@ -81,15 +81,15 @@ function guardedPage(request: PageRequest): string {
   const most = request.values.length + 1;
   const figures = (total: string, longest: string): string =>
     `concat('${TOO_LONG}', ${total}, ' ', ${total} - ${longest})`;
-  const whole = (column: string): string => `(select max(${column}) from running)`;
+  const whole = (column: string): string => `(select max(${column}) from running$)`;
   return [
-    `with page(text) as materialized (${request.statement.sql}),`,
-    'running as materialized (select sum(octet_length(text)) over sofar as total, max(octet_length(text)) over sofar as longest',
-    'from page window sofar as (rows unbounded preceding)),',
-    `beyond as materialized (select total, longest from running where total - longest > $${most} limit 1)`,
-    `select ${figures('total', 'longest')}, null from beyond union all`,
-    `select case when count(*) = 0 then null when ${whole('total')} > ${SHORT_PAGE} then ${figures(whole('total'), whole('longest'))} else ${TEXTS} end,`,
-    `${totalOf(request, most)} from page where not exists (select from beyond) having not exists (select from beyond)`,
+    `with page$(text$) as materialized (${request.statement.sql}),`,
+    'running$ as materialized (select sum(octet_length(text$)) over sofar$ as total$, max(octet_length(text$)) over sofar$ as longest$',
+    'from page$ window sofar$ as (rows unbounded preceding)),',
+    `beyond$ as materialized (select total$, longest$ from running$ where total$ - longest$ > $${most} limit 1)`,
+    `select ${figures('total$', 'longest$')}, null from beyond$ union all`,
+    `select case when count(*) = 0 then null when ${whole('total$')} > ${SHORT_PAGE} then ${figures(whole('total$'), whole('longest$'))} else ${TEXTS} end,`,
+    `${totalOf(request, most)} from page$ where not exists (select from beyond$) having not exists (select from beyond$)`,
   ].join(' ');
 }
 
@@ -102,10 +102,10 @@ function longPage({ statement, values: { length }, count }: PageRequest): string
   const total = count ? `(${numberedBehind(most, count.statement.sql)})` : 'null';
   const told = count?.range.offset === undefined ? '1' : `$${length - 1}`;
   return [
-    `select case when total - longest > $${most} then '${TOO_LONG}' else text end, case when place = ${told} then ${total} end from`,
-    '(select text, row_number() over sofar as place, sum(octet_length(text)) over sofar as total,',
-    `max(octet_length(text)) over sofar as longest from (${statement.sql}) as page(text)`,
-    'window sofar as (rows unbounded preceding)) as running',
+    `select case when total$ - longest$ > $${most} then '${TOO_LONG}' else text$ end, case when place$ = ${told} then ${total} end from`,
+    '(select text$, row_number() over sofar$ as place$, sum(octet_length(text$)) over sofar$ as total$,',
+    `max(octet_length(text$)) over sofar$ as longest$ from (${statement.sql}) as page$(text$)`,
+    'window sofar$ as (rows unbounded preceding)) as running$',
   ].join(' ');
 }
 

@@ -96,11 +96,11 @@ export function createWorkOf(dialect: Dialect): WorkOf {
     const source = createJoinedTables(type, dialect);
     const { sql: where } = sqlOf([only], source, dialect);
     const counting = (what: string, octets: string): Statement => ({
-      sql: `select ${what} from (select ${octets} as octets from ${source.from} where ${where} limit ${MAX_COUNTED}) as found`,
+      sql: `select ${what} from (select ${octets} as octets$ from ${source.from} where ${where} limit ${MAX_COUNTED}) as found$`,
     });
     return {
       rows: counting('count(*)', '1'),
-      bytes: counting('coalesce(sum(octets), 0)', octetsOf(textColumnsOf(type), `${ROOT_ALIAS}.`)),
+      bytes: counting('coalesce(sum(octets$), 0)', octetsOf(textColumnsOf(type), `${ROOT_ALIAS}.`)),
     };
   });
   const foundBy = memoized(({ type, filters }: SummaryQuery): ListWork['found'] => {
@@ -128,7 +128,7 @@ export function createWorkOf(dialect: Dialect): WorkOf {
   }
 
   const counted = (table: string, where: string): Statement => ({
-    sql: `select count(*) from (select 1 from ${quote(table)}${where} limit ${MAX_COUNTED}) as counted`,
+    sql: `select count(*) from (select 1 from ${quote(table)}${where} limit ${MAX_COUNTED}) as counted$`,
   });
   /** About how many rows hold the records of the set, or the links to them. */
   const sizeOf = memoized(({ link, target }: Relation) =>

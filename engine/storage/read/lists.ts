@@ -96,11 +96,11 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
 
   /** Where the database has to sort, it does that with identifiers, and joins the rows of the page. */
   function late(columns: string, resorted: boolean): Knex.QueryBuilder {
-    const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}`);
-    const inner = ordered([`${identifier} as page_id`, ...keys].join(', ')).as('page');
+    const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}$`);
+    const inner = ordered([`${identifier} as id$`, ...keys].join(', ')).as('page$');
     const outer = dialect.knex.select(raw(columns, dialect)).from(inner);
-    outer.joinRaw(escaped(`${dialect.joined.words} ${source.from} on ${identifier} = page.page_id`));
-    return resorted || !dialect.joined.inOrder ? outer.orderByRaw(orderedBy((index) => `o${index}`)) : outer;
+    outer.joinRaw(escaped(`${dialect.joined.words} ${source.from} on ${identifier} = page$.id$`));
+    return resorted || !dialect.joined.inOrder ? outer.orderByRaw(orderedBy((index) => `o${index}$`)) : outer;
   }
 
   const behindSource = createJoinedTables(type, dialect);

@@ -203,13 +203,13 @@ function compileView(view: View, dialect: Dialect): CompiledView {
   const select = (json: string): Statement => ({ sql: `select ${json} from ${table} where ${identified}` });
   // As a subselect of each: the database would not always find them by their identifiers.
   const json = limitedJson(view, MAX_SHOWN_BYTES, dialect);
-  const one = `(select ${json} from ${table} where ${column} = listed.value)`;
+  const one = `(select ${json} from ${table} where ${column} = listed$.value)`;
   return {
     record: select(limitedJson(view, LIGHT, dialect)),
     whole: select(recordJson(view, ROOT_ALIAS, dialect)),
     weigh: createWeigh(view, dialect),
     limit: createDeepLimit(view, { sql: 'select cast(? as bigint)' }, dialect),
-    some: { sql: `select ${one} from ${dialect.listed} order by listed.key` },
+    some: { sql: `select ${one} from ${dialect.listed} order by listed$.key` },
     limitOfSome: createDeepLimit(view, { sql: `select value from ${dialect.listed}` }, dialect),
   };
 }

@@ -58,7 +58,7 @@ function keyColumn(
   source: JoinedTables,
   dialect: Dialect,
 ): GroupColumn {
-  const [group, text] = [`k${index}`, `s${index}`];
+  const [group, text] = [`k${index}$`, `s${index}$`];
   const { stored, comparable } = source.path(path);
   const type = typeOf(path, dialect);
   const periodOf = period && type.periods?.[period];
@@ -77,8 +77,8 @@ function keyColumn(
     };
   const json = shown
     ? dialect.optional(
-        recordJson(shown, 'r', dialect),
-        `${dialect.quote(shown.type.table)} as r where r.${dialect.quote(shown.type.identifier.column)} = ${group}`,
+        recordJson(shown, 'r$', dialect),
+        `${dialect.quote(shown.type.table)} as r$ where r$.${dialect.quote(shown.type.identifier.column)} = ${group}`,
       )
     : dialect.nullable(type.json(group));
   return { computed: [`${stored} as ${group}`], json, ordered: type.comparable(group) };
@@ -90,7 +90,7 @@ function measureColumn(
   source: JoinedTables,
   { dialect, slowly }: Compiling,
 ): GroupColumn {
-  const alias = `m${index}`;
+  const alias = `m${index}$`;
   const whole = integer.columns[dialect.name];
   if (!path) return { computed: [`count(*) as ${alias}`], json: whole.json(alias), ordered: alias };
   const { stored, comparable } = source.path(path);
@@ -109,7 +109,7 @@ function measureColumn(
 }
 
 /** Whether a computed column is a group, not an aggregate. */
-const isGroup = (sql: string): boolean => / as k\d+$/.test(sql);
+const isGroup = (sql: string): boolean => / as k\d+\$$/.test(sql);
 
 /** SQL of all groups of a key that has few values: a pass over the records for each of them, and for null. */
 function groupsInPasses(
@@ -124,7 +124,7 @@ function groupsInPasses(
   const { encode } = columnType(field, name);
   const { stored } = source.path(key.path);
   const passOf = (value: string): string =>
-    `select ${value} as k0, ${measures.join(', ')} ${from} where ${stored} is ${value} having count(*) > 0`;
+    `select ${value} as k0$, ${measures.join(', ')} ${from} where ${stored} is ${value} having count(*) > 0`;
   return [...values.map((value) => String(encode(value))), 'null'].map(passOf).join(' union all ');
 }
 
@@ -170,22 +170,22 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
     undefined,
   );
   // Only what is answered is put together.
-  const page = `select * from (${found}) as all_groups${orderBy} ${dialect.limit}`;
+  const page = `select * from (${found}) as groups$${orderBy} ${dialect.limit}`;
   const groups = keys.length === 0 ? ['count(*)'] : computed.filter(isGroup);
   const most = `limit ${MAX_GROUPS + 1}`;
   const identifier = source.path({ name: '', relations: [], type, field: undefined }).stored;
   const newest = `${identifier} > ?${where.sql === '' ? '' : ` and (${where.sql})`}`;
   return {
-    page: { sql: `select ${json} from (${page}) as page${orderBy}` },
-    whole: { sql: `select ${json} from (${found} ${most}) as page${orderBy}` },
+    page: { sql: `select ${json} from (${page}) as page$${orderBy}` },
+    whole: { sql: `select ${json} from (${found} ${most}) as page$${orderBy}` },
     sample: {
-      sql: `select count(*) from (select distinct ${groups.join(', ')} ${from} where ${newest} ${most}) as some_groups`,
+      sql: `select count(*) from (select distinct ${groups.join(', ')} ${from} where ${newest} ${most}) as groups$`,
     },
     count: {
       sql: `select count(*) from (${grouped(
         groups,
         keys.map((_, index) => index + 1),
-      )}) as all_groups`,
+      )}) as groups$`,
     },
   };
 }

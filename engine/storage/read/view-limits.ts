@@ -45,7 +45,7 @@ export function limitedJson(view: View, bytes: number, dialect: Dialect): string
 /** How many rows a set of ROOT has; of more than may be shown, one more. */
 function countOf(relation: Relation, dialect: Dialect): string {
   const rows = relatedRows(relation, ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
-  return `(select count(*) from (select 1 from ${rows} limit ${MAX_SHOWN_ROWS + 1}) as counted)`;
+  return `(select count(*) from (select 1 from ${rows} limit ${MAX_SHOWN_ROWS + 1}) as counted$)`;
 }
 
 /** About as many bytes as the relations of a record take: the texts as they are stored, and something for the rest. */
@@ -146,7 +146,7 @@ function deepPaths(view: View, above: readonly Relation[]): readonly (readonly R
 function countPath({ type }: View, relations: readonly Relation[], identifiers: Statement, dialect: Dialect): DeepPath {
   const { quote } = dialect;
   const steps = relations.map((relation, index) =>
-    relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index}`, `d${index + 1}`, dialect),
+    relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index}$`, `d${index + 1}$`, dialect),
   );
   const rows = fromTables({
     tables: [`${quote(type.table)} as ${ROOT_ALIAS}`, ...steps.flatMap(({ tables }) => tables)],
@@ -157,6 +157,6 @@ function countPath({ type }: View, relations: readonly Relation[], identifiers: 
   });
   return {
     name: relations.map(({ name }) => name).join('.'),
-    count: { sql: `select count(*) from (select 1 from ${rows} limit ${MAX_DEEP_RECORDS + 1}) as counted` },
+    count: { sql: `select count(*) from (select 1 from ${rows} limit ${MAX_DEEP_RECORDS + 1}) as counted$` },
   };
 }

@@ -59,22 +59,22 @@ const placesOf = (view: View, above: readonly Relation[]): readonly ViewPlace[] 
 function statement({ type }: View, places: readonly ViewPlace[], dialect: Dialect): Statement {
   const { quote } = dialect;
   const selects = places.map(({ relations, view }, place) => {
-    const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}`)];
+    const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}$`)];
     const steps = relations.map((relation, index) =>
       relatedTables(relation, aliases[index] ?? '', aliases[index + 1] ?? '', dialect),
     );
     const rows = fromTables({
-      tables: ['asked', `${quote(type.table)} as ${ROOT_ALIAS}`, ...steps.flatMap(({ tables }) => tables)],
+      tables: ['asked$', `${quote(type.table)} as ${ROOT_ALIAS}`, ...steps.flatMap(({ tables }) => tables)],
       conditions: [
-        `${ROOT_ALIAS}.${quote(type.identifier.column)} = asked.id`,
+        `${ROOT_ALIAS}.${quote(type.identifier.column)} = asked$.id$`,
         ...steps.flatMap(({ conditions }) => conditions),
       ],
     });
     const identifier = `${aliases.at(-1) ?? ''}.${quote(view.type.identifier.column)}`;
-    return `(select ${place}, ${identifier} from ${rows} limit (select most from bounds))`;
+    return `(select ${place}, ${identifier} from ${rows} limit (select most$ from bounds$))`;
   });
-  const asked = `select value as id from ${dialect.listed}`;
+  const asked = `select listed$.value as id$ from ${dialect.listed}`;
   return {
-    sql: `with asked as (${asked}), bounds as (select cast(? as bigint) as most) ${selects.join(' union all ')}`,
+    sql: `with asked$ as (${asked}), bounds$ as (select cast(? as bigint) as most$) ${selects.join(' union all ')}`,
   };
 }

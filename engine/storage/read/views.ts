@@ -97,8 +97,8 @@ function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {
 
 // Paths through to-one relations -> SQL expressions, and the joins that they need.
 
-/** The alias of the listed type's own table. */
-export const ROOT_ALIAS = 't';
+/** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
+export const ROOT_ALIAS = 't$';
 
 export interface PathSql {
   /** The column as it is stored. */

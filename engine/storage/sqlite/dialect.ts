@@ -60,8 +60,8 @@ export const sqliteDialect: Dialect = {
       // The two ends are found at once only if each is a SELECT of its own.
       const end = (which: string): string => `(select ${which}(${identifier}) from ${table})`;
       const ids = `(${end('max')} - ${end('min')} + 1)`;
-      const start = `${end('min')} + ${ids} * part.value / ${PIECES}`;
-      const pieces = `json_each('${JSON.stringify(Array.from({ length: PIECES }, (_, index) => index))}') as part cross join `;
+      const start = `${end('min')} + ${ids} * part$.value / ${PIECES}`;
+      const pieces = `json_each('${JSON.stringify(Array.from({ length: PIECES }, (_, index) => index))}') as part$ cross join `;
       const within = `${rowIdentifier} between ${start} and ${start} + ${PIECE_IDS - 1}`;
       return select(`count(*) * 1.0 / ${PIECES * PIECE_IDS} * ${ids}, ${ids}`, pieces, within);
     },
@@ -95,7 +95,7 @@ export const sqliteDialect: Dialect = {
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
   oneOf,
-  listed: 'json_each(?) as listed',
+  listed: 'json_each(?) as listed$',
   oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
   childrenInOrder: (table, identifier, column, limit) => {
     const both = `${quote(column)}, ${quote(identifier)}`;

@@ -210,10 +210,10 @@ async function refuseDangling(
   const found = new Map<string, Fault>();
   const place = faults.count > 0 ? 'among the lines without errors' : 'in the file';
   for (const { row, columns, table, column, pointer, target } of referencesOf(model)) {
-    const there = `select 1 from ${quote(target.table)} as t where t.${quote(target.identifier.column)} = r.${quote(column)}`;
-    const dangling = `r.${quote(column)} is not null and not exists (${there})`;
-    const selected = columns.map((name) => `r.${quote(name)}`).join(', ');
-    const sql = `select ${selected} from ${quote(table)} as r where ${dangling} limit ${Math.min(MOST, faults.room)}`;
+    const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
+    const dangling = `r$.${quote(column)} is not null and not exists (${there})`;
+    const selected = columns.map((name) => `r$.${quote(name)}`).join(', ');
+    const sql = `select ${selected} from ${quote(table)} as r$ where ${dangling} limit ${Math.min(MOST, faults.room)}`;
     for (const values of await reader.all({ sql }, [])) {
       const missing = values[columns.indexOf(column)];
       const message = `There is no ${target.name} ${String(missing)} ${place}`;
@@ -234,8 +234,8 @@ async function circles(
   for (const { row, columns, table, column, pointer, target } of referencesOf(model).filter(({ acyclic }) => acyclic)) {
     const { identifier } = target;
     const { sql } = rowsInCircles({ table, identifier: identifier.column }, { column }, { quote });
-    const selected = columns.map((name) => `r.${quote(name)}`).join(', ');
-    const joined = `select ${selected} from ${quote(table)} as r join (${sql} limit ${MOST}) as c on c.identifier = r.${quote(identifier.column)}`;
+    const selected = columns.map((name) => `r$.${quote(name)}`).join(', ');
+    const joined = `select ${selected} from ${quote(table)} as r$ join (${sql} limit ${MOST}) as c$ on c$.identifier = r$.${quote(identifier.column)}`;
     const message = `${target.name} records are above themselves: their links lead in a circle`;
     for (const values of await reader.all({ sql: joined }, []))
       found.push([[row, ...values].join(' '), { pointer, code: 'cycle', message }]);

@@ -244,10 +244,10 @@ function updateStatement({ columns, stamps, ...found }: Update, dialect: Dialect
   const json = recordJson(found.view, ROOT_ALIAS, dialect);
   const sql = (locked: string): string =>
     [
-      `with old as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, written.length + 2, dialect)} ${locked}),`,
-      `new as (update ${table} set ${set} from old where ${ROOT_ALIAS}.${identifier} = old.${identifier}`,
-      `and (${before}) is distinct from (${after}) returning ${json} as json)`,
-      `select json from new union all select ${json} from old as ${ROOT_ALIAS} where not exists (select from new)`,
+      `with old$ as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, written.length + 2, dialect)} ${locked}),`,
+      `new$ as (update ${table} set ${set} from old$ where ${ROOT_ALIAS}.${identifier} = old$.${identifier}`,
+      `and (${before}) is distinct from (${after}) returning ${json} as json$)`,
+      `select json$ from new$ union all select ${json} from old$ as ${ROOT_ALIAS} where not exists (select from new$)`,
     ].join(' ');
   const isUnique = type.indexes.some(
     ({ unique, members }) => unique && members.some(({ name }) => columns.some(({ field }) => field?.name === name)),

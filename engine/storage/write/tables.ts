@@ -260,7 +260,9 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     })),
     holders: memoized(
       (index: Pick<Index, 'name' | 'members'>) =>
-        compiled(knex.select(Array.from({ length: HELD_TOGETHER }, (_, place) => holding(index).as(`holder${place}`)))),
+        compiled(
+          knex.select(Array.from({ length: HELD_TOGETHER }, (_, place) => holding(index).as(`holder${place}$`))),
+        ),
       ({ name }) => name,
     ),
     holder: memoized(
@@ -273,10 +275,10 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
 /** Each row once, so that it ends where the way up leads in a circle. */
 function aboveStatement({ table, identifier }: RecordType, name: string, { quote, oneOf }: Dialect): string {
   const [id, column] = [quote(identifier.column), quote(name)];
-  const row = `select one.${id}, one.${column} from ${quote(table)} as one`;
+  const row = `select one$.${id}, one$.${column} from ${quote(table)} as one$`;
   return (
-    `with recursive above (id, parent) as (${row} where ${oneOf(`one.${id}`)} ` +
-    `union ${row} join above on one.${id} = above.parent) select id, parent from above limit ? + 0`
+    `with recursive above$ (id$, parent$) as (${row} where ${oneOf(`one$.${id}`)} ` +
+    `union ${row} join above$ on one$.${id} = above$.parent$) select id$, parent$ from above$ limit ? + 0`
   );
 }
 
