@@ -1,0 +1,138 @@
+/** A page of the documentation as its reader follows it, from top to bottom, in an empty folder. */
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { serve } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { parseCurl } from '../support/curl.ts';
+import { type Block, readBlocks } from '../support/examples.ts';
+import { shellCommands } from '../support/shell.ts';
+
+/** A block that does something, and the block after it if that shows the output. */
+export interface Step {
+  readonly block: Block;
+  readonly shown: Block | undefined;
+}
+
+export interface Output {
+  /** Of the last command of the block. */
+  readonly text: string;
+  readonly status?: number;
+  readonly headers?: Headers;
+}
+
+/** Blocks in other languages are read, not run: `console` for what needs another machine, `yaml` without a file name for parts. */
+const RUN = new Set(['sh']);
+const OUTPUT = new Set(['json', 'http', 'text', 'csv']);
+
+const FILE_NAME = /^(?:#|\/\/) ([\w./-]+\.\w+)\n/;
+
+const ROOT = resolve(__dirname, '../..');
+const COMMAND_LINE = join(ROOT, 'dist/engine/cli.js');
+
+export function stepsOf(markdown: string): readonly Step[] {
+  const blocks = readBlocks(markdown);
+  return blocks.flatMap((block, index) => {
+    const next = blocks[index + 1];
+    if (!RUN.has(block.language) && fileOf(block) === undefined) return [];
+    const shown = RUN.has(block.language) && next !== undefined && OUTPUT.has(next.language) ? next : undefined;
+    return [{ block, shown }];
+  });
+}
+
+/** `# schema/book.yaml` in the first line, or where a file has no comments, a name behind the language. */
+export const fileOf = ({ language, text }: Block): string | undefined =>
+  FILE_NAME.exec(text)?.[1] ?? language.split(' ')[1];
+
+/** The folder of one reader, and the service that runs in it. */
+export class Reader {
+  readonly folder = mkdtempSync(join(tmpdir(), 'reader-'));
+  private serving: Awaited<ReturnType<typeof serve>> | undefined;
+
+  constructor() {
+    const programs = join(this.folder, '.programs');
+    mkdirSync(programs);
+    writeFileSync(
+      join(programs, 'npx'),
+      `#!/bin/sh\n[ "$1" = records ] || { echo "npx $1 cannot be replayed" >&2; exit 1; }\nshift\nexec '${process.execPath}' '${COMMAND_LINE}' "$@"\n`,
+    );
+    chmodSync(join(programs, 'npx'), 0o755);
+    const installed = join(this.folder, 'node_modules/record-engine');
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(installed, 'index.js'), `module.exports = require('${join(ROOT, 'dist/engine/index.js')}');\n`);
+  }
+
+  async close(): Promise<void> {
+    await this.serving?.close();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  async follow({ block, shown }: Step): Promise<Output> {
+    const file = fileOf(block);
+    if (file === undefined) return this.run(block.text, shown !== undefined);
+    const path = join(this.folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, block.text.replace(FILE_NAME, ''));
+    return { text: '' };
+  }
+
+  private async run(text: string, shown: boolean): Promise<Output> {
+    let output: Output = { text: '' };
+    for (const command of commandsOf(text)) output = await this.runOne(command, shown);
+    return output;
+  }
+
+  private async runOne(command: string, shown: boolean): Promise<Output> {
+    const [program, ...rest] = shellCommands(command)[0] ?? [];
+    if (program === 'curl') return this.request(rest);
+    if (program === 'npm' && rest[0] === 'start') return this.start();
+    // The reader's folder stands for one in which the package is installed.
+    if (program === 'npm' && rest[0] === 'install') return { text: '' };
+    return this.shell(command, shown);
+  }
+
+  private async start(): Promise<Output> {
+    await this.serving?.close();
+    this.serving = await serve({
+      ...readSettings({}),
+      port: 0,
+      schemaDirectory: join(this.folder, 'schema'),
+      databaseUrl: `sqlite:${join(this.folder, 'data/records.db')}`,
+      shutdownTimeout: 1000,
+    });
+    return { text: '' };
+  }
+
+  private async request(words: readonly string[]): Promise<Output> {
+    if (this.serving === undefined) await this.start();
+    const { method, path, headers, body } = parseCurl(words);
+    const url = `${this.serving?.url ?? ''}${path}`;
+    const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+    return { text: await response.text(), status: response.status, headers: response.headers };
+  }
+
+  /** Where the page shows the output, that says what is expected, whatever the exit code. */
+  private async shell(command: string, shown: boolean): Promise<Output> {
+    const path = [join(this.folder, '.programs'), dirname(process.execPath), process.env['PATH']].join(delimiter);
+    const env = { HOME: this.folder, PATH: path, SERVICE: this.serving?.url ?? '' };
+    const output = promisify(execFile)('bash', ['-ec', command], { cwd: this.folder, env });
+    const { stdout } = await (shown ? output.catch((error: { stdout: string }) => error) : output);
+    return { text: stdout };
+  }
+}
+
+/** Each command with its continued lines, so that one that fails is named. */
+function commandsOf(text: string): readonly string[] {
+  const commands: string[] = [];
+  let open = '';
+  for (const line of text.split('\n')) {
+    open += `${line}\n`;
+    const quotes = open.replaceAll(/\\[\s\S]/g, '').match(/'/g)?.length ?? 0;
+    if (quotes % 2 === 1 || line.endsWith('\\')) continue;
+    if (open.trim() !== '' && !open.trim().startsWith('#')) commands.push(open.trim());
+    open = '';
+  }
+  return commands;
+}
