@@ -1,0 +1,152 @@
+/** `npm run docs`: writes the pages of docs/reference/ that the code knows: settings, commands, problems, diagnostics, keys. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
+import { commands } from '../engine/cli.ts';
+import grammar from '../engine/descriptor/descriptor.schema.json';
+import { diagnosticCodes } from '../engine/diagnostic.ts';
+import { isObject, type JsonObject, type JsonValue } from '../engine/json.ts';
+import { fieldTypes } from '../engine/field-types/registry.ts';
+import { problemKinds } from '../engine/problem.ts';
+import { settingsTable } from '../engine/settings.ts';
+
+const FOLDER = 'docs/reference';
+const NOTE = '<!-- Written by "npm run docs". -->';
+
+const cell = (text: string): string => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|');
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+
+const code = (text: string): string => `\`${text}\``;
+
+const page = (title: string, ...parts: readonly string[]): string => `${[NOTE, `# ${title}`, ...parts].join('\n\n')}\n`;
+
+const settings = (): string =>
+  page(
+    'Settings',
+    'Settings are environment variables. All of them are checked at start, and every invalid one is reported. `createEngine` takes the same names in camel case, except those of the server itself.',
+    table(
+      ['setting', 'default', 'meaning'],
+      Object.values(settingsTable).map(({ name, default: value, description }) => [
+        code(name),
+        code(value),
+        description,
+      ]),
+    ),
+  );
+
+const commandPage = (): string =>
+  page(
+    'Commands',
+    'Run a command with `npx records NAME`; `npx records NAME --help` shows its options. All read the same [settings](settings.md), and stop with exit code 1 where something is wrong.',
+    table(
+      ['command', 'what it does'],
+      Object.entries(commands).map(([name, { description }]) => [code(`records ${name}`), description]),
+    ),
+    'On SIGTERM or SIGINT the service finishes open requests, refuses new connections, and closes the database.',
+  );
+
+const problems = (): string =>
+  page(
+    'Problems',
+    'Every error is `application/problem+json` (RFC 9457). `type` is `urn:problem:` and one of these codes. `message` is a sentence that people can read. `errors` lists everything that is wrong, at most 100 entries (`errorCount` is their number), each with a code, a message and its place: a `pointer` into the body, a `parameter`, a `header` or a `relation`, and in CSV and NDJSON the `line`. In a conflict, `records` of an error names the stored records in the way, if the token may read them.',
+    table(
+      ['code', 'status', 'cause and cure'],
+      Object.entries(problemKinds).map(([name, { status, cause }]) => [code(name), String(status), cause]),
+    ),
+    '429 and 503 carry `Retry-After`. `X-Request-Id` identifies a response; the log of the service has it too.',
+  );
+
+const diagnostics = (): string =>
+  page(
+    'Diagnostics',
+    '`npx records check` reports every fault of all descriptors, with file, line and column. The service does not start while there is an error. Warnings do not stop it.',
+    table(
+      ['code', 'cause', 'cure'],
+      Object.entries(diagnosticCodes).map(([name, { severity, cause, cure }]) => [
+        severity === 'warning' ? `${code(name)} (warning)` : code(name),
+        cause,
+        cure,
+      ]),
+    ),
+  );
+
+// The grammar of descriptors, which editors read too.
+
+const definitions: JsonObject = grammar.definitions;
+
+const object = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
+
+const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
+
+const rowsOf = (schema: JsonObject): readonly (readonly string[])[] =>
+  Object.entries(object(schema['properties'])).map(([name, key]) => [code(name), text(object(key)['description'])]);
+
+const KEY_TABLE = ['key', 'meaning'];
+
+/** A key that only some types have is described with them. */
+const descriptionOf = (key: string): string =>
+  Object.keys(definitions)
+    .filter((name) => name.endsWith('Field'))
+    .map((name) => text(object(object(object(definitions[name])['properties'])[key])['description']))
+    .find((found) => found !== '') ?? '';
+
+function keys(): string {
+  const fieldRows = FIELD_WORDS.map((name) => [code(name), name === 'type' ? '' : descriptionOf(name)]);
+  const types = [...fieldTypes.values()].flatMap(({ name, description, operators, keywords }) => [
+    `### ${name}`,
+    description,
+    operators.length === 0 ? 'Not filterable.' : `Operators of filters: ${operators.map(code).join(' ')}.`,
+    ...(Object.keys(keywords).length === 0
+      ? []
+      : [
+          table(
+            KEY_TABLE,
+            Object.entries(keywords).map(([key, word]) => [code(key), text(word['description'])]),
+          ),
+        ]),
+  ]);
+  const kinds = ['belongsTo', 'hasOne', 'hasMany', 'manyToMany'];
+  const relationKeys = new Map<string, { readonly meaning: string; readonly kinds: string[] }>();
+  for (const kind of kinds)
+    for (const [name = '', meaning = ''] of rowsOf(object(definitions[`${kind}Relation`]))) {
+      const known = relationKeys.get(name);
+      if (known === undefined) relationKeys.set(name, { meaning, kinds: [kind] });
+      else known.kinds.push(kind);
+    }
+  return page(
+    'Descriptor keys',
+    'Every key of a descriptor. Only `type` is required; a relation also needs `kind` and `type`.',
+    '## Record type',
+    table(KEY_TABLE, rowsOf(grammar)),
+    '## Fields',
+    table(
+      KEY_TABLE,
+      fieldRows.map(([key = '', meaning = '']) => [key, meaning || 'One of the field types below.']),
+    ),
+    '## Field types',
+    ...types,
+    '## Relations',
+    table(
+      ['key', 'of', 'meaning'],
+      [...relationKeys].map(([name, { meaning, kinds: of }]) => [
+        name,
+        of.length === kinds.length ? 'all' : of.join(', '),
+        meaning,
+      ]),
+    ),
+  );
+}
+
+/** The generated pages by file name. */
+export const generatedPages = (): Readonly<Record<string, string>> => ({
+  'settings.md': settings(),
+  'commands.md': commandPage(),
+  'problems.md': problems(),
+  'diagnostics.md': diagnostics(),
+  'descriptor-keys.md': keys(),
+});
+
+if (require.main === module)
+  for (const [name, content] of Object.entries(generatedPages())) writeFileSync(join(FOLDER, name), content);
