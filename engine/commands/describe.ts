@@ -1,9 +1,9 @@
-/** `describe`: prints types with every default filled in, or a diagram of all types. */
+/** `describe`: prints types with every default filled in, or a diagram of all types as Mermaid text. */
 import { stringify } from 'yaml';
 import { describeType } from '../describe/describe.ts';
+import { mermaidOf } from '../describe/mermaid.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import { diagramOf } from '../pages/diagram.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
@@ -18,7 +18,7 @@ export const describe: Command = {
     const { values, positionals } = readOptions(args, known, 1, USAGE);
     const model = readModel(readSettings(process.env).schemaDirectory);
     const [name] = positionals;
-    print(values.diagram ? diagramOf(model) : format(chosen(model, name), values.json ?? false));
+    print(values.diagram ? mermaidOf(model) : format(chosen(model, name), values.json ?? false));
     return 0;
   },
 };

@@ -1,6 +1,6 @@
 /**
- * Files of libraries that browsers or other threads load. The published package has copies beside this module, so that
- * it does not depend on the packages that they come from.
+ * Files of libraries that browsers load. The published package has copies beside this module, so that it does not depend
+ * on the packages that they come from.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,6 @@ import { join } from 'node:path';
 export const ASSETS = {
   'swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   'swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
-  'viz.cjs': '@viz-js/viz',
 } as const;
 
 export function assetFile(name: keyof typeof ASSETS): string {

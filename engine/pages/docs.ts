@@ -250,37 +250,16 @@ export const TOKEN_SCRIPT = `'use strict';
 
 // The guide: Markdown, in which HTML is text and links lead to pages only.
 
-interface GuideOptions {
-  readonly title: string;
-  /** The page differs by token. */
-  readonly guarded: boolean;
-  /** Without a known token it says little. */
-  readonly isLocked: boolean;
-  /** Whether the maintainers have written a guide of their own. */
-  readonly hasGuide: boolean;
-}
-
-export function guidePage(markdown: string, { title, guarded, isLocked, hasGuide }: GuideOptions): string {
-  const byToken = guarded ? html` data-by-token` : NO_HTML;
-  return layout({
+export const guidePage = (markdown: string, title: string): string =>
+  layout({
     title: `Guide for client authors – ${title}`,
-    head: html`<link
-        rel="stylesheet"
-        href="style.css"
-      />${guarded ? html`<script src="token.js" defer></script>` : NO_HTML}`,
+    head: html`<link rel="stylesheet" href="style.css" />`,
     body: html`<header class="guide">
         <p class="version"><a href="..">${title}</a></p>
-        ${tokenForm(guarded, 'clients')}
       </header>
-      <main class="guide" ${byToken}${isLocked ? html` data-locked` : NO_HTML}>
-        ${{ html: renderMarkdown(markdown) }}
-      </main>
-      <footer class="guide">
-        <a href="../docs">Interactive reference</a>
-        ${hasGuide ? html`<a href="guide">Guide of the maintainers</a>` : NO_HTML}
-      </footer>`,
+      <main class="guide">${{ html: renderMarkdown(markdown) }}</main>
+      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
   });
-}
 
 /** The names that GitHub gives to headings: the guide links to its own sections. */
 const anchorOf = (text: string): string =>

@@ -78,24 +78,11 @@ code { font: 0.85em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 .related div { break-inside: avoid; padding-bottom: 0.8rem; }
 .related dt { font-weight: 600; }
 .related dd { margin: 0; color: var(--quiet); font-size: 0.92rem; }
-figure { margin: 0; }
-.diagram { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 1.25rem; box-shadow: var(--shade); }
-.diagram svg { display: block; margin: 0 auto; max-width: none; height: auto; }
-.diagram text { fill: var(--ink); }
-.diagram .node polygon { stroke: var(--line); }
-.diagram .node polygon[fill="#eeeeee"] { fill: var(--page); stroke: none; }
-.diagram .served polygon { stroke: var(--accent); }
-.diagram .served polygon[fill="#eeeeee"] { fill: var(--tint); }
-.diagram .edge path, .diagram .edge polygon, .diagram .edge polyline, .diagram .edge ellipse { stroke: var(--quiet); }
-.diagram .edge polygon { fill: var(--quiet); }
-.diagram .edge ellipse { fill: var(--card); }
-.diagram .edge text { fill: var(--quiet); }
-figcaption { color: var(--quiet); font-size: 0.88rem; margin-top: 0.6rem; }
 .guide { max-width: 46rem; }
-.guide pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.9rem 1.1rem; white-space: pre-wrap; }
+pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.9rem 1.1rem; white-space: pre-wrap; }
 .guide h3 { margin-top: 1.8rem; }
-.guide table { border-collapse: collapse; display: block; overflow-x: auto; margin-top: 0.8rem; }
-.guide th, .guide td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); padding: 0.35rem 0.9rem 0.35rem 0; }
+table { border-collapse: collapse; display: block; overflow-x: auto; margin-top: 0.8rem; }
+th, td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); padding: 0.35rem 0.9rem 0.35rem 0; }
 footer { padding-top: 3rem; padding-bottom: 3rem; color: var(--quiet); font-size: 0.88rem; }
 `;
 

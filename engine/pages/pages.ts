@@ -1,7 +1,5 @@
 /** What people read: start page, reference, guide, and the OpenAPI document. Each text is made when it is first asked for. */
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Request, type RequestHandler, Router } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { stringify } from 'yaml';
@@ -17,9 +15,8 @@ import { faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import type { Cors } from '../http/send.ts';
 import { assetFile } from './assets.ts';
-import { diagramOf, draw } from './diagram.ts';
 import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
-import { type GuideSubject, guideText } from './guide.ts';
+import { readGuide } from './guide.ts';
 import { STYLE } from './layout.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
 import { llmsText } from './llms.ts';
@@ -32,17 +29,9 @@ const TEXT = 'text/plain; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** A picture of more types than this is no help, and takes long to draw. */
-const MAX_DRAWN = 60;
-
-/** What the maintainers of the descriptors tell the authors of clients, if anything. */
-const GUIDE = 'CLIENTS.md';
-
-/** Where examples of the guide send their requests. */
-const LOCAL = 'http://127.0.0.1:3000';
-
-interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'>, GuideSubject {
-  readonly schemaDirectory: string;
+interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
+  /** Whether agents can connect to `/mcp`. */
+  readonly agents: boolean;
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
   readonly limits: RequestLimits & DocumentLimits;
@@ -70,11 +59,8 @@ export function createPages(
   { modelFor, permittedTo, host: { cors } }: PagesEngine,
   ...first: readonly RequestHandler[]
 ): PageRoutes {
-  const { title, schemaDirectory, guarded, publicUrl } = options;
-  const guide = join(schemaDirectory, GUIDE);
-  // It speaks of every type, and not every client may know of all of them.
+  const { title, guarded, publicUrl } = options;
   const built = options.studio ? studioBuild() : undefined;
-  const hasGuide = !guarded && existsSync(guide);
   const about = { ...options, hasStudio: built !== undefined };
   const documentIn = (profile: Profile): ((model: Model) => JsonObject) =>
     memoized((model: Model) => secured(createDocument(model, about, profile), guarded));
@@ -132,27 +118,13 @@ export function createPages(
     return agentsAt(model, base, () => llmsText(model, about, base));
   };
 
-  const guideAt = perPlace<Model>();
-  const guideFor = async (request: Request): Promise<KeptText> => {
-    const model = modelFor(request);
-    const base = publicUrl || originOf(request) + request.baseUrl;
-    const shown = { title, guarded, isLocked: guarded && model.types.size === 0, hasGuide };
-    return guideAt(model, base, () => guidePage(guideText(model, options, base), shown));
-  };
-
-  perModel('/', HTML, async (model) => startPage(model, about, await picture(model)));
+  perModel('/', HTML, (model) => startPage(model, about));
   perMount('/openapi.json', 'application/json', (document) => JSON.stringify(document));
   // Each value is written out where it stands: anchors would save little, and few readers know them.
   perMount('/openapi.yaml', 'application/yaml', (document) => stringify(document, { aliasDuplicateObjects: false }));
   serve('/llms.txt', TEXT, agentsTextFor);
   fixed('/docs', HTML, () => docsPage(title, guarded));
-  serve('/docs/clients', HTML, guideFor);
-  if (hasGuide)
-    fixed('/docs/guide', HTML, async () => {
-      const text = await readFile(guide, 'utf8');
-      const own = publicUrl === '' ? text : text.replaceAll(LOCAL, publicUrl);
-      return guidePage(own, { title, guarded: false, isLocked: false, hasGuide: false });
-    });
+  fixed('/docs/clients', HTML, async () => guidePage(await readGuide(), title));
   fixed('/docs/style.css', CSS, () => STYLE);
   fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
   fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
@@ -167,11 +139,6 @@ export function createPages(
   pages.use(documents);
   return { pages, documents };
 }
-
-/** As the client reaches the service. */
-const originOf = ({ headers: { host = '' } }: Request): string => (HOST.test(host) ? `http://${host}` : LOCAL);
-
-const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
 const EXACT = { caseSensitive: true, strict: true };
 
@@ -212,9 +179,6 @@ const answerPreflight: RequestHandler = ({ headers }, response, next) => {
   if (headers['access-control-request-method'] === undefined) next();
   else response.status(204).end();
 };
-
-const picture = async (model: Model): Promise<string | undefined> =>
-  model.types.size > MAX_DRAWN ? undefined : draw(diagramOf(model));
 
 const removeSlash: RequestHandler = ({ path, url }, response) => {
   const name = path.slice(0, -1).split('/').at(-1);

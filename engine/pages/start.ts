@@ -1,5 +1,8 @@
-/** The start page: what runs here, its record types, and how they belong together. */
-import type { Model, RecordType } from '../model/model.ts';
+/** The start page: what runs here, a request with its response, the record types, and how they belong together. */
+import { mermaidOf } from '../describe/mermaid.ts';
+import type { JsonValue } from '../json.ts';
+import type { Model, RecordType, Relation } from '../model/model.ts';
+import { creationExample, recordExample } from '../openapi/examples.ts';
 import { type Html, html, layout, NO_HTML } from './layout.ts';
 import { tokenForm, tokenScript } from './docs.ts';
 
@@ -17,13 +20,8 @@ export interface ServiceInfo {
 
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
-/** `diagram` is the picture of the model as an SVG element; undefined if there is none. */
-export function startPage(
-  { types: all }: Model,
-  { title, version, hasStudio, guarded, publicUrl }: ServiceInfo,
-  diagram: string | undefined,
-): string {
-  const types = [...all.values()];
+export function startPage(model: Model, { title, version, hasStudio, guarded, publicUrl }: ServiceInfo): string {
+  const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
   // Without a known token, no type is shown.
@@ -33,7 +31,10 @@ export function startPage(
     <header>
       <p class="version">Version ${version}</p>
       <h1>${title}</h1>
-      <p class="quiet" id="count">${countOf(served, isLocked)} to read and write over HTTP, in JSON.</p>
+      <p class="quiet" id="count">
+        ${countOf(served, isLocked)} to read and write over HTTP, in JSON. Each is described by a file: its table, its
+        checks and everything on this page follow from that.
+      </p>
       <nav aria-label="Documentation">
         <ul>
           ${hasStudio ? html`<li><a class="main" href="studio">Browse and edit records</a></li>` : NO_HTML}
@@ -46,6 +47,7 @@ export function startPage(
       ${tokenForm(guarded)}
     </header>
     <main${byToken}${isLocked ? html` data-locked` : NO_HTML}>
+      ${exampleSection(served, publicUrl, guarded)}
       <h2 id="types">Record types</h2>
       ${
         isLocked
@@ -55,9 +57,9 @@ export function startPage(
             </ul>`
       }
       ${related.length === 0 ? NO_HTML : relatedSection(related)}
-      ${diagram === undefined || isLocked ? NO_HTML : diagramSection(diagram)}
+      ${relationSection(model)}
     </main>
-    <footer>Everything on this page comes from the descriptors of the service.</footer>`;
+    `;
   return layout({ title, head: html`<link rel="stylesheet" href="docs/style.css" />${tokenScript(guarded)}`, body });
 }
 
@@ -95,14 +97,51 @@ const relatedSection = (types: readonly RecordType[]): Html =>
       )}
     </dl>`;
 
-const diagramSection = (diagram: string): Html =>
-  html`<h2>How they belong together</h2>
-    <figure>
-      <div class="diagram" tabindex="0" role="region" aria-label="Diagram of the model; scrolls sideways">
-        ${{ html: diagram }}
-      </div>
-      <figcaption>
-        A fork marks the side that may have many records, a bar the side with one, and a circle the side that may have
-        none. Types with a coloured frame have paths of their own.
-      </figcaption>
-    </figure>`;
+/** Shown as it stands: one type, with few fields and no required relation where there is a choice. */
+function exampleSection(served: readonly RecordType[], publicUrl: string, guarded: boolean): Html {
+  const size = ({ fields, relations }: RecordType): number =>
+    fields.size + relations.size + 100 * [...relations.values()].filter(({ required }) => required).length;
+  const [type] = served
+    .filter(({ operations }) => operations.has('create'))
+    .toSorted((one, other) => size(one) - size(other));
+  if (type === undefined) return NO_HTML;
+  const token = guarded ? ` -H 'Authorization: Bearer TOKEN'` : '';
+  const url = `${publicUrl || 'http://127.0.0.1:3000'}/api/${encodeURIComponent(type.path)}`;
+  const body = JSON.stringify(creationExample(type)).replaceAll("'", `'\\''`);
+  return html`<h2>A request and its response</h2>
+    <pre><code>curl ${url}${token} --json '${body}'</code></pre>
+    <pre><code>${indented(recordExample(type))}</code></pre>`;
+}
+
+const indented = (value: JsonValue): string => JSON.stringify(value, null, 2);
+
+function relationSection(model: Model): Html {
+  const rows = [...model.types.values()].flatMap((type) =>
+    [...type.relations.values()].map((relation) => relationRow(type, relation)),
+  );
+  if (rows.length === 0) return NO_HTML;
+  return html`<h2>How they belong together</h2>
+    <table>
+      <thead>
+        <tr>
+          <th>A record of</th>
+          <th>has</th>
+          <th>of</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+    <details>
+      <summary>As a diagram (Mermaid)</summary>
+      <pre><code>${mermaidOf(model)}</code></pre>
+    </details>`;
+}
+
+const relationRow = (type: RecordType, relation: Relation): Html =>
+  html`<tr>
+    <td>${type.name}</td>
+    <td><code>${relation.name}</code>, ${relation.toMany ? 'a set' : 'one'}${relation.owned ? ', owned' : ''}</td>
+    <td>${relation.target.name}</td>
+  </tr>`;

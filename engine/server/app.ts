@@ -16,10 +16,7 @@ import { readOnly } from '../pages/read-only.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
-type MountedSettings = Pick<
-  Settings,
-  'title' | 'schemaDirectory' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'
-> &
+type MountedSettings = Pick<Settings, 'title' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'> &
   RequestLimits &
   DocumentLimits;
 type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
@@ -83,7 +80,6 @@ function newApp(): Express {
 const aboutService = (settings: MountedSettings, hasAgents: boolean) => ({
   agents: hasAgents,
   title: settings.title,
-  schemaDirectory: settings.schemaDirectory,
   publicUrl: settings.publicUrl,
   dialects: settings.dialects,
   studio: settings.studio,

@@ -29,8 +29,9 @@ const OUTPUT = new Set(['json', 'http', 'text', 'csv']);
 
 const FILE_NAME = /^(?:#|\/\/) ([\w./-]+\.\w+)\n/;
 
-const ROOT = resolve(__dirname, '../..');
-const COMMAND_LINE = join(ROOT, 'dist/engine/cli.js');
+/** The compiled project. */
+const BUILD = resolve(process.env['TEST_BUILD'] ?? 'dist');
+const COMMAND_LINE = join(BUILD, 'engine/cli.js');
 
 export function stepsOf(markdown: string): readonly Step[] {
   const blocks = readBlocks(markdown);
@@ -61,7 +62,7 @@ export class Reader {
     chmodSync(join(programs, 'npx'), 0o755);
     const installed = join(this.folder, 'node_modules/record-engine');
     mkdirSync(installed, { recursive: true });
-    writeFileSync(join(installed, 'index.js'), `module.exports = require('${join(ROOT, 'dist/engine/index.js')}');\n`);
+    writeFileSync(join(installed, 'index.js'), `module.exports = require('${join(BUILD, 'engine/index.js')}');\n`);
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,7 @@
 /** The pages without a browser: media types, headers, caching, and what becomes of faults. */
 import { parse } from 'yaml';
-import { diagramOf, draw } from '../../engine/pages/diagram.ts';
 import { renderMarkdown } from '../../engine/pages/docs.ts';
 import { exchange } from '../support/exchange.ts';
-import { loadModel } from '../support/model.ts';
-import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -104,36 +101,17 @@ test.each([
   expect([status, headers['content-type']]).toEqual([404, 'application/problem+json']);
 });
 
-test('a guide that the maintainers have written has a page of its own', async () => {
-  expect((await exchange(server.url, 'GET /docs/guide')).text).toContain('Guide for client authors');
-  expect((await exchange(server.url, 'GET /docs/clients')).text).toContain('href="guide"');
-  const other = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
-  expect((await exchange(other.url, 'GET /docs/guide')).status).toBe(404);
-  expect((await exchange(other.url, 'GET /docs/clients')).text).not.toContain('href="guide"');
-  await other.close();
+test('GET / shows a request with its response, and the relations', async () => {
+  const { text } = await exchange(server.url, 'GET /');
+  expect(text).toContain('curl http://127.0.0.1:3000/api/');
+  expect(text).toContain('<td><code>zone</code>, one</td>');
+  expect(text).toContain('erDiagram');
 });
 
-describe('diagrams', () => {
-  test.each([{ name: 'schema', directory: 'schema' }, ...fixtureSchemas])(
-    'of $name show every type',
-    async ({ directory }) => {
-      const model = loadModel(directory);
-      const svg = await draw(diagramOf(model));
-      const titles = [...svg.matchAll(/class="node \w+">\n<title>([^<]+)<\/title>/g)].map(([, title]) => title);
-      expect(titles.toSorted()).toEqual([...model.types.keys()].toSorted());
-    },
-  );
-
-  test('of very many types are left out', async () => {
-    const model = loadModel(manyTypes(61));
-    const other = await startTestServer({ schemaDirectory: manyTypes(61) });
-    const { text } = await exchange(other.url, 'GET /');
-    expect(text).not.toContain('<svg width');
-    expect(text.match(/<h3>/g)).toHaveLength(model.types.size);
-    await other.close();
-  });
-
-  test('that cannot be drawn say why', () => expect(draw('digraph {')).rejects.toThrow());
+test.each(['reading', 'writing', 'problems'])('GET /docs/clients has the part "%s" of docs/reference', async (part) => {
+  const { text } = await exchange(server.url, 'GET /docs/clients');
+  expect(text).toContain(`<h1 id="${part}">`);
+  expect(text).not.toContain('.md');
 });
 
 describe('the guide', () => {

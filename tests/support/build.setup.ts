@@ -34,8 +34,9 @@ async function built(): Promise<string> {
   await removeOld();
   const own = await mkdtemp(join(CACHE, `${PREFIX}new-`));
   await copyFile('package.json', join(own, 'package.json'));
-  // Where the studio is.
+  // Where the studio is, and the pages that the service shows.
   await symlink(resolve('dist'), join(own, 'dist'));
+  await symlink(resolve('docs'), join(own, 'docs'));
   await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, '--outDir', own]);
   await rename(own, directory).catch(async (error: unknown) => {
     await rm(own, { recursive: true });

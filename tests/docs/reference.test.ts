@@ -1,0 +1,32 @@
+/** Pages that are written by `npm run docs` are current, and the links of all pages lead somewhere. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { generatedPages } from '../../deploy/docs.ts';
+
+/** Without what the formatter adds to tables. */
+const bare = (text: string): string => text.replaceAll(/[ -]+/g, ' ').replaceAll(/ ?\n/g, '\n');
+
+test.each(Object.entries(generatedPages()))('docs/reference/%s is as "npm run docs" writes it', (name, text) => {
+  expect(bare(readFileSync(join('docs/reference', name), 'utf8'))).toBe(bare(text));
+});
+
+/** The name that GitHub gives to a heading. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-');
+
+function leadsSomewhere(file: string, target: string): boolean {
+  const [name = '', heading] = target.split('#');
+  const path = name === '' ? file : join(dirname(file), name);
+  if (heading === undefined || !existsSync(path)) return existsSync(path);
+  const headings = readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm);
+  return [...headings].some(([, text = '']) => anchor(text) === heading);
+}
+
+test.each(['README.md', 'SECURITY.md', ...globSync('docs/**/*.md').toSorted()])('the links of %s', (file) => {
+  const text = readFileSync(file, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+  const targets = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+  expect(targets.filter((target) => !target.startsWith('http') && !leadsSomewhere(file, target))).toEqual([]);
+});
