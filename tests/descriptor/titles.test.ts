@@ -1,11 +1,10 @@
 /** What people call types, fields and values: from the descriptor, else from the names. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { labelAmong, type Model } from '../../engine/model/model.ts';
 import { pluralOf, titleFrom } from '../../engine/names.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
-import { readBlocks } from '../support/examples.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { startTestServer } from '../support/server.ts';
@@ -61,11 +60,19 @@ test.each([
   expect(labelOf(fields, rest)).toBe(expected);
 });
 
-test('the example of the manual, in the model and in both profiles of OpenAPI', () => {
-  const [example = ''] = readBlocks(readFileSync('schema/README.md', 'utf8'))
-    .filter(({ language, text }) => language === 'yaml' && text.startsWith('type: Courier\n'))
-    .map(({ text }) => text);
-  const model = modelOf(example);
+const COURIER = `type: Courier
+title: { one: Courier service, many: Courier services }
+description: Somebody who brings books to borrowers.
+label: shortName
+fields:
+  shortName: { type: string, maxLength: 40, required: true }
+  vatID: { type: string, maxLength: 20, unique: true, title: VAT number }
+  pace: { type: string, enum: [same_day, wk], default: wk, titles: { wk: Within a week } }
+  terms: { type: string, multiline: true }
+`;
+
+test('titles and label, in the model and in both profiles of OpenAPI', () => {
+  const model = modelOf(COURIER);
   const type = model.types.get('Courier');
   expect(type).toMatchObject({
     title: { one: 'Courier service', many: 'Courier services' },

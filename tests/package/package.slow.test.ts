@@ -24,25 +24,23 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('it has the program, its types and its documents, and neither sources nor tests', () => {
-  const outside = packed.filter((file) => !/^dist\/(?:engine|studio)\//.test(file));
+  const outside = packed.filter((file) => !/^(?:dist\/(?:engine|studio)|docs)\//.test(file));
   expect(outside.toSorted()).toEqual(
     [
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'deploy/README.md',
+      'deploy/records.service',
       'dist/LICENSES.txt',
       'dist/server.js',
       'engine/descriptor/descriptor.schema.json',
       'package.json',
-      'schema/CLIENTS.md',
-      'schema/README.md',
     ].toSorted(),
   );
   const kinds = new Set(packed.map((file) => /(?:\.d)?\.\w+$/.exec(file)?.[0] ?? ''));
   expect(kinds).toEqual(
-    new Set(['', '.br', '.cjs', '.css', '.d.mts', '.d.ts', '.gz', '.js', '.json', '.md', '.mjs', '.txt']),
+    new Set(['', '.br', '.cjs', '.css', '.d.mts', '.d.ts', '.gz', '.js', '.json', '.md', '.mjs', '.service', '.txt']),
   );
 });
 

@@ -21,6 +21,7 @@ const SOURCES = [
   'LICENSE',
   'CHANGELOG.md',
   'SECURITY.md',
+  'docs',
   'schema',
   'engine',
   'deploy',

@@ -1,4 +1,4 @@
-/** The chapter of the manual on changing descriptors, command by command, on three instances under load: no request fails. */
+/** A rolling deploy and its way back, command by command, on three instances under load: no request fails. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -16,31 +16,48 @@ import { dirname, join } from 'node:path';
 import { freePort } from '../chaos/instances.ts';
 import { openBuild } from '../support/compiled.ts';
 import { createDatabase } from '../support/databases.ts';
-import { readBlocks } from '../support/examples.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
-import { section } from '../support/markdown.ts';
 import { onServer } from '../support/postgres.ts';
 
-const CHAPTER = section(readFileSync('deploy/README.md', 'utf8'), '## Expand, deploy, contract');
+const DESCRIPTORS: Readonly<Record<string, string>> = {
+  'schema/book.yaml': `type: Book
+fields:
+  title: { type: string, required: true, maxLength: 100 }
+  shelf: { type: integer }
+`,
+  'next/book.yaml': `type: Book
+fields:
+  title: { type: string, required: true, maxLength: 200 }
+  isbn: { type: string, index: true }
+`,
+};
+
+const replaceBy = (schema: string): string => `
+PORT=3001
+kill "$(cat run/$PORT.pid)"
+while curl --silent --output /dev/null http://127.0.0.1:$PORT/health/live; do sleep 0.2; done
+PORT=$PORT SCHEMA_DIR=${schema} node dist/server.js >>run/$PORT.log 2>&1 &
+echo $! >run/$PORT.pid
+until curl --silent --fail --output /dev/null http://127.0.0.1:$PORT/health/ready; do sleep 0.2; done
+`;
+
+const look = 'SCHEMA_DIR=next npx records plan';
+const expand = 'SCHEMA_DIR=next npx records apply';
+const deploy = replaceBy('next');
+const goBack = replaceBy('schema');
+const contract = `SCHEMA_DIR=next npx records plan
+SCHEMA_DIR=next npx records apply --allow drop-field:Book.shelf`;
+
 const CLIENTS = 3;
 /** Only for a test that would never end: ten starts and nine stops take a minute. */
 const TIME = 900_000;
 const JSON_BODY = { 'content-type': 'application/json' };
 
-const commandsOf = (heading: string): string => {
-  const blocks = readBlocks(section(CHAPTER, `### ${heading}`)).filter(({ language }) => language === 'sh');
-  expect(blocks).toHaveLength(1);
-  return blocks[0]?.text ?? '';
-};
-
-/** As npm runs scripts, with what is built already. */
-const NPM = `#!/bin/sh
+/** In place of npm's own, with what is built already. */
+const NPX = `#!/bin/sh
 shift
-command=$1
-shift
-[ "$1" != -- ] || shift
-exec node dist/engine/cli.js "$command" "$@"
+exec node dist/engine/cli.js "$@"
 `;
 
 /** The folder of the deployment: descriptors of both versions, what was built, and whatever the commands leave. */
@@ -51,11 +68,9 @@ class Deployment {
   constructor(build: string, databaseUrl: string) {
     for (const folder of ['run', 'bin']) mkdirSync(join(this.directory, folder));
     symlinkSync(build, join(this.directory, 'dist'));
-    writeFileSync(join(this.directory, 'bin/npm'), NPM);
-    chmodSync(join(this.directory, 'bin/npm'), 0o755);
-    for (const { language, text } of readBlocks(CHAPTER)) {
-      const [, file] = /^# (\S+)\n/.exec(text) ?? [];
-      if (language !== 'yaml' || file === undefined) continue;
+    writeFileSync(join(this.directory, 'bin/npx'), NPX);
+    chmodSync(join(this.directory, 'bin/npx'), 0o755);
+    for (const [file, text] of Object.entries(DESCRIPTORS)) {
       mkdirSync(join(this.directory, dirname(file)), { recursive: true });
       writeFileSync(join(this.directory, file), text);
     }
@@ -169,13 +184,6 @@ onServer('three instances', () => {
   test(
     'expand, deploy, go back, deploy again, contract: 0 failed requests',
     async () => {
-      const [look, expand, deploy, goBack, contract] = [
-        '1. Look',
-        '2. Expand',
-        '3. Deploy',
-        'Going back',
-        '4. Contract',
-      ].map(commandsOf) as [string, string, string, string, string];
       const database = await createDatabase('postgres');
       const ports = [await freePort(), await freePort(), await freePort()];
       const deployment = new Deployment(openBuild().directory, database.url);
@@ -187,7 +195,7 @@ onServer('three instances', () => {
         }
       };
       try {
-        expect(await deployment.run('SCHEMA_DIR=schema npm run apply')).toEqual([
+        expect(await deployment.run('SCHEMA_DIR=schema npx records apply')).toEqual([
           0,
           expect.stringContaining('applied'),
         ]);

@@ -11,7 +11,7 @@ export interface Block {
 
 /** One curl command. `answer` is the JSON that the document shows, undefined where it shows none. */
 export interface Example {
-  /** `schema/README.md:12 POST /api/gift-cards`: the title of its test. */
+  /** `docs/page.md:12 POST /api/gift-cards`: the title of its test. */
   readonly title: string;
   readonly request: CurlRequest;
   readonly answer: unknown;

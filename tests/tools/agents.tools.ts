@@ -1,17 +1,13 @@
 /** The official SDK's client, over HTTP with both generations of the protocol, and over standard input and output. */
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { useCompiled } from '../support/compiled.ts';
-import { readBlocks } from '../support/examples.ts';
 import { exchange } from '../support/exchange.ts';
-import { section } from '../support/markdown.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const compiled = useCompiled();
@@ -155,27 +151,4 @@ test('records mcp writes what start would serve, and ends with its client', asyn
     records: [{ position: 7 }],
   });
   await again.close();
-});
-
-test('the program of the README works', async () => {
-  const chapter = section(readFileSync('README.md', 'utf8'), '## Agents');
-  const program = readBlocks(chapter).find(({ language }) => language === 'js')?.text ?? '';
-  const file = join(folder, 'agent.mjs');
-  writeFileSync(
-    file,
-    program
-      .replace('http://127.0.0.1:3000', server.url)
-      .replace(
-        "'@modelcontextprotocol/client'",
-        `'${resolve('tests/tools/node_modules/@modelcontextprotocol/client/dist/index.mjs')}'`,
-      ),
-  );
-  await promisify(execFile)(process.execPath, [file], { env: { ...process.env, TOKEN: tokens.writer } });
-  const headers = { authorization: `Bearer ${tokens.writer}` };
-  const { text } = await exchange(server.url, 'GET /api/shipping-markups?fields=markup_flat,zone.zone_name', {
-    headers,
-  });
-  expect(JSON.parse(text)).toEqual([
-    expect.objectContaining({ markup_flat: '5.20', zone: expect.objectContaining({ zone_name: 'Mainland' }) }),
-  ]);
 });
