@@ -19,7 +19,7 @@ export const problemKinds = {
   'invalid-query': {
     status: 400,
     title: 'The query string is not valid',
-    cause: 'A parameter is unknown, malformed or has a wrong value; `errors` says which. See lists and views.',
+    cause: 'A parameter is unknown, malformed or has a wrong value; `errors` says which..',
   },
   'invalid-header': {
     status: 400,
@@ -47,7 +47,7 @@ export const problemKinds = {
     status: 400,
     title: 'Too many related records',
     cause:
-      'The response would show too many related records. Leave some out with `include`, `fields` or `shown: false`; see "Large sets" in the manual.',
+      'The response would show too many related records. Leave some out with `include`, `fields` or `shown: false`.',
   },
   'too-many-groups': {
     status: 400,
