@@ -19,7 +19,7 @@ export const problemKinds = {
   'invalid-query': {
     status: 400,
     title: 'The query string is not valid',
-    cause: 'A parameter is unknown, malformed or has a wrong value; `errors` says which..',
+    cause: 'A parameter is unknown, malformed or has a wrong value; `errors` says which.',
   },
   'invalid-header': {
     status: 400,
