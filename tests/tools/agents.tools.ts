@@ -7,7 +7,6 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { useCompiled } from '../support/compiled.ts';
-import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const compiled = useCompiled();
