@@ -6,7 +6,7 @@ import { type Fault, faultyRequest, MAX_ERRORS } from '../problem.ts';
 import { type RawMember, readingOf, takeValue } from '../raw-json.ts';
 import type { Body, BodyLimits } from './body.ts';
 import { inspect, readText, textProblem } from './body-text.ts';
-import { cellForm, CsvFault, type CsvRow, jsonIn, readCsv } from './csv.ts';
+import { cellForm, CsvFault, type CsvRow, jsonIn, readCsv, scalarIn } from './csv.ts';
 import { accept, atLine, attempt, bodyOf, noRecords, type ReadRecords } from './lines.ts';
 import { NDJSON_TYPE } from './negotiation.ts';
 import { isKept } from './raw-body.ts';
@@ -180,7 +180,7 @@ const readPlain: CsvColumn['read'] = (cell) => ({ value: cell });
 
 /** What is not JSON stays a text, which the validator refuses. */
 const readScalar: CsvColumn['read'] = (cell) => {
-  const value = jsonIn(cell);
+  const value = scalarIn(cell);
   return { value: value === undefined || typeof value === 'object' ? cell : value };
 };
 

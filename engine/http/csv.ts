@@ -45,7 +45,7 @@ interface CsvReading {
   line: number;
 }
 
-/** The rows that are not empty lines. Of one with more than `most` cells, the others are not read: they are its last row. */
+/** The rows that have more than separators. Of one with more than `most` cells, the others are not read: they are its last row. */
 export function* readCsv(text: string, most: number): Generator<CsvRow, void> {
   const reading: CsvReading = { text, at: 0, line: 1 };
   while (reading.at < text.length) {
@@ -53,8 +53,9 @@ export function* readCsv(text: string, most: number): Generator<CsvRow, void> {
     const cells: Cell[] = [];
     do cells.push(text[reading.at] === '"' ? quotedCell(reading) : plainCell(reading));
     while (cells.length <= most && !endsRow(reading));
-    if (cells.length > 1 || cells[0] !== null) yield { line, cells };
-    if (cells.length > most) return;
+    const isLong = cells.length > most;
+    if (isLong || cells.some((one) => one !== null)) yield { line, cells };
+    if (isLong) return;
   }
 }
 
@@ -114,10 +115,15 @@ export function cellForm(field: Field): CellForm {
 }
 
 const MAY_BE_JSON = /^\s*[[{"\-\dtf]/;
+/** Spreadsheets write them in capitals. */
+const TRUTH = /^\s*(?:true|false)\s*$/i;
 
 /** The value of a cell that is JSON; undefined for any other text. Null is an empty cell. */
 export const jsonIn = (text: string): JsonValue | undefined =>
   MAY_BE_JSON.test(text) ? (parsedJson(text) ?? undefined) : undefined;
+
+/** The same, with true and false in any case. */
+export const scalarIn = (text: string): JsonValue | undefined => jsonIn(TRUTH.test(text) ? text.toLowerCase() : text);
 
 /** The JSON text of what stands in a cell that holds either. */
 export function eitherCell(text: string): string {

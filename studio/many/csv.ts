@@ -64,13 +64,14 @@ export interface FileRecord {
   readonly text: string;
 }
 
-/** Line breaks within quotes end no record; empty lines are none. */
+/** Line breaks within quotes end no record; lines without a value are none. */
 export function recordsOf(text: string, hasQuotes: boolean): readonly FileRecord[] {
+  const isNone = hasQuotes ? /^,*$/ : /^\s*$/;
   const records: FileRecord[] = [];
   let [from, line, started, isQuoted] = [text.startsWith('\uFEFF') ? 1 : 0, 1, 1, false];
   const take = (end: number): void => {
     const record = text.slice(from, text.charAt(end - 1) === '\r' ? end - 1 : end);
-    if (record.trim() !== '') records.push({ line: started, text: record });
+    if (!isNone.test(record)) records.push({ line: started, text: record });
   };
   for (let at = from; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -174,11 +174,31 @@ describe('a table', () => {
       ['1.0', 'x', 'x', 'null', {}, [1, 2]].map((value) => row({ value: value === '1.0' ? 1 : value })),
     ],
     ['a line of names alone', 'text,count\n', []],
-    ['cells that are empty', 'text,count\n,\n', [row({})]],
+    ['cells that are empty', 'text,count\n,\n"",\n', [row({ text: '' })]],
+    ['lines of commas alone', ',,,\r\n,\ntext,count\n,\na,1\n,,,,\n,', [row({ text: 'a', count: 1 })]],
   ])('may have %s', async (_, body, rows) => {
     const { status, text } = await send('POST /api/rows', `${CSV}; charset=utf-8; header=present`, body);
     expect([status, status === 201 ? '' : text]).toEqual([201, '']);
     expect(await shown()).toEqual(rows);
+  });
+
+  test('may have true and false in any case', async () => {
+    const words = ['TRUE', 'True', 'true', 'tRuE', 'FALSE', 'False', 'false'];
+    expect(
+      (await send('POST /api/rows', CSV, `on,value\n${words.map((word) => `${word},${word}`).join('\n')}`)).status,
+    ).toBe(201);
+    const rows = bodyOf(await read('GET /api/rows?fields=on,value'));
+    expect(rows.map(({ on }: { on: boolean }) => on)).toEqual([true, true, true, true, false, false, false]);
+    // Where any value may stand, only JSON is not a text.
+    expect(rows.map(({ value }: { value: unknown }) => value)).toEqual([
+      'TRUE',
+      'True',
+      true,
+      'tRuE',
+      'FALSE',
+      'False',
+      false,
+    ]);
   });
 
   test('links records by their identifiers', async () => {
@@ -287,7 +307,7 @@ describe('a table', () => {
     ['UTF-16', Buffer.from('\uFEFFtext\na\n', 'utf16le'), 400, [[1, '', 'invalid-csv']], /not valid UTF-8/],
     [
       'values that do not fit',
-      'text,count,on,list\na,x,TRUE,x\n"b\nc",-1,true,[]\nd,"",,[\n',
+      'text,count,on,list\na,x,YES,x\n"b\nc",-1,true,[]\nd,"",,[\n',
       422,
       [
         [2, '/0/count', 'type'],
