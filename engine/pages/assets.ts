@@ -3,7 +3,9 @@
  * on the packages that they come from.
  */
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PACKAGE_FOLDER } from '../package.ts';
 
 /** The name of the copy, and where the original is. */
 export const ASSETS = {
@@ -15,3 +17,7 @@ export function assetFile(name: keyof typeof ASSETS): string {
   const copy = join(__dirname, name);
   return existsSync(copy) ? copy : require.resolve(ASSETS[name]);
 }
+
+/** A file of engine/pages/public. */
+export const publicFile = (name: string): Promise<string> =>
+  readFile(join(PACKAGE_FOLDER, 'engine/pages/public', name), 'utf8');

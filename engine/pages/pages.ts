@@ -14,10 +14,9 @@ import type { DocumentLimits } from '../openapi/limits.ts';
 import { faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import type { Cors } from '../http/send.ts';
-import { assetFile } from './assets.ts';
-import { docsPage, guidePage, REFERENCE_SCRIPT, REFERENCE_STYLE, TOKEN_SCRIPT } from './docs.ts';
+import { assetFile, publicFile } from './assets.ts';
+import { docsPage, guidePage } from './docs.ts';
 import { readGuide } from './guide.ts';
-import { STYLE } from './layout.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
 import { llmsText } from './llms.ts';
 import { readOnly } from './read-only.ts';
@@ -125,15 +124,15 @@ export function createPages(
   serve('/llms.txt', TEXT, agentsTextFor);
   fixed('/docs', HTML, () => docsPage(title, guarded));
   fixed('/docs/clients', HTML, async () => guidePage(await readGuide(), title));
-  fixed('/docs/style.css', CSS, () => STYLE);
-  fixed('/docs/reference.css', CSS, () => REFERENCE_STYLE);
-  fixed('/docs/reference.js', SCRIPT, () => REFERENCE_SCRIPT);
+  fixed('/docs/style.css', CSS, () => publicFile('style.css'));
+  fixed('/docs/reference.css', CSS, () => publicFile('reference.css'));
+  fixed('/docs/reference.js', SCRIPT, () => publicFile('reference.js'));
   if (options.studio) serve('/studio/model.json', 'application/json', modelTextFor);
   if (built !== undefined) {
     serveStudio(pages, title, built, ...first);
     pages.all('/studio/', removeSlash);
   }
-  if (guarded) fixed('/docs/token.js', SCRIPT, () => TOKEN_SCRIPT);
+  if (guarded) fixed('/docs/token.js', SCRIPT, () => publicFile('token.js'));
   fixed('/docs/swagger-ui.css', CSS, () => readFile(assetFile('swagger-ui.css'), 'utf8'));
   fixed('/docs/swagger-ui-bundle.js', SCRIPT, () => readFile(assetFile('swagger-ui-bundle.js'), 'utf8'));
   pages.use(documents);

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -37,6 +37,7 @@ async function built(): Promise<string> {
   // Where the studio is, and the pages that the service shows.
   await symlink(resolve('dist'), join(own, 'dist'));
   await symlink(resolve('docs'), join(own, 'docs'));
+  await cp('engine/pages/public', join(own, 'engine/pages/public'), { recursive: true });
   await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, '--outDir', own]);
   await rename(own, directory).catch(async (error: unknown) => {
     await rm(own, { recursive: true });
