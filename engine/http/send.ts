@@ -37,26 +37,27 @@ export interface Delivery {
 /** Never fails: if the answer cannot be sent to its end, the connection is closed. */
 export function send(delivery: Delivery, answer: Answer, options: SendOptions): Awaitable<void> {
   const { request, response } = delivery;
-  // Pieces must be started to be ended, even if the client has left.
-  if (response.destroyed && typeof answer.body !== 'object') return;
-  // A host application may have answered meanwhile, as after a time of its own.
-  if (response.headersSent) return discard(answer);
+  if (isOver(response)) return discard(answer.body);
   if (options.isDraining()) response.shouldKeepAlive = false;
   const sent = orElse(
     () => andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options)),
     (error) => {
       options.log.error({ requestId: delivery.envelope.requestId, err: error }, 'an answer could not be sent');
       response.destroy();
-      return discard(answer);
+      return discard(answer.body);
     },
   );
   // An answer that closes the connection does so at once: what still arrives is not read.
   return answer.headers['Connection'] === 'close' ? sent : andThen(sent, () => linger(request));
 }
 
+/** Whether the client has left, or a host application has answered meanwhile, as after a time of its own. */
+const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): boolean =>
+  destroyed || headersSent || writableEnded;
+
 /** Pieces must be started to be ended. */
-async function discard({ body }: Answer): Promise<void> {
-  if (typeof body !== 'object') return;
+async function discard(body: Coded['body']): Promise<void> {
+  if (typeof body !== 'object' || Buffer.isBuffer(body)) return;
   try {
     for await (const _ of body) break;
   } catch {
@@ -64,44 +65,41 @@ async function discard({ body }: Answer): Promise<void> {
   }
 }
 
-function write(
-  { response, request, envelope }: Delivery,
-  { status, headers, body }: Coded,
-  options: SendOptions,
-): Awaitable<void> {
-  const lines = headerLines(envelope, headers);
-  if (typeof body === 'object' && !Buffer.isBuffer(body)) {
-    response.writeHead(status, lines);
-    return sendPieces({ request, response, envelope }, body, options);
-  }
+function write(delivery: Delivery, { status, headers, body }: Coded, options: SendOptions): Awaitable<void> {
+  const { response, request, envelope } = delivery;
+  // Compressing takes its time.
+  if (isOver(response)) return discard(body);
+  setHead(response, status, envelope, headers);
+  if (typeof body === 'object' && !Buffer.isBuffer(body)) return sendPieces(delivery, body, options);
   // Node would copy a long text to put the head before it, and once more to send it.
   const bytes = typeof body === 'string' && body.length > LONG ? Buffer.from(body) : body;
-  if (bytes !== undefined) lines.push('Content-Length', String(Buffer.byteLength(bytes)));
-  response.writeHead(status, lines);
-  // Node omits the body of an answer to HEAD.
-  response.end(bytes);
+  if (bytes !== undefined) response.setHeader('Content-Length', Buffer.byteLength(bytes));
+  response.end(request.method === 'HEAD' ? undefined : bytes);
   options.awaitReader(request, response);
 }
 
-/** Names and values in turn: spreading headers into an object for each answer would cost as much as its record. */
-function headerLines(envelope: Envelope, headers: Answer['headers']): string[] {
-  const lines = envelope.headers.slice();
-  for (const name in headers) lines.push(name, headers[name] ?? '');
-  return lines;
+/** Header by header, as Express does: middleware that wraps `writeHead` knows few of its forms, and looks with `getHeader`. */
+function setHead(response: ServerResponse, status: number, { headers: lines }: Envelope, own: Answer['headers']): void {
+  const vary = response.getHeader('Vary');
+  response.statusCode = status;
+  for (let at = 0; at < lines.length; at += 2) response.setHeader(lines[at] ?? '', lines[at + 1] ?? '');
+  for (const name in own) response.setHeader(name, own[name] ?? '');
+  // What middleware in front of the engine depends on.
+  if (vary !== undefined) response.setHeader('Vary', `${String(vary)}, ${String(response.getHeader('Vary'))}`);
 }
 
 // Answers in pieces are sent no faster than the client reads them.
 
 async function sendPieces(
-  delivery: Delivery,
+  { request, response, envelope }: Delivery,
   pieces: AsyncIterable<string | Buffer>,
   { awaitReader, log }: SendOptions,
 ): Promise<void> {
-  const { request, response, envelope } = delivery;
+  const hasCaughtUp = watchReader(request, response, awaitReader);
   try {
     for await (const piece of pieces) {
-      if (request.method === 'HEAD' || response.destroyed) break;
-      if (response.write(piece) || (await caughtUp(delivery, awaitReader))) continue;
+      if (request.method === 'HEAD' || response.destroyed || response.writableEnded) break;
+      if (response.write(piece) || (await hasCaughtUp(piece.length))) continue;
       response.destroy();
       break;
     }
@@ -114,21 +112,25 @@ async function sendPieces(
   }
 }
 
-/** Whether the reader has taken what was written; false if it has left, or took too long. */
-function caughtUp({ request, response }: Delivery, awaitReader: AwaitReader): Promise<boolean> {
-  return new Promise((resolve) => {
-    const stop = awaitReader(request, response);
-    const onDrain = (): void => settle(true);
-    const onClose = (): void => settle(false);
-    const settle = (inTime: boolean): void => {
-      stop();
-      // The next piece may take its time.
-      response.setTimeout(0);
-      response.off('drain', onDrain).off('close', onClose);
-      resolve(inTime);
-    };
-    response.once('drain', onDrain).once('close', onClose);
-  });
+/** Whether the reader has taken what was written, of which a piece has so many bytes; false if it has left, or took too long. */
+type HasCaughtUp = (bytes: number) => Promise<boolean>;
+
+/** Two listeners for all pieces: `compression` keeps each listener of `drain` until the end. */
+function watchReader(request: IncomingMessage, response: ServerResponse, awaitReader: AwaitReader): HasCaughtUp {
+  let settle: (inTime: boolean) => void = () => undefined;
+  response.on('drain', () => settle(true));
+  response.on('close', () => settle(false));
+  return (bytes) =>
+    new Promise((resolve) => {
+      const stop = awaitReader(request, response, bytes);
+      settle = (inTime) => {
+        settle = () => undefined;
+        stop();
+        // The next piece may take its time.
+        response.setTimeout(0);
+        resolve(inTime);
+      };
+    });
 }
 
 // Long answers are compressed if the client accepts that.

@@ -14,17 +14,17 @@ export const patience = (length: number, timeout: number): number =>
 
 /**
  * Called after an answer, or a piece of one, was written: closes the connection if the client does not read it in time.
- * Returns a function that stops the waiting.
+ * Returns a function that stops the waiting. `least`: bytes that wait somewhere, perhaps in middleware that compresses.
  */
-export type AwaitReader = (request: IncomingMessage, response: ServerResponse) => () => void;
+export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
 
 const doNothing = (): void => undefined;
 
 /** `timeout`: milliseconds that a reader may leave an answer unread. */
 export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
-  return ({ socket }, response) => {
+  return ({ socket }, response, least = 0) => {
     // Includes what waits in the answer itself: all of it, if it is behind other answers of its connection.
-    const length = response.writableLength;
+    const length = Math.max(least, response.writableLength);
     if (length === 0 || socket.destroyed) return doNothing;
     const giveUp = (): void => cutOff(socket);
     const timer = setTimeout(giveUp, patience(length, timeout)).unref();

@@ -12,6 +12,7 @@ import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
 import { lazy } from '../../engine/memo.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
+import { alone, answersOf } from '../support/guest.ts';
 
 type OfServer =
   | 'host'
@@ -245,6 +246,20 @@ describe('mounted in Express', () => {
     await limited.close();
   });
 
+  test('a response that the host has sent meanwhile, as timeouts do, is left as it is', async () => {
+    const host = express().use((_, response, next) => {
+      next();
+      if (!response.headersSent) response.status(504).send('late');
+    }, engine.handler);
+    await supertest(host).post('/api/loose').send({ name: 'late' }).expect(504, 'late');
+    await supertest(app).get('/all/api/fixed/1').expect(200);
+  });
+
+  test('what middleware in front has written into Vary stays', async () => {
+    const host = express().use((_, response, next) => next(void response.vary('Cookie')), engine.handler);
+    await supertest(host).get('/api/fixed').expect('vary', 'Cookie, Accept, Accept-Encoding, Prefer');
+  });
+
   test('without Express, what is not there is 404', async () => {
     const server = createServer(engine.pages).listen(0);
     await once(server, 'listening');
@@ -253,5 +268,20 @@ describe('mounted in Express', () => {
     expect((await fetch(`${url}/other`)).status).toBe(404);
     server.closeAllConnections();
     server.close();
+  });
+});
+
+describe('behind middleware that wraps the response, everything is answered as without it', () => {
+  // Their types are of other versions; both replace writeHead and end of the response.
+  const compression = require('compression') as () => express.RequestHandler;
+  const session = require('express-session') as (options: object) => express.RequestHandler;
+  const secret = { secret: 'x', resave: true, saveUninitialized: true };
+  test.each<readonly [string, readonly express.RequestHandler[]]>([
+    ['compression 1.7.4', [compression()]],
+    ['express-session 1.17.3', [session(secret)]],
+    ['both, and a body parser', [compression(), session(secret), express.raw({ type: '*/*' })]],
+  ])('%s', async (_, middleware) => {
+    const answers = await answersOf(({ pages, mcp, handler }) => express().use(...middleware, pages, mcp, handler));
+    expect(answers).toEqual(await answersOf(alone));
   });
 });
