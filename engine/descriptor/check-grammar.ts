@@ -2,15 +2,16 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json.ts';
-import { didYouMean, nearest } from '../names.ts';
+import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
 import { grammar } from './grammar.ts';
 import type { YamlPath } from './source.ts';
-import { hint, textFaults } from './texts.ts';
+import { suggested, wordMeant } from './synonyms.ts';
+import { hint, needsQuotes, textFaults } from './texts.ts';
 import { fieldWords, generatedBy, itemWords } from './grammar-parts.ts';
 import { groupMeant, GROUPS, operandHint } from './conditions.ts';
-import { relationWords } from './grammar-relations.ts';
+import { relationKinds, relationWords } from './grammar-relations.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
 /** A file with more errors than this is not a descriptor. */
@@ -74,9 +75,12 @@ function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] 
     unknown.set(parent, [...(unknown.get(parent) ?? []), String(one.path.at(-1))]);
   }
   return [...first.values()].filter(
-    ({ missing, path }) => !missing || !nearest(missing, unknown.get(JSON.stringify(path)) ?? []),
+    ({ missing, path }) => !missing || !isMisspelt(missing, unknown.get(JSON.stringify(path)) ?? []),
   );
 }
+
+const isMisspelt = (missing: string, unknown: readonly string[]): boolean =>
+  nearest(missing, unknown) !== undefined || unknown.some((key) => wordMeant(key, [missing]) !== undefined);
 
 // What Ajv's errors mean to the author of a descriptor.
 
@@ -146,14 +150,15 @@ const explanations: Readonly<Record<string, Explain>> = {
       'wrong-type',
       path,
       'value',
-      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(String(params['type']), data)}`,
+      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(params['type'], data)}`,
+      needsQuotes(params['type'], data),
     ),
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
     const others = path.at(-1) === 'generated' ? generatedBy.get(String(data)) : undefined;
     const advice = others
       ? `; ${quoted(data)} is for fields of type ${others.join(' or ')}`
-      : didYouMean(String(data), values.map(String));
+      : suggested(String(data), values.map(String)) || kindMeant(path, data);
     return finding(
       'unknown-value',
       path,
@@ -207,12 +212,18 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
       'key',
       `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`,
     );
-  const near = didYouMean(key, known);
+  const near = suggested(key, known);
   const section = near === '' ? ofAnother(key, path) : undefined;
   if (section !== undefined)
     return finding('misplaced-key', at, 'key', `${owner(path)} does not take ${quoted(key)}, which is for ${section}`);
   const suggestion = near || `; known keys: ${known.join(', ')}`;
   return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
+}
+
+/** Where a field has the kind of a relation as its type. */
+function kindMeant([section]: YamlPath, type: unknown): string {
+  const kind = section === 'fields' ? wordMeant(String(type), relationKinds) : undefined;
+  return kind === undefined ? '' : `; a relation stands under "relations", with kind: ${kind}`;
 }
 
 /** The sections whose members take this key: what is within a member does not. */

@@ -16,8 +16,10 @@ const kinds = {
   manyToMany: 'any number on both sides, kept in a table of its own',
 } as const satisfies Record<RelationKind, string>;
 
+export const relationKinds: readonly string[] = Object.keys(kinds);
+
 const kindWord: JsonObject = {
-  enum: Object.keys(kinds),
+  enum: relationKinds,
   description: [
     'How many records there can be on each side.',
     ...Object.entries(kinds).map(([kind, meaning]) => `${kind}: ${meaning}.`),

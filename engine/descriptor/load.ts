@@ -8,7 +8,7 @@ import type { RawValues } from '../raw-json.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
 import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
-import type { Finding } from './report.ts';
+import { type Finding, quoted } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
 import { toJson } from './to-json.ts';
@@ -107,7 +107,10 @@ function readFile(location: string): FileReading {
     diagnostics: [...diagnostics, ...notJson],
     findings,
     drafts: [draftOf(source, value, findings)],
-    file: descriptor && notJson.length === 0 ? { file: source.file, place: source.place, descriptor, raw } : undefined,
+    file:
+      descriptor && notJson.length === 0
+        ? { file: source.file, place: source.place, written: source.written, descriptor, raw }
+        : undefined,
   };
 }
 
@@ -143,7 +146,10 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
   const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
   const own = findings
     .slice(0, MAX_SHOWN)
-    .map(({ code, path, at, message }) => diagnose(draft.where, code, path, at, message))
+    .map(({ code, path, at, message, isUnquoted }) => {
+      const advice = isUnquoted ? `; write it in quotes: ${quoted(draft.where.written(path))}` : '';
+      return diagnose(draft.where, code, path, at, message + advice);
+    })
     .filter(({ line, column }) => !said.has(`${line}:${column}`));
   const first = Map.groupBy(own, ({ line, column, code }) => `${line}:${column} ${code}`);
   const [next] = findings.slice(MAX_SHOWN);

@@ -18,7 +18,11 @@ interface ReadResult {
 }
 
 /** A file or directory without a line to show. */
-export const unplaced = (file: string): Placing => ({ file, place: () => ({ line: 1, column: 1, frame: '' }) });
+export const unplaced = (file: string): Placing => ({
+  file,
+  place: () => ({ line: 1, column: 1, frame: '' }),
+  written: () => '',
+});
 
 function fault(file: string, code: DiagnosticCode, message: string): ReadResult {
   return { source: undefined, diagnostics: [diagnose(unplaced(file), code, [], 'value', message)] };

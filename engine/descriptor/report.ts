@@ -37,14 +37,17 @@ export interface Finding {
   readonly path: YamlPath;
   readonly at: At;
   readonly message: string;
+  /** The value must be written in quotes, which the message is to show. */
+  readonly isUnquoted: boolean;
 }
 
-export const finding = (code: DiagnosticCode, path: YamlPath, at: At, message: string): Finding => ({
-  code,
-  path,
-  at,
-  message,
-});
+export const finding = (
+  code: DiagnosticCode,
+  path: YamlPath,
+  at: At,
+  message: string,
+  isUnquoted = false,
+): Finding => ({ code, path, at, message, isUnquoted });
 
 const MAX_SHOWN = 60;
 

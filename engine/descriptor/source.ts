@@ -27,6 +27,8 @@ export interface Placing {
   readonly file: string;
   /** The place of a key or of its value; if the path leads nowhere, that of the nearest parent that exists. */
   place(path: YamlPath, at: At): SourcePlace;
+  /** The value as the file has it, if it is not a list or a mapping. */
+  written(path: YamlPath): string;
 }
 
 export interface Source extends Placing {
@@ -53,7 +55,11 @@ export function createSource(file: string, text: string, document: Document, lin
     return { line, column, frame: frame(lineText, line, column, end - start) };
   };
   const place = (path: YamlPath, which: At): SourcePlace => at(...range(document, path, which));
-  return { file, text, document, at, place };
+  const written = (path: YamlPath): string => {
+    const value = resolved(locate(document, path).found.value, document);
+    return isScalar(value) ? (value.source ?? String(value.value)) : '';
+  };
+  return { file, text, document, at, place, written };
 }
 
 interface PathNode {

@@ -101,17 +101,19 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
 ]);
 
-/** The end of a message about a value of the wrong type, or nothing: missing or extra quotes, YAML 1.1 booleans, a list of one. */
+/** Whether YAML takes a text for another value, since it has no quotes. */
+export const needsQuotes = (type: unknown, value: unknown): boolean =>
+  type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
+
+/** The end of a message about a value of the wrong type, or nothing: extra quotes, YAML 1.1 booleans, a list of one. */
 export function hint(type: unknown, value: unknown): string {
-  if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
-    return `; write it in quotes: "${String(value)}"`;
   const word = typeof value === 'string' ? truths.get(value.toLowerCase()) : undefined;
   if (type === 'boolean' && word !== undefined) return `; write ${word}`;
   if (
     (type === 'integer' || type === 'number') &&
     typeof value === 'string' &&
     value !== '' &&
-    !Number.isNaN(Number(value))
+    Number.isFinite(Number(value))
   )
     return `; write it without quotes: ${value}`;
   return type === 'array' && typeof value === 'string' ? `; write [${value}]` : '';

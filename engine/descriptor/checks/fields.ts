@@ -7,7 +7,7 @@ import { isNowByDefault, isNullable, shapeOf } from '../defaults.ts';
 import { NOW } from '../descriptor.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
-import { hint } from '../texts.ts';
+import { hint, needsQuotes } from '../texts.ts';
 import type { YamlPath } from '../source.ts';
 import { repeated, type TypeCheck, unknownField } from './check.ts';
 import { didYouMean, shortened } from '../../names.ts';
@@ -106,7 +106,7 @@ function checkSamples(
   const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     if (schema.accepts(jsonSchema, value)) return [];
     const message = `${quoted(path.at(-1))} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${code === 'bad-default' && fieldType.now ? `, or ${NOW}` : ''}${hint(jsonSchema['type'], value)}`;
-    return [finding(code, [...path, ...key], 'value', message)];
+    return [finding(code, [...path, ...key], 'value', message, needsQuotes(jsonSchema['type'], value))];
   };
   return [
     ...(fallback === null ? [] : refusal('bad-default', fallback, 'default')),

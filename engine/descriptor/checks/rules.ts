@@ -8,7 +8,7 @@ import type { CheckDescriptor } from '../descriptor.ts';
 import type { FieldDraft, TypeDraft } from '../draft.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
-import { hint } from '../texts.ts';
+import { hint, needsQuotes } from '../texts.ts';
 import { repeated, type TypeCheck, unknownField } from './check.ts';
 
 export const checkChecks: TypeCheck = (type) =>
@@ -87,9 +87,11 @@ function operandFaults(
   return values.flatMap((value, index) => {
     if (isValueOf(type, value) || operator === 'like') return [];
     const shape = { constraints: {}, examples: [] };
-    const advice = value === null ? '; for null, write { null: true }' : hint(type.schema(shape)['type'], value);
+    const { type: expected } = type.schema(shape);
+    const advice = value === null ? '; for null, write { null: true }' : hint(expected, value);
     const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not a value of that type${advice}`;
-    return [finding('bad-operand', Array.isArray(operand) ? [...at, index] : at, 'value', message)];
+    const place = Array.isArray(operand) ? [...at, index] : at;
+    return [finding('bad-operand', place, 'value', message, needsQuotes(expected, value))];
   });
 }
 
