@@ -124,6 +124,11 @@ export interface FieldType {
   /** The value that stands for this time. A type that has it takes "default: now". */
   now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
+  /**
+   * A value that records hardly ever have, whatever the constraints say: it is held for a moment by a record that gives up
+   * a unique value. Another place gives another value. Missing where limits are part of the column, or values are few.
+   */
+  spare?(place: number): JsonValue;
   /** An accepted value; another seed gives another value, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
   /** Accepted values at the limits of the constraints. */

@@ -81,6 +81,7 @@ export const integer: FieldType = {
       aggregates: { sum: (column) => `sum(${column})` },
     },
   },
+  spare: (place) => Number.MIN_SAFE_INTEGER + place,
   good: (shape, seed) => {
     const values = listed(shape);
     if (values) return pick(values, seed);

@@ -77,6 +77,7 @@ export const number: FieldType = {
       takes: { integer: (column) => `${column}::double precision` },
     },
   },
+  spare: (place) => Number.MIN_SAFE_INTEGER + place,
   good: (shape, seed) => {
     const { minimum, maximum } = bounds(shape);
     return Math.min(maximum, Math.max(minimum, 0) + seed + 0.1);

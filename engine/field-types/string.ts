@@ -78,6 +78,7 @@ export const string: FieldType = {
     sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: asIs } },
     postgres: { ...postgresText, takes: { integer: toText, decimal: toText, date: asIs, timestamp: asIs } },
   },
+  spare: (place) => `~${place}`,
   good: (shape, seed) => {
     const values = listed(shape) ?? (shape.constraints['pattern'] === undefined ? undefined : shape.examples);
     if (values) return pick(values, seed);

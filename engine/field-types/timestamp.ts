@@ -119,6 +119,7 @@ export const timestamp: FieldType = {
       periods: periodsOf(postgresDay, (column) => `left(${postgresDay(column)}, -3)`),
     },
   },
+  spare: (place) => new Date(Date.UTC(9999, 11, 31) - place * MINUTE).toISOString(),
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),
   // The third and the fourth are one point in time, on another day where its offset is.
   edges: () => [

@@ -146,10 +146,28 @@ const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): strin
   assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`;
 
 /** What the row will hold in an index's member, as it is compared. */
-function operand({ dialect }: WriteSession, node: Node, member: Field | Relation): SqlValue {
-  const value = plain(willHold(node, columnOf(member))) ?? null;
-  if (value === null || 'link' in member) return value;
-  return heldOperand(member, dialect, value);
+const operand = (session: WriteSession, node: Node, member: Field | Relation): SqlValue =>
+  heldAs(session, member, plain(willHold(node, columnOf(member))) ?? null);
+
+/** A stored value of an index's member, as it is compared. */
+export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
+  value === null || 'link' in member ? value : heldOperand(member, dialect, value);
+
+/** A record cannot take over unique values from another one that has no value to hold meanwhile. */
+export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
+  const index = uniqueIndexes(node.type).find(({ members }) => `${members.map(columnOf)}` === `${columns}`);
+  const seen = (index?.members ?? []).filter(isSeen);
+  const [who, other] = [node, holder].map(({ type, identifier }) => `${type.recordName} ${identifier ?? ''}`.trim());
+  const names = seen.map(({ name }) => `"${name}"`).join(' and ');
+  const message = `${who} cannot take over ${names} from ${other} in one request; give ${other} another value first`;
+  const records = inTheWay(
+    node.type,
+    [node, holder].flatMap(({ identifier }) => identifier ?? []),
+  );
+  const faults = seen.map((member) => ({ pointer: pointerTo(node, member), code: 'unique', message, ...records }));
+  return faults.length > 0
+    ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
+    : new Problem('unique-conflict', message);
 }
 
 /** Records that a deletion takes along, by type: they do not prevent it. */

@@ -16,7 +16,9 @@ import {
   linksNew,
   park,
   runsOf,
+  type Spares,
 } from './insert.ts';
+import { exchangeConflict } from './conflicts.ts';
 import { countRows, deleteRecords, type Released, runReleased, settleReleased } from './release.ts';
 import { type Asked, findDisagreements, holdToChecks, isNode, isSaid } from './members.ts';
 import { findLateLinks } from './late-links.ts';
@@ -79,6 +81,7 @@ export async function execute(session: WriteSession): Promise<void> {
     begun: new Set(),
     done: new Set(),
     parked,
+    spares: { used: 0 },
   };
   // New records are made in the order of the body, which is that of their identifiers: what links them comes after.
   // Those that wait for no other are not waited for, either.
@@ -144,6 +147,7 @@ const isTree = ({ references }: RecordType): boolean => references.some(({ acycl
 interface Writing extends Inserting {
   /** Columns that hold something else for the moment. */
   readonly parked: Map<Node, readonly string[]>;
+  readonly spares: Spares;
 }
 
 /** Records that wait for one another, one within the other, before the call stack is left. */
@@ -162,7 +166,7 @@ async function writeAfter(writing: Writing, node: Node, depth: number): Promise<
   // What follows then begins on an empty call stack, however many hand their values over.
   if (depth % MAX_NESTED === 0) await undefined;
   for (const { value } of node.assigned.values()) if (isNode(value)) await write(writing, value, depth + 1);
-  for (const holder of writing.holders(node)) await handOver(writing, holder, depth + 1);
+  for (const holder of writing.holders(node)) await handOver(writing, node, holder, depth + 1);
   await writeRow(writing, node);
   writing.done.add(node);
 }
@@ -180,13 +184,14 @@ function writeRow({ session, parked: all }: Writing, node: Node): Awaitable<void
 }
 
 /** One that waits for a record which is to be made, or for this one, cannot be written yet: it gives up the value first. */
-async function handOver(writing: Writing, holder: Holder, depth: number): Promise<void> {
-  const { session, begun, done, parked } = writing;
-  const { node } = holder;
+async function handOver(writing: Writing, taker: Node, holder: Holder, depth: number): Promise<void> {
+  const { session, begun, done, parked, spares } = writing;
+  const { node, columns } = holder;
   if (!linksNew(node) && !begun.has(node)) await write(writing, node, depth);
   if (done.has(node)) return;
-  const column = await park(session, holder);
-  if (column !== undefined) parked.set(node, [...(parked.get(node) ?? []), column]);
+  const column = await park(session, holder, spares);
+  if (column === undefined) throw exchangeConflict(session, taker, node, columns);
+  parked.set(node, [...(parked.get(node) ?? []), column]);
 }
 
 const waitsForNothing = ({ holders }: Writing, node: Node): boolean => !linksNew(node) && holders(node).length === 0;

@@ -2,12 +2,12 @@
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
-import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { type Field, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../raw-json.ts';
 import { columnOf, encode, foldedText, heldOperand, withFolded } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
-import { uniqueConflict } from './conflicts.ts';
+import { findHolders, heldAs, uniqueConflict } from './conflicts.ts';
 import { isNode, plain } from './members.ts';
 import { openKeysOf } from './record.ts';
 import { type Node, storedValue, type WriteSession } from './session.ts';
@@ -239,28 +239,52 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
   return node.table.folded.has(name) ? foldedText(operand) : operand;
 }
 
-const ATTEMPTS = 5;
+/**
+ * Frees the value of a record until that record is written. Returns the column that holds another value meanwhile;
+ * undefined if none of the set can.
+ */
+export async function park(
+  session: WriteSession,
+  { node, columns }: Holder,
+  spares: Spares,
+): Promise<string | undefined> {
+  const members = columns.flatMap((name) => node.table.columns.find((column) => column.name === name) ?? []);
+  const empty = members.find(({ nullable }) => nullable);
+  const column = empty ?? members.find(({ field }) => field?.type.spare);
+  if (!column) return undefined;
+  const value = column.field && !empty ? await spareValue(session, node, column.field, spares) : null;
+  await explained(session, node, () => hold(session, node, column.name, value));
+  return column.name;
+}
 
-/** Frees the value of a record until that record is written. Returns the column; undefined if that is not possible. */
-export async function park(session: WriteSession, { node, columns }: Holder): Promise<string | undefined> {
-  const among = node.table.columns.filter(({ name }) => columns.includes(name));
-  const empty = among.find(({ nullable }) => nullable);
-  if (empty) {
-    await hold(session, node, empty.name, null);
-    return empty.name;
+/** How many spare values a write has used: each is used once, so that two records never get the same. */
+export interface Spares {
+  used: number;
+}
+
+/** A value that no record has where it must be unique. It may exceed the limits of the descriptor: none is committed. */
+async function spareValue(session: WriteSession, node: Node, field: Field, spares: Spares): Promise<SqlValue> {
+  for (;;) {
+    spares.used += 1;
+    const value = encode(field, session.dialect, field.type.spare?.(spares.used) ?? null);
+    if (!(await isTaken(session, node, field.column, value))) return value;
   }
-  const column = among.find(({ field }) => field);
-  if (!column?.field) return undefined;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const value = encode(column.field, session.dialect, column.field.type.good(column.field, randomSeed()));
-    try {
-      await hold(session, node, column.name, value);
-      return column.name;
-    } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-    }
+}
+
+/** Whether another record would be in the way of this one, with that value in this column. */
+async function isTaken(session: WriteSession, node: Node, column: string, value: SqlValue): Promise<boolean> {
+  const { type, table } = node;
+  for (const index of uniqueIndexes(type)) {
+    if (!index.members.some((member) => columnOf(member) === column)) continue;
+    const key = index.members.map((member) => {
+      const name = columnOf(member);
+      return heldAs(session, member, name === column ? value : (storedValue(node, name) ?? null));
+    });
+    if (key.includes(null)) continue;
+    const [holder] = await findHolders(session.writer, table, index, [key]);
+    if (holder !== undefined) return true;
   }
-  return undefined;
+  return false;
 }
 
 async function hold(
@@ -272,5 +296,3 @@ async function hold(
   const changes = withFolded(table, [[column, value]]);
   await writer.run(table.update(changes.map(([name]) => name)), [...changes.map((one) => one[1]), identifier ?? null]);
 }
-
-const randomSeed = (): number => Math.floor(Math.random() * 2 ** 31);

@@ -1,0 +1,172 @@
+/** Unique values that change hands within one request: it works whenever what is there in the end is valid. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ask, type Answer } from '../support/ask.ts';
+import { databaseKinds } from '../support/databases.ts';
+import { createProject, type Project } from '../support/project.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const FIELDS = {
+  slot: '{ type: string, enum: [left, right], required: true }',
+  shelf: '{ type: string, enum: [top, low], default: top }',
+  position: '{ type: integer, minimum: 1, maximum: 3, required: true }',
+} as const;
+
+/** Types of one unique field, and values that it has. */
+const SINGLE: Readonly<Record<string, readonly [field: string, values: readonly unknown[]]>> = {
+  Word: ['type: string, enum: [a, b, c], required: true', ['a', 'b', 'c']],
+  Code: ['type: string, maxLength: 2, caseless: true, required: true', ['aa', 'BB', 'Cc']],
+  Taken: ['type: string, required: true', ['~1', '~2', '~3']],
+  Rank: ['type: integer, minimum: 1, maximum: 3, required: true', [1, 2, 3]],
+  Lowest: ['type: integer, required: true', [1, 2 - 2 ** 53, 3 - 2 ** 53]],
+  Weight: ['type: number, minimum: 0, maximum: 1, required: true', [0, 0.5, 1]],
+  Day: ['type: date, required: true', ['9999-12-31', '9999-12-30', '9999-12-29']],
+  Moment: ['type: timestamp, required: true', ['2030-01-01T00:00:00Z', '2030-01-01T00:00:01Z', '2030-01-01T00:00:02Z']],
+  Price: ['type: decimal, precision: 3, scale: 2', ['1.00', '2.5', '3']],
+  Yes: ['type: boolean', [true, false]],
+};
+
+const FILES = {
+  ...Object.fromEntries(
+    Object.entries(SINGLE).map(([type, [field]]) => [
+      `${type}.yaml`,
+      `type: ${type}\npath: ${type.toLowerCase()}\nfields:\n  value: { ${field}, unique: true }\n`,
+    ]),
+  ),
+  'seat.yaml': `type: Seat
+fields:
+  slot: ${FIELDS.slot}
+  shelf: ${FIELDS.shelf}
+  position: ${FIELDS.position}
+unique: [[slot, position], [shelf, position]]
+`,
+  'list.yaml': `type: List
+relations:
+  entries: { kind: hasMany, type: Entry, inverse: list, owned: true }
+  lead: { kind: hasOne, type: Lead, inverse: list }
+`,
+  'entry.yaml': `type: Entry
+order: [position]
+fields:
+  position: ${FIELDS.position}
+  name: { type: string }
+relations:
+  list: { kind: belongsTo, type: List, inverse: entries, required: true }
+unique: [[list, position]]
+`,
+  'lead.yaml': `type: Lead
+relations:
+  list: { kind: belongsTo, type: List, inverse: lead, required: true }
+`,
+  'fee.yaml': `type: Fee
+fields:
+  amount: { type: decimal, precision: 5, scale: 2, required: true }
+  paid: { type: boolean, required: true }
+unique: [[amount, paid]]
+`,
+};
+
+interface Made {
+  readonly id: number;
+  readonly [name: string]: unknown;
+}
+
+const PERMUTATIONS: readonly (readonly number[])[] = [
+  [1, 0, 2],
+  [2, 1, 0],
+  [0, 2, 1],
+  [1, 2, 0],
+  [2, 0, 1],
+];
+
+describe.each(databaseKinds)('%s', (kind) => {
+  let project: Project;
+  let server: TestServer;
+  beforeAll(async () => {
+    project = await createProject(FILES, undefined, kind);
+    server = await startTestServer({ schemaDirectory: project.directory, kind });
+  });
+  afterAll(async () => {
+    await server?.close();
+    await project?.remove();
+  });
+
+  const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
+  const make = async (path: string, bodies: readonly unknown[]): Promise<readonly Made[]> => {
+    const { status, body } = await send(`POST /api/${path}`, bodies);
+    expect([status, body]).toEqual([201, expect.any(Array)]);
+    return body as readonly Made[];
+  };
+
+  test.each(Object.entries(SINGLE))('PATCH of records that exchange values: %s', async (type, [, values]) => {
+    const path = type.toLowerCase();
+    const made = await make(
+      path,
+      values.map((value) => ({ value })),
+    );
+    const orders = PERMUTATIONS.filter((order) => order.length === values.length);
+    for (const order of values.length === 2 ? [[1, 0]] : orders) {
+      const items = made.map(({ id }, index) => ({ id, value: values[order[index] ?? 0] }));
+      const { status, body } = await send(`PATCH /api/${path}`, items);
+      expect([status, body]).toEqual([200, items]);
+    }
+  });
+
+  test.each(PERMUTATIONS)('PATCH of places in two sets: %j %j %j', async (...order) => {
+    for (const { id } of (await send('GET /api/seats')).body as readonly Made[]) await send(`DELETE /api/seats/${id}`);
+    const places = [1, 2, 3].flatMap((position) => [
+      { slot: 'left', shelf: 'top', position },
+      { slot: 'right', shelf: 'low', position },
+    ]);
+    const made = await make('seats', places);
+    const items = made.map(({ id }, index) => {
+      const { slot, shelf, position } = places[(order[index >> 1] ?? 0) * 2 + (index % 2)] ?? {};
+      return { id, slot, shelf, position };
+    });
+    const { status, body } = await send('PATCH /api/seats', items);
+    expect([status, body]).toEqual([200, items]);
+  });
+
+  test.each(PERMUTATIONS)('PUT of an owned set in another order: %j %j %j', async (...order) => {
+    const [list] = await make('lists', [{ entries: [1, 2, 3].map((position) => ({ position, name: `${position}` })) }]);
+    const entries = ((list?.['entries'] ?? []) as readonly Made[]).map((entry, index) => ({
+      ...entry,
+      position: (order[index] ?? 0) + 1,
+    }));
+    const { status, body } = await send(`PUT /api/lists/${list?.id}`, { entries });
+    const sorted = entries.toSorted((a, b) => a.position - b.position);
+    expect([status, body]).toMatchObject([200, { entries: sorted }]);
+  });
+
+  test('PUT of an owned set: a new entry takes the place of one that takes the place of one that is left out', async () => {
+    const [list] = await make('lists', [{ entries: [1, 2, 3].map((position) => ({ position })) }]);
+    const [first, second] = (list?.['entries'] ?? []) as readonly Made[];
+    const entries = [{ position: 2 }, { id: second?.id, position: 1 }, { id: first?.id, position: 3 }];
+    const { status, body } = await send(`PUT /api/lists/${list?.id}`, { entries });
+    const positions = (body as { entries: readonly Made[] }).entries.map(({ position }) => position);
+    expect([status, positions]).toEqual([200, [1, 2, 3]]);
+  });
+
+  test.each<[path: string, bodies: (lists: readonly Made[]) => readonly [object, object]]>([
+    [
+      'fees',
+      () => [
+        { amount: '1.00', paid: true },
+        { amount: '1.00', paid: false },
+      ],
+    ],
+    ['leads', ([one, other]) => [{ list: { id: one?.id } }, { list: { id: other?.id } }]],
+  ])('409 names both records where none of their values can change for a moment: %s', async (path, bodies) => {
+    const [one, other] = bodies(await make('lists', [{}, {}]));
+    const made = await make(path, [one, other]);
+    const items = [
+      { ...other, id: made[0]?.id },
+      { ...one, id: made[1]?.id },
+    ];
+    const { status, body } = await send(`PATCH /api/${path}`, items);
+    const { errors } = body as { errors: readonly { code: string; records: readonly { identifier: number }[] }[] };
+    const named = errors.map(({ code, records }) => [code, ...records.map(({ identifier }) => identifier).toSorted()]);
+    const expected = ['unique', ...made.map(({ id }) => id)];
+    expect([status, named]).toEqual([409, path === 'fees' ? [expected, expected] : [expected]]);
+    expect((await send(`GET /api/${path}`)).body).toEqual(made);
+  });
+});
