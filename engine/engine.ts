@@ -118,6 +118,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   metrics?.watch(() => store.usage());
   const readContent = contentReader(settings, budget, pace);
   const { idempotencyHours } = settings;
+  // One that fails is tried again a minute later.
+  const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
   const dialects = dialectsByRoot(settings.dialects);
   const makeRoutes = (restricted: Restricted, token?: TokenScope): TokenRoutes => {
     const { model: seen, withheld, readOnly, barred } = restricted;
@@ -130,7 +132,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       readContent,
       pace,
       seen,
-      scope: token?.scope ?? '',
       author: token?.name ?? null,
       parsers: bodyParsers(type, settings),
       idempotencyHours,
@@ -184,11 +185,14 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     warnings: diagnostics,
     drain: () => void (draining = true),
     close: async () => {
+      clearInterval(forgetting);
       access?.close();
       await store.close();
     },
   };
 }
+
+const MINUTE = 60_000;
 
 /** The library is loaded only if it is needed, as for rate limits: a start without both takes 30 ms less. */
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();

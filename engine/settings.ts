@@ -239,7 +239,7 @@ export const settingsTable = {
   idempotencyHours: setting({
     name: 'IDEMPOTENCY_HOURS',
     default: '24',
-    description: 'Hours to keep the response to a write with an Idempotency-Key for retries.',
+    description: 'Hours to keep an Idempotency-Key, so that a retry is recognized.',
     ...wholeNumber(1, 8760),
   }),
   logLevel: setting<LogLevel>({

@@ -141,8 +141,6 @@ export interface TokenRoutes {
 export interface TokenScope {
   /** Of the token. */
   readonly name: string;
-  /** A name for one client with certain rights. */
-  readonly scope: string;
 }
 
 type MakeRoutes = (restricted: Restricted, token: TokenScope) => TokenRoutes;
@@ -157,7 +155,7 @@ export function createTokenRoutes(
   return (request) => {
     const { name, ...rights } = access.grantOf(request);
     const scope = scopeOf(name, rights);
-    const known = made.get(scope) ?? make(restrict(model, rights), { name, scope });
+    const known = made.get(scope) ?? make(restrict(model, rights), { name });
     made.set(scope, known);
     return known;
   };

@@ -44,12 +44,13 @@ export function createInProcess(engine: CallableEngine): InProcess {
 function collectionOf<R extends object>(ask: (call: InProcessCall) => Promise<CallResult>): RecordCollection<R> {
   const record = async (call: InProcessCall): Promise<R> => {
     const { text } = await ask(call);
+    if (text === '') throw goneAfter(call);
     const found = JSON.parse(text) as R;
     if (call.operation !== 'delete') TAGS.set(found, entityTag(text));
     return found;
   };
   const records = async (call: InProcessCall): Promise<readonly R[]> =>
-    JSON.parse((await ask(call)).text) as readonly R[];
+    JSON.parse((await ask(call)).text || '[]') as readonly R[];
   const rehearse = async <T>(call: InProcessCall): Promise<DryRun<T>> =>
     JSON.parse((await ask({ ...call, isDryRun: true })).text) as DryRun<T>;
   return {
@@ -90,6 +91,10 @@ async function callAs(
     caller.release();
   }
 }
+
+/** A retry by idempotency key, of which the record is no longer there. */
+const goneAfter = ({ operation }: InProcessCall): Problem =>
+  new Problem('record-not-found', `This ${operation} was done before, and its record is no longer there`);
 
 /** A single record would be created, and answered as one. */
 function arrayIn(records: readonly object[]): readonly object[] {

@@ -54,7 +54,7 @@ export interface EngineOptions {
   readonly statementTimeout?: number | undefined;
   /** Seconds that a client may leave a response unread. Default: 30. */
   readonly slowReaderTimeout?: number | undefined;
-  /** Hours to keep the result of a create with an idempotency key. Default: 24. */
+  /** Hours to keep the idempotency key of a create. Default: 24. */
   readonly idempotencyHours?: number | undefined;
   /** Bytes for bodies, pages and unsent responses together. Default: `auto`, from the heap and the machine. */
   readonly memoryLimit?: number | 'auto' | undefined;

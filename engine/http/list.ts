@@ -13,7 +13,7 @@ import { NO_CONTENT, refuseContent } from './content.ts';
 import { cellForm, eitherCell } from './csv.ts';
 import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import type { DeletedRecords, Page, Stream } from '../storage/store.ts';
-import { done, onceOf, reported, type Service } from './operations.ts';
+import { done, onceOf, reported, retried, type Service } from './operations.ts';
 import type { JsonValue } from '../json.ts';
 import type { Pace } from '../pace.ts';
 import { encodeCursor } from '../query/cursor.ts';
@@ -248,7 +248,7 @@ export function removeFound(service: Service): ServeOperation {
       const answer = { ...rest, headers: { ...headers, 'Preference-Applied': applied.join(', ') } };
       return reported(service, 200, answer, effects);
     };
-    return done(once, wanted, answered, store.deleteFound, store.once.deleteFound);
+    return done(once, wanted, answered, retried(service, request), store.deleteFound, store.once.deleteFound);
   };
 }
 

@@ -1,5 +1,6 @@
 /** The operations on one record, each readable from top to bottom: create, get, update, remove. */
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import { escapeStep } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
@@ -12,6 +13,7 @@ import type {
   CheckedBody,
   DoneOnce,
   Once,
+  Retried,
   Store,
   WriteEffect,
   WriteItem,
@@ -23,7 +25,7 @@ import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { readAnswer, tagHeader, type Whole, writeAnswer } from './answer.ts';
-import { isMinimal } from './preferences.ts';
+import { isMinimal, writePreferences } from './preferences.ts';
 import type { ParsedRecord } from './body.ts';
 import { entityTag, preconditionAt, preconditionOf, refuseConditions, refuseIfMatch } from './preconditions.ts';
 import { dryRunAnswer } from './dry-run.ts';
@@ -47,9 +49,7 @@ export interface Service {
   /** Bodies are parsed and validated a few milliseconds of each turn. */
   readonly pace: Pace;
   readonly parsers: BodyParsers;
-  /** Separates the idempotency keys of clients with different rights. */
-  readonly scope: string;
-  /** How long the answer to a create is kept for its retries. */
+  /** How long an idempotency key is kept. */
   readonly idempotencyHours: number;
   /** The name of the token that the service is for; null without tokens. */
   readonly author: string | null;
@@ -76,7 +76,7 @@ export function create(service: Service): ServeOperation {
       const wanted = { ...asked, mergePatch: false, unread: isArray && isMinimal(request) };
       const answer = isArray ? createdAll : created;
       const answered = (written: WrittenRecords): Whole => answer(service, exchange, written);
-      return done(once, wanted, answered, store.create, store.once.create);
+      return done(once, wanted, answered, retried(service, request, isArray), store.create, store.once.create);
     };
     await pace.pause();
     return onLines(body, write);
@@ -150,7 +150,7 @@ export function update(service: Service, method: string): ServeOperation {
       const { body } = only(written);
       return reported(service, 200, writeAnswer(request, 200, body, tagHeader(type, body)), effects);
     };
-    return done(once, wanted, answered, store.update, store.once.update);
+    return done(once, wanted, answered, retried(service, request), store.update, store.once.update);
   };
 }
 
@@ -175,7 +175,7 @@ export function updateMany(service: Service): ServeOperation {
     const wanted = { ...asked, mergePatch: true, unread: isMinimal(request) };
     const answered = ({ records: written, effects }: WrittenRecords): Whole =>
       reported(service, 200, writeAnswer(request, 200, arrayOf(written), {}), effects);
-    return done(once, wanted, answered, store.update, store.once.update);
+    return done(once, wanted, answered, retried(service, request, true), store.update, store.once.update);
   };
 }
 
@@ -192,7 +192,7 @@ export function remove(service: Service): ServeOperation {
     const wanted = { type, identifier, view, author, caller, dryRun, ...precondition };
     const answered = ({ body, effects }: Written): Whole =>
       reported(service, 200, writeAnswer(request, 200, body, {}), effects);
-    return done(once, wanted, answered, store.delete, store.once.delete);
+    return done(once, wanted, answered, retried(service, request), store.delete, store.once.delete);
   };
 }
 
@@ -281,36 +281,46 @@ function parseIdentifier(text: string): number {
 /** Visible ASCII. The draft standard puts quotes around it; most clients do not, and both mean the same key. */
 const KEY = /^[!-~]{1,255}$/;
 const QUOTED = /^"(.*)"$/;
-const HOUR = 3_600_000;
 
 /** Does a write, under its key once: what is only tried, or refused for its body, keeps no answer. */
 export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   once: Once | undefined,
   request: R,
   answer: (written: W) => Whole,
+  again: (retried: Retried) => Whole,
   write: (request: R) => Promise<W>,
   writeOnce: DoneOnce<R, W>,
 ): Promise<Whole> {
   const { dryRun = false, faults = [] } = request;
   const isKept = once !== undefined && !dryRun && faults.length === 0;
-  return isKept ? writeOnce(request, once, answer) : answer(await write(request));
+  return isKept ? writeOnce(request, once, answer, again) : answer(await write(request));
 }
 
-type Scope = Pick<Service, 'scope' | 'idempotencyHours'>;
+/** A retry: the same status and Location, with the records as they are now; without a body where they are gone. */
+export const retried =
+  ({ type }: Pick<Service, 'type'>, { headers }: IncomingMessage, isArray = false) =>
+  ({ status, location, wrote, bodies }: Retried): Whole => {
+    const { minimal, applied } = writePreferences(headers.prefer);
+    const isGone = wrote > bodies.length && bodies.length === 0;
+    const text = isArray && !isGone ? `[${bodies.join(',')}]` : bodies[0];
+    const tag = isArray || text === undefined ? {} : tagHeader(type, text);
+    const known = { ...(location === undefined ? {} : { Location: location }), ...tag, ...applied };
+    if (status === 204) return { status, headers: known, body: undefined };
+    if (minimal || text === undefined) return { status, headers: known, body: '' };
+    return { status, headers: { 'Content-Type': JSON_TYPE, ...known }, body: text };
+  };
 
 /** undefined if the client sends no key. */
 export function onceOf(
   { request, target }: Exchange,
   content: Content,
-  { scope, idempotencyHours }: Scope,
+  { author, idempotencyHours: hours }: Pick<Service, 'author' | 'idempotencyHours'>,
 ): Once | undefined {
   const given = request.headers['idempotency-key'];
   if (given === undefined) return undefined;
   const key = String(given).replace(QUOTED, '$1');
   if (!KEY.test(key)) throw badKey();
-  const now = new Date();
-  const keptSince = new Date(now.getTime() - idempotencyHours * HOUR);
-  return { key: scope + key, hash: requestHash({ request, target }, content), now, keptSince };
+  return { identity: author ?? '', key, hash: requestHash({ request, target }, content), hours };
 }
 
 function badKey(): Problem {

@@ -24,6 +24,7 @@ import {
   onceOf,
   only,
   reported,
+  retried,
   type Service,
   wrongTag,
 } from './operations.ts';
@@ -108,7 +109,7 @@ async function write(service: Service, exchange: Exchange, { body, once, query }
     dryRun,
   };
   const answered = (written: Upserted): Whole => (isArray ? manyAnswer : oneAnswer)(service, exchange, written);
-  return done(once, wanted, answered, store.upsert, store.once.upsert);
+  return done(once, wanted, answered, retried(service, request, isArray), store.upsert, store.once.upsert);
 }
 
 function soleItem({ type }: Service, request: IncomingMessage, { body, pointer }: ParsedRecord): UpsertItem {

@@ -100,7 +100,7 @@ export const SHARED_PARAMETERS = {
   },
   'Idempotency-Key': headerParameter(
     'Idempotency-Key',
-    'A unique key for this request, such as a UUID. A retry with the same key returns the first response and writes nothing.',
+    'A unique key for this request, such as a UUID. A retry with the same key writes nothing, and returns the same status with the records as they are now.',
     { type: 'string', minLength: 1, maxLength: 255 },
   ),
   'X-Request-Id': headerParameter(

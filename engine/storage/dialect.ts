@@ -77,6 +77,8 @@ export interface Dialect {
   readonly sortsGroups: boolean;
   /** Whether the columns of rows that an offset skips are not computed. */
   readonly skipsUnbuilt: boolean;
+  /** SQL: the time of the database some hours ago, as text that sorts. Bound: the hours. */
+  readonly hoursAgo: string;
   /** The value of LIMIT that means no limit. */
   readonly unlimited: SqlValue;
   /** Null comes before every value ascending and after it descending. `present`: it is never null. */

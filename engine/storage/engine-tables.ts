@@ -5,9 +5,11 @@ import { HISTORY_TABLE } from './migrate/history.ts';
 import type { Dialect } from './dialect.ts';
 
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
-export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}idempotency`;
-/** Finds the keys that are to be forgotten without reading the others. */
-const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}idempotency_created`;
+export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
+/** Finds the keys that are to be deleted without reading the others. */
+const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
+/** Earlier versions kept whole responses in it, with the values of deleted records: it is dropped. */
+export const RESPONSES_TABLE = `${ENGINE_PREFIX}idempotency`;
 
 /** How far a migration has come that does not run in one transaction. */
 export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
@@ -22,7 +24,7 @@ export function engineTables({ quote, tableOptions, integer, locks }: Dialect): 
     ],
     [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
     [IDEMPOTENCY_TABLE]: [
-      'key text not null primary key, hash text not null, created text not null, status integer, headers text, body text',
+      'identity text not null, key text not null, hash text not null, created text not null, status integer, location text, identifiers text, primary key (identity, key)',
       false,
     ],
     ...(locks

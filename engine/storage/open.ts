@@ -106,6 +106,7 @@ export async function openStorage(
       delete: writes.delete,
       deleteFound: writes.deleteFound,
       once: writes.once,
+      forgetKeys: writes.forgetKeys,
       ready: async () => {
         await driver.ping();
         await driver.requireFit();

@@ -132,25 +132,41 @@ export interface Upserted extends WrittenRecords {
   readonly made: number;
 }
 
-/** A request that may be repeated, with the key that the client chose for it. */
+/** A write that a client may send again under the same key. */
 export interface Once {
+  /** The name of the token that sent it; empty without tokens. Keys of others are others. */
+  readonly identity: string;
   readonly key: string;
   /** The same for the same request. */
   readonly hash: string;
-  readonly now: Date;
-  /** Answers from before are forgotten. */
-  readonly keptSince: Date;
+  /** How long a key is kept, by the clock of the database. */
+  readonly hours: number;
 }
 
-/** The answer to such a request, the first time and again. */
+/** What a request is answered with. */
 export interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
 }
 
-/** `answer` makes the answer that is kept. Problem: `idempotency-conflict`. */
-export type DoneOnce<R, W> = (request: R, once: Once, answer: (written: W) => KeptAnswer) => Promise<KeptAnswer>;
+/** What is known of a write that was done before. */
+export interface Retried {
+  readonly status: number;
+  readonly location: string | undefined;
+  /** How many records it wrote. */
+  readonly wrote: number;
+  /** Those of them that are still there, as they are now. */
+  readonly bodies: readonly string[];
+}
+
+/** `answer` is called the first time, `again` for a retry. Problem: `idempotency-conflict`. */
+export type DoneOnce<R, W> = (
+  request: R,
+  once: Once,
+  answer: (written: W) => KeptAnswer,
+  again: (retried: Retried) => KeptAnswer,
+) => Promise<KeptAnswer>;
 
 export interface RecordDeletion {
   readonly type: RecordType;
@@ -213,6 +229,8 @@ export interface Store {
     readonly delete: DoneOnce<RecordDeletion, Written>;
     readonly deleteFound: DoneOnce<DeleteFoundRequest, DeletedRecords>;
   };
+  /** Deletes the keys of such requests that are older than that. */
+  forgetKeys(hours: number): Promise<void>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
   /** How connections to each server are used; empty if there is no server. */

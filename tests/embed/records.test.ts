@@ -301,7 +301,10 @@ test('closing waits for the calls that have begun, and refuses others', async ()
 
 test('a create with an idempotency key is done once', async () => {
   const create = () => owners().create({ rank: 720 }, { idempotencyKey: 'once' });
-  expect(await create()).toEqual(await create());
+  const made = await create();
+  expect(await create()).toEqual(made);
+  await owners().delete(made.id);
+  expect(await problemOf(create())).toMatchObject({ status: 404, message: expect.stringContaining('was done before') });
 });
 
 test('a signal stops a call', async () => {

@@ -109,7 +109,7 @@ onServer('a transaction', () => {
     await client.query(`
       create function refuse() returns trigger language plpgsql
         as $$ begin raise exception 'planned' using errcode = '${code}'; end $$;
-      create trigger refuse before update on _records_idempotency for each row execute function refuse()`);
+      create trigger refuse before update on _records_keys for each row execute function refuse()`);
     expect(told(await keyed())).toEqual(always);
     await client.query('drop function refuse cascade');
     await client.end();

@@ -8,7 +8,7 @@ import type { Model } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { engineTables } from '../engine-tables.ts';
+import { engineTables, RESPONSES_TABLE } from '../engine-tables.ts';
 import { LOOK_MS } from '../fitting.ts';
 import { type AppliedModel, appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed } from './assess.ts';
@@ -134,7 +134,8 @@ async function emptied(plan: Plan, driver: Driver): Promise<ReadonlySet<string>>
 
 export async function createEngineTables(driver: Driver): Promise<void> {
   const missing = (await missingTables(driver)).map(([, ddl]) => ddl);
-  if (missing.length > 0) await driver.define(missing);
+  const left = (await driver.existing()).includes(RESPONSES_TABLE) ? [`drop table ${RESPONSES_TABLE}`] : [];
+  if (missing.length + left.length > 0) await driver.define([...missing, ...left]);
 }
 
 /** Of the engine's own: names and DDL. */

@@ -166,6 +166,7 @@ export const postgresDialect: Dialect = {
   limit: 'limit ? offset ?',
   sortsGroups: false,
   skipsUnbuilt: false,
+  hoursAgo: `to_char((now() - ?::int * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   unlimited: null,
   orderBy: (expression, descending, present) => {
     const order = `${expression} ${descending ? 'desc' : 'asc'}`;

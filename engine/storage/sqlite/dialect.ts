@@ -81,6 +81,7 @@ export const sqliteDialect: Dialect = {
   limit: 'limit ? + 0 offset ? + 0',
   sortsGroups: true,
   skipsUnbuilt: true,
+  hoursAgo: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ? || ' hours')`,
   unlimited: -1,
   // Every index ends in the identifier and has null first, without being told.
   indexed: (expressions) => expressions,

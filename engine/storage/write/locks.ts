@@ -6,12 +6,8 @@ import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../jso
 import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';
-import { Problem } from '../../problem.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Row, Statement, Writer } from '../driver.ts';
-import { IDEMPOTENCY_TABLE } from '../engine-tables.ts';
+import type { Row } from '../driver.ts';
 import type { ViewRow } from '../read/view-rows.ts';
-import type { KeptAnswer, Once } from '../store.ts';
 import { type Strength, STRENGTHS } from './tables.ts';
 
 interface LockedRecord {
@@ -180,55 +176,4 @@ function gatherOne(gathered: Gathered, relation: Relation, value: JsonValue, poi
   if (identifier !== undefined)
     note(gathered, target, identifier, { pointer, strength: isLink ? 'key share' : 'update' });
   gatherFrom(gathered, target, value, pointer);
-}
-
-// Requests that are repeated: the answer to the first one is stored in the same transaction as its write.
-
-/** Expired keys that one request removes: more than it adds, so that they never pile up, and few enough to go unnoticed. */
-const MAX_FORGOTTEN = 100;
-/** An expired key counts as a new one. Where two come at once, the second waits here, and finds the answer of the first. */
-const CLAIM: Statement = {
-  sql: `insert into ${IDEMPOTENCY_TABLE} as known (key, hash, created) values (?, ?, ?)
-    on conflict (key) do update set hash = excluded.hash, created = excluded.created where known.created < ?`,
-};
-const READ: Statement = { sql: `select hash, status, headers, body from ${IDEMPOTENCY_TABLE} where key = ?` };
-const KEEP: Statement = { sql: `update ${IDEMPOTENCY_TABLE} set status = ?, headers = ?, body = ? where key = ?` };
-
-/** Throws a Problem where the key was used for something else. `work` runs in the writer's transaction, or not at all. */
-type RunOnce = (writer: Writer, request: Once, work: () => Promise<KeptAnswer>) => Promise<KeptAnswer>;
-
-export function createOnce(dialect: Dialect): RunOnce {
-  const forget = forgetStatement(dialect);
-  return async (writer, request, work) => {
-    const { key, hash, now, keptSince } = request;
-    const oldest = keptSince.toISOString();
-    writer.send(forget, [oldest, MAX_FORGOTTEN]);
-    const { changes } = await writer.run(CLAIM, [key, hash, now.toISOString(), oldest]);
-    if (changes === 0) return keptAnswer(writer, request);
-    const answer = await work();
-    writer.send(KEEP, [answer.status, JSON.stringify(answer.headers), answer.body ?? null, key]);
-    return answer;
-  };
-}
-
-/** Oldest first. Requests that come together do not wait for each other's. */
-export function forgetStatement({ locks }: Dialect): Statement {
-  const expired = `select key from ${IDEMPOTENCY_TABLE} where created < ? order by created limit ?`;
-  // As an array: PostgreSQL would join a subselect with the whole table.
-  const found = locks ? `= any (array(${expired} for update skip locked))` : `in (${expired})`;
-  return { sql: `delete from ${IDEMPOTENCY_TABLE} where key ${found}` };
-}
-
-async function keptAnswer(writer: Writer, { key, hash }: Once): Promise<KeptAnswer> {
-  const [knownHash, status, headers, body] = (await writer.get(READ, [key])) ?? [];
-  if (knownHash !== hash) throw reused();
-  const text = body === null || body === undefined ? undefined : String(body);
-  return { status: Number(status), headers: JSON.parse(String(headers)), body: text };
-}
-
-function reused(): Problem {
-  const message = 'This Idempotency-Key was sent with another request before; a new request needs a key of its own';
-  return new Problem('idempotency-conflict', message, {
-    errors: [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }],
-  });
 }

@@ -11,10 +11,9 @@ import type {
   CreateRequest,
   DeletedRecords,
   RecordDeletion,
-  KeptAnswer,
-  Once,
   Store,
   WriteItem,
+  Upserted,
   UpsertRequest,
   WriteRequest,
   Written,
@@ -26,7 +25,8 @@ import { checkBody, execute } from './execute.ts';
 import { createFlatWrites, rowIn, rowOf } from './flat.ts';
 import { newValues } from './insert.ts';
 import { resolveBody } from './record.ts';
-import { createOnce, type FindShown, lockNamed } from './locks.ts';
+import { type FindShown, lockNamed } from './locks.ts';
+import { createKeyed, forgetKeys, noneIn, writtenIn } from './once.ts';
 import {
   createSession,
   make,
@@ -45,7 +45,7 @@ import { noteLinks, planTree } from './tree.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
-export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once'> & {
+export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'> & {
   /** A create inside the caller's transaction. */
   insert(writer: Writer, records: NewRecords, rules: Rules): Promise<void>;
 };
@@ -81,7 +81,6 @@ export function createWrites(
 ): Writes {
   const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
-  const once = createOnce(driver.dialect);
   const flat = createFlatWrites(driver, reads, tables);
 
   const stamped = <R extends Pick<WriteRequest, 'author'>>(request: R): R & Stamped => ({
@@ -277,17 +276,12 @@ export function createWrites(
 
   const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect: driver.dialect, write });
 
-  /** Its answer is kept for the key, in the same transaction. */
-  const repeatable =
-    <R extends Pick<WriteRequest, 'author' | 'caller'>, W>(
-      work: (writer: Writer, request: R & Stamped) => Promise<W>,
-      rowFor: (request: R) => string | undefined,
-    ) =>
-    (asked: R, key: Once, answer: (written: W) => KeptAnswer): Promise<KeptAnswer> => {
+  const keyed = createKeyed({ driver, reads, tables });
+  const beginning =
+    <R extends Pick<WriteRequest, 'author'>, W>(work: (writer: Writer, request: R & Stamped) => Promise<W>) =>
+    (asked: R) => {
       const request = stamped(asked);
-      const kept = (writer: Writer): Promise<KeptAnswer> =>
-        once(writer, key, async () => answer(await work(writer, request)));
-      return driver.write(kept, request.caller, rowFor(request));
+      return (writer: Writer): Promise<W> => work(writer, request);
     };
 
   return {
@@ -313,18 +307,19 @@ export function createWrites(
       return (await alone(request)?.delete(request)) ?? transact(request, (writer) => remove(writer, request), row);
     },
     once: {
-      create: repeatable(write, rowIn),
-      update: repeatable(write, rowIn),
-      upsert: repeatable(upsert, rowIn),
-      delete: repeatable(remove, ({ view, identifier }) => rowOf(view, identifier)),
-      deleteFound: (asked, key, answer) => {
-        const kept = keptDeletion((writer, work) => once(writer, key, work), answer);
+      create: keyed.once(beginning(write), writtenIn, rowIn),
+      update: keyed.once(beginning(write), writtenIn, rowIn),
+      upsert: keyed.once<UpsertRequest, Upserted>(beginning(upsert), writtenIn, rowIn),
+      delete: keyed.once(beginning(remove), noneIn, ({ view, identifier }) => rowOf(view, identifier)),
+      deleteFound: (asked, key, answer, again) => {
+        const kept = keptDeletion(keyed.keep(key, again), answer);
         return deleteFound(
           stamped(asked),
           kept((work) => driver.write(work, asked.caller)),
         );
       },
     },
+    forgetKeys: (hours) => forgetKeys(driver, hours),
   };
 }
 
