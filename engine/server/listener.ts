@@ -1,5 +1,6 @@
 /** The http server: it refuses large bodies before they are sent, says why it cannot listen, and stops without loss. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -34,14 +35,17 @@ interface Listener {
 const KEEP_ALIVE_MS = 75_000;
 /** Connections that may wait to be accepted, up to the system's own limit. Further ones are retried after seconds. */
 const BACKLOG = 4096;
-/** Bytes of MEMORY_LIMIT that a connection takes. */
+/** Bytes of MEMORY_LIMIT for each connection. */
 const CONNECTION_BYTES = 16 * 1024;
 /** How often connections are checked for requests that take too long. */
 const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
-  const { noted, onClientError } = answerInOrder(serve);
-  const server = createServer(serverOptions(settings), noted)
+  const server = createServer(serverOptions(settings));
+  const limited = limitConnections(server, mostConnections(settings), serve);
+  const { noted, onClientError } = answerInOrder(limited.serve);
+  server
+    .on('request', noted)
     .on('checkContinue', continuing(noted, settings.bodyLimit))
     // An unknown expectation may be ignored (RFC 9110, 10.1.1).
     .on('checkExpectation', noted)
@@ -50,14 +54,13 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
     .on('connect', (_, socket) => onClientError(new Error('CONNECT'), socket));
   // A client that closes its side after its last request is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
-  const sockets = openSockets(server, Math.floor(settings.memoryLimit / CONNECTION_BYTES));
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG, ...PORT_SHARING });
   try {
     await once(server, 'listening');
   } catch (error) {
     throw new StartError(whyNot(error, settings), { cause: error });
   }
-  return { server, sockets };
+  return { server, sockets: limited.sockets };
 }
 
 const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): ServerOptions => ({
@@ -70,25 +73,63 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
   connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, Math.ceil(requestTimeout / 6))),
 });
 
-/** Beyond `most` connections, the oldest one without a request is closed; if there is none, the new one. */
-function openSockets(server: Server, most: number): ReadonlySet<Socket> {
+/**
+ * As many connections as MEMORY_LIMIT has room for, and three quarters of the files that the process may open: beyond
+ * those, the system would refuse new ones.
+ */
+export function mostConnections({ memoryLimit }: Pick<ListenerSettings, 'memoryLimit'>, files = openFiles()): number {
+  return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, files * 0.75)));
+}
+
+/** The limit of the process; elsewhere than on Linux it is not known. */
+function openFiles(): number {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? Infinity : Number(soft);
+  } catch {
+    return Infinity;
+  }
+}
+
+interface Connections {
+  readonly sockets: ReadonlySet<Socket>;
+  /** Serves requests, during which their connection is not idle. */
+  readonly serve: RequestListener;
+}
+
+/** Beyond `most` connections, the one that has waited longest for a request is closed; if none waits, the new one. */
+function limitConnections(server: Server, most: number, serve: RequestListener): Connections {
   const sockets = new Set<Socket>();
-  const silent = new Set<Socket>();
+  /** In the order in which their last requests ended, or in which they were opened. */
+  const idle = new Set<Socket>();
+  const unanswered = new WeakMap<Socket, number>();
   server.on('connection', (socket) => {
     sockets.add(socket);
-    silent.add(socket);
+    idle.add(socket);
     socket.once('close', () => {
       sockets.delete(socket);
-      silent.delete(socket);
+      idle.delete(socket);
     });
     if (sockets.size <= most) return;
-    const [oldest = socket] = silent;
-    silent.delete(oldest);
-    sockets.delete(oldest);
-    oldest.destroy();
+    const [longest = socket] = idle;
+    idle.delete(longest);
+    sockets.delete(longest);
+    longest.destroy();
   });
-  server.prependListener('request', ({ socket }: IncomingMessage) => silent.delete(socket));
-  return sockets;
+  return {
+    sockets,
+    serve: (request, response) => {
+      const { socket } = request;
+      idle.delete(socket);
+      unanswered.set(socket, (unanswered.get(socket) ?? 0) + 1);
+      response.once('close', () => {
+        const left = (unanswered.get(socket) ?? 1) - 1;
+        unanswered.set(socket, left);
+        if (left === 0 && !socket.destroyed) idle.add(socket);
+      });
+      serve(request, response);
+    },
+  };
 }
 
 /** A client that expects 100 must not send a body that is refused: its next bytes would be taken for that body. */

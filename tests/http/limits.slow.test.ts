@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { patience } from '../../engine/http/slow-readers.ts';
+import { mostConnections } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { closed } from '../support/closed.ts';
 import { raw, statusesOf } from '../support/raw.ts';
@@ -268,31 +269,70 @@ test('more whole lists at a time than MAX_STREAMS wait, and are answered 503 if 
   await until(async () => (await exchange(server.url, 'GET /api/gadgets')).status === 200);
 });
 
-test('of more connections than MEMORY_LIMIT has room for, the oldest that has sent no request is closed', async () => {
-  // Room for ten.
-  const own = await startTestServer({
-    schemaDirectory: SCHEMA,
-    settings: { memoryLimit: 10 * 16 * 1024, bodyLimit: 1000 },
+describe('of more connections than MEMORY_LIMIT has room for, the one that has waited longest for a request is closed', () => {
+  const LIVE = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  const UNFINISHED =
+    'POST /api/gadgets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n';
+  const MOST = 4;
+  let own: TestServer;
+  let sockets: Socket[];
+  beforeEach(async () => {
+    const settings = { memoryLimit: MOST * 16 * 1024, bodyLimit: 1000 };
+    own = await startTestServer({ schemaDirectory: SCHEMA, settings });
+    sockets = [];
   });
-  const { hostname, port } = new URL(own.url);
-  const open = async (): Promise<Socket> => {
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await own.close();
+  });
+  const live = async (socket: Socket): Promise<void> => {
+    socket.write(LIVE);
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
+  };
+  const open = async (first: string): Promise<Socket> => {
+    const { hostname, port } = new URL(own.url);
     const socket = connect(Number(port), hostname).on('error', () => undefined);
+    sockets.push(socket);
     await once(socket, 'connect');
+    if (first === LIVE) await live(socket);
+    else socket.write(first);
+    // So that the request has arrived.
+    if (first === UNFINISHED) expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 100 /);
     return socket.resume();
   };
-  const keeping = await open();
-  keeping.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
-  await once(keeping, 'data');
-  const silent: Socket[] = [];
-  for (let opened = 0; opened < 9; opened += 1) silent.push(await open());
-  const [oldest] = silent;
-  const isClosed = oldest && closed(oldest);
-  const late = await open();
-  await isClosed;
-  for (const socket of [keeping, late]) {
-    socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
-  }
-  for (const socket of [keeping, late, ...silent]) socket.destroy();
-  await own.close();
+
+  test.each<readonly [string, string, number]>([
+    ['the first of those that were answered', LIVE, 0],
+    ['the first of those that have sent nothing', '', 0],
+    ['the first of those that have sent half of their headers', 'GET / HTTP/1.1\r\nHost:', 0],
+  ])('%s', async (_, first, index) => {
+    for (let opened = 0; opened < MOST; opened += 1) await open(first);
+    const isClosed = once(sockets[index] as Socket, 'close');
+    await live(await open(LIVE));
+    await isClosed;
+    expect(sockets.filter((socket) => socket.closed)).toHaveLength(1);
+  });
+
+  test('not one that is in use again, and not one whose request is unanswered', async () => {
+    const again = await open(LIVE);
+    const unanswered = await open(UNFINISHED);
+    const longest = await open(LIVE);
+    await live(again);
+    await open(LIVE);
+    const isClosed = once(longest, 'close');
+    await live(await open(LIVE));
+    await isClosed;
+    expect([again.closed, unanswered.closed]).toEqual([false, false]);
+  });
+
+  test('a process that may open 1,024 files has 768 connections, however much memory there is', () => {
+    expect(mostConnections({ memoryLimit: 2 ** 34 }, 1024)).toBe(768);
+  });
+
+  test('if none waits, the new one', async () => {
+    for (let opened = 0; opened < MOST; opened += 1) await open(UNFINISHED);
+    const late = await open('');
+    await once(late, 'close');
+    expect(sockets.map((socket) => socket.closed)).toEqual([false, false, false, false, true]);
+  });
 });
