@@ -1,4 +1,5 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import {
   type Access,
@@ -8,6 +9,7 @@ import {
   type TokenRoutes,
   type TokenScope,
   isGuarded,
+  tokenNameOf,
   openAccess,
   type Reports,
 } from './access/access.ts';
@@ -21,7 +23,7 @@ import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
-import type { Observe } from './http/request.ts';
+import type { AskedFor, Observe } from './http/request.ts';
 import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
 import { bodyParsers } from './http/record-lines.ts';
 import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
@@ -31,6 +33,7 @@ import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { readinessOf } from './storage/readiness.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 import type { FitObserver } from './storage/fitting.ts';
@@ -94,7 +97,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
   const rateLimit = await rateLimitOf(settings, access);
-  const onStatement = statementObserver(settings, log, metrics);
+  const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
+  const statements = statementObserver(settings, log, metrics, nameOf);
   let { model } = schema;
   let openedBy: OpenedBy | undefined;
   let everything: TokenRoutes | undefined;
@@ -102,8 +106,16 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     [model, openedBy, everything] = [served, undefined, undefined];
   };
   const onAdvice = adviceReporter(log);
-  const observers = { onStatement, onServed, onFit: fitReporter(log), onWait: metrics?.wait, onAdvice };
+  const observers = {
+    onStatement: statements?.onStatement,
+    log,
+    onServed,
+    onFit: fitReporter(log),
+    onWait: metrics?.wait,
+    onAdvice,
+  };
   const pace = createPace();
+  let draining = false;
   const { store, prepared, foreign } = await openStorage(
     model,
     settings.databaseUrl,
@@ -115,7 +127,11 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   });
   reportStanding(log, prepared);
   reportForeign(log, foreign);
-  metrics?.watch(() => store.usage());
+  const ready = (): Promise<ModelNumbers> => store.ready();
+  metrics?.watch(
+    () => store.usage(),
+    () => readinessOf({ isDraining: () => draining, ready }),
+  );
   const readContent = contentReader(settings, budget, pace);
   const { idempotencyHours } = settings;
   // One that fails is tried again a minute later.
@@ -149,7 +165,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const opened: OpenedBy = (request) => (openedBy ??= routesByToken())(request);
   openedBy = routesByToken();
   if (access === undefined) all();
-  let draining = false;
   const routesOf = (request: IncomingMessage, root: string): Routes => {
     const own = opened(request);
     return root === API_ROOT ? own.routes : own.spokenRoutes(root);
@@ -159,7 +174,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     log,
     awaitReader,
     budget,
-    observe: requestObserver(settings, log, metrics),
+    observe: requestObserver(settings, log, metrics, nameOf),
+    within: statements?.within,
     guarded: access !== undefined,
     rateLimit,
     roots: [...dialects.keys()],
@@ -181,7 +197,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     pace,
     awaitReader,
     isDraining: () => draining,
-    ready: () => store.ready(),
+    ready,
     warnings: diagnostics,
     drain: () => void (draining = true),
     close: async () => {
@@ -224,7 +240,12 @@ const adviceReporter =
   (advice: ListAdvice): void =>
     log.warn({ ...advice }, 'lists look at many more records than they return; an index would help');
 
-function reportStanding(log: Log, { standing: { state, last, own }, kept }: PreparedTables): void {
+/** Names of steps that a line of the log has at most. */
+const MAX_NAMED = 20;
+
+function reportStanding(log: Log, { standing: { state, last, own }, made, kept }: PreparedTables): void {
+  if (made.length > 0)
+    log.info({ model: last?.number, steps: made.length, made: made.slice(0, MAX_NAMED) }, 'the tables were changed');
   if (state === 'behind')
     log.warn(
       { database: last?.number, serves: own?.number },
@@ -269,24 +290,52 @@ function requestObserver(
   { accessLog }: Pick<Settings, 'accessLog'>,
   log: Log,
   metrics: Metrics | undefined,
+  nameOf: NameOf,
 ): Observe | undefined {
   if (!accessLog) return metrics?.observe;
   return (observed) => {
     metrics?.observe(observed);
-    const { label, milliseconds, ...fields } = observed;
-    log.info({ ...fields, ...label, milliseconds: Math.round(milliseconds * 1000) / 1000 }, 'request');
+    const { asked, label: _, milliseconds, ...fields } = observed;
+    const took = { milliseconds: Math.round(milliseconds * 1000) / 1000 };
+    log.info({ ...fields, ...fieldsOf(asked, nameOf), ...took }, 'request');
   };
+}
+
+/** The name of the token of a request. */
+type NameOf = (request: IncomingMessage) => string | undefined;
+
+/** Those that are undefined are left out of the log. */
+const fieldsOf = ({ request, requestId, address, traceparent, labelOf }: AskedFor, nameOf: NameOf) => ({
+  ...labelOf(),
+  requestId,
+  token: nameOf(request),
+  address,
+  traceparent,
+});
+
+interface StatementObserver {
+  readonly onStatement: OnStatement;
+  readonly within?: HandlerOptions['within'];
 }
 
 function statementObserver(
   { slowStatement }: Pick<Settings, 'slowStatement'>,
   log: Log,
   metrics: Metrics | undefined,
-): OnStatement | undefined {
-  if (slowStatement === Infinity) return metrics && ((_sql, milliseconds) => metrics.statement(milliseconds));
-  return (sql, milliseconds) => {
-    metrics?.statement(milliseconds);
-    // The statement has placeholders instead of values.
-    if (milliseconds >= slowStatement) log.warn({ sql, milliseconds: Math.round(milliseconds) }, 'slow statement');
+  nameOf: NameOf,
+): StatementObserver | undefined {
+  if (slowStatement === Infinity)
+    return metrics && { onStatement: (_sql, milliseconds) => metrics.statement(milliseconds) };
+  const current = new AsyncLocalStorage<AskedFor>();
+  return {
+    within: (asked, work) => current.run(asked, work),
+    onStatement: (sql, milliseconds) => {
+      metrics?.statement(milliseconds);
+      if (milliseconds < slowStatement) return;
+      const asked = current.getStore();
+      // The statement has placeholders instead of values.
+      const took = { sql, milliseconds: Math.round(milliseconds) };
+      log.warn({ ...(asked && fieldsOf(asked, nameOf)), ...took }, 'slow statement');
+    },
   };
 }

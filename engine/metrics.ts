@@ -9,8 +9,8 @@ export interface Metrics {
   statement(milliseconds: number): void;
   /** How long work has waited for a connection to the database. */
   readonly wait: OnWait;
-  /** Where connections are counted whenever metrics are read. */
-  watch(usage: () => readonly ServerUsage[]): void;
+  /** Where connections are counted, and the database is asked whether it answers, whenever metrics are read. */
+  watch(usage: () => readonly ServerUsage[], readiness: AskReadiness): void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -26,8 +26,8 @@ export function createMetrics(): Metrics {
   for (const what of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Counter({
     name: 'records_http_requests_total',
-    help: 'Answered requests by type, operation and status; type and operation are empty if none was found',
-    labelNames: ['type', 'operation', 'status'] as const,
+    help: 'Answered requests by type, operation, status and code of the problem; each is empty where there is none',
+    labelNames: ['type', 'operation', 'status', 'problem'] as const,
     registers,
   });
   const durations = new Histogram({
@@ -51,19 +51,38 @@ export function createMetrics(): Metrics {
     registers,
   });
   return {
-    observe: ({ label = NO_OPERATION, status, milliseconds }) => {
+    observe: ({ label = NO_OPERATION, status, problem = '', milliseconds }) => {
       const { type, operation } = label;
-      requests.inc({ type, operation, status });
+      requests.inc({ type, operation, status, problem });
       durations.observe({ type, operation }, milliseconds / 1000);
     },
     statement: (milliseconds) => statements.observe(milliseconds / 1000),
     wait: (purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000),
-    watch: (usage) => {
+    watch: (usage, readiness) => {
       watchConnections(register, usage);
+      watchReadiness(register, readiness);
     },
     contentType: register.contentType,
     text: workerNumber === undefined ? () => register.metrics() : textOfAll(register),
   };
+}
+
+type AskReadiness = () => Promise<{ readonly isReady: boolean; readonly isReachable: boolean }>;
+
+function watchReadiness(register: Registry, ask: AskReadiness): void {
+  const add = (name: string, help: string, state: keyof Awaited<ReturnType<AskReadiness>>): Gauge => {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [register],
+      // Of several processes, the one that is worst off counts.
+      aggregator: 'min',
+      collect: async () => gauge.set(Number((await ask())[state])),
+    });
+    return gauge;
+  };
+  add('records_database_reachable', 'Whether the database answers: 1 or 0', 'isReachable');
+  add('records_ready', 'Whether /health/ready says so: 1 or 0', 'isReady');
 }
 
 /** Connections are counted whenever metrics are read. */

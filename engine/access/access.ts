@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { createHash } from 'node:crypto';
+import { memoized } from '../memo.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
@@ -48,7 +49,9 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
     if (all.length > 0) reports.refused(all);
   };
   const stop = text === undefined || !isFollowed(tokensFile) ? () => undefined : follow(tokensFile, text, take);
-  return { grantOf: ({ headers }) => identified(headers.authorization, grants), close: () => void stop() };
+  // The log asks when the request is over, and its token may have been revoked meanwhile.
+  const grantedTo = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
+  return { grantOf: grantedTo, close: () => void stop() };
 }
 
 /** The state of the file at one poll. */
@@ -79,12 +82,17 @@ const isFollowed = (file: string): boolean => statSync(file).isFile();
 
 /** The name of the client for the rate limit: that of its token, else its address. An unknown token counts as none. */
 export function clientOf(request: IncomingMessage, access: Access | undefined): string {
-  const address = request.socket.remoteAddress ?? '';
-  if (access === undefined || request.headers.authorization === undefined) return address;
+  const name = tokenNameOf(request, access);
+  return name === undefined ? (request.socket.remoteAddress ?? '') : `token ${name}`;
+}
+
+/** undefined without a token, or for one that is unknown. */
+export function tokenNameOf(request: IncomingMessage, access: Access | undefined): string | undefined {
+  if (access === undefined || request.headers.authorization === undefined) return undefined;
   try {
-    return `token ${access.grantOf(request).name}`;
+    return access.grantOf(request).name;
   } catch {
-    return address;
+    return undefined;
   }
 }
 

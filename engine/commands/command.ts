@@ -16,12 +16,13 @@ export interface Command {
   run(options: readonly string[]): Promise<number>;
 }
 
-/** Resolves at the first SIGTERM or SIGINT. A second signal has no listener and ends the process at once. */
-export async function stopSignal(): Promise<void> {
+/** Resolves at the first SIGTERM or SIGINT, with its name. A second signal has no listener and ends the process at once. */
+export async function stopSignal(): Promise<string> {
   const heard = new AbortController();
-  const signals = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: heard.signal }));
-  await Promise.race(signals);
+  const { signal } = heard;
+  const name = await Promise.race(['SIGTERM', 'SIGINT'].map((one) => once(process, one, { signal }).then(() => one)));
   heard.abort();
+  return name;
 }
 
 /** Runs a command and sets the exit code of the process. */

@@ -1,7 +1,9 @@
 /** `start`: serves the records until a signal stops it. */
 import { formatDiagnostics } from '../descriptor/report.ts';
-import { serve } from '../server/serve.ts';
-import { readSettings, type Settings } from '../settings.ts';
+import { createLog, type Log } from '../log.ts';
+import { VERSION } from '../package.ts';
+import { serve, type Serving } from '../server/serve.ts';
+import { readSettings, type Settings, withoutPassword } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
 import { BOOLEAN, type Command, readOptions, stopSignal } from './command.ts';
@@ -30,10 +32,24 @@ async function alone(settings: Settings): Promise<number> {
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
   // Heard before anybody can know that it serves.
   const stopped = stopSignal();
+  const log = createLog(settings);
+  log.info({ ...about(serving.url, settings), model: await modelOf(serving) }, 'serving');
   print(servingAt(serving.url));
-  await stopped;
-  return stop(serving.close);
+  return stop(serving.close, log, await stopped);
 }
+
+const about = (url: string, { databaseUrl }: Settings): Readonly<Record<string, string>> => ({
+  version: VERSION,
+  address: url,
+  database: withoutPassword(databaseUrl),
+});
+
+/** undefined if the database stopped answering in the moment of the start. */
+const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
+  engine.ready().then(
+    ({ serves }) => serves,
+    () => undefined,
+  );
 
 /** Loaded only if it is needed: it brings the driver of PostgreSQL. */
 const loadWorkers = () => import('../server/workers.ts');
@@ -45,9 +61,10 @@ async function together(settings: Settings): Promise<number> {
   const serving = await serveByWorkers(settings, workers);
   if (serving === undefined) return 1;
   const stopped = stopSignal();
+  const log = createLog(settings);
+  log.info({ ...about(serving.url, settings), model: serving.model, workers }, 'serving');
   print(`${servingAt(serving.url)}, by ${workers} workers`);
-  await stopped;
-  return stop(serving.close);
+  return stop(serving.close, log, await stopped);
 }
 
 /** One of them: the first one speaks for all. */
@@ -62,18 +79,22 @@ async function work(settings: Settings): Promise<number> {
   });
   const { warnings } = serving.engine;
   if (warnings.length > 0 && workerNumber === 1) printError(formatDiagnostics(warnings));
-  tellReady(serving.url);
+  tellReady({ url: serving.url, model: await modelOf(serving) });
   await told;
-  const code = await stop(serving.close);
+  const code = await stop(serving.close, createLog(settings));
   if (process.connected) process.disconnect();
   return code;
 }
 
 const servingAt = (url: string): string => `Serving records at ${url}/api/`;
 
-async function stop(close: () => Promise<boolean>): Promise<number> {
+/** Without a signal, the process that sent the message has logged it. */
+async function stop(close: () => Promise<boolean>, log: Log, signal?: string): Promise<number> {
+  if (signal !== undefined) log.info({ signal }, 'stopping');
+  const began = performance.now();
   const inTime = await close();
   if (!inTime) printError('Requests still open after SHUTDOWN_TIMEOUT were cut off');
+  if (signal !== undefined) log.info({ inTime, milliseconds: Math.round(performance.now() - began) }, 'stopped');
   // A connection to an unresponsive database server may keep the process alive.
   setTimeout(() => process.exit(0), EXIT_DELAY).unref();
   return 0;

@@ -10,7 +10,16 @@ import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { fullPath, HttpCaller, type Observe, type Target, targetOf, watchRequest } from './request.ts';
+import {
+  askedFor,
+  type AskedFor,
+  fullPath,
+  HttpCaller,
+  type Observe,
+  type Target,
+  targetOf,
+  watchRequest,
+} from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 import {
   type Cors,
@@ -37,6 +46,8 @@ export type HandlerOptions = SendOptions &
     readonly roots: readonly string[];
     /** Told of each request when it is over; undefined if neither log nor metrics want to know. */
     readonly observe: Observe | undefined;
+    /** Runs work so that the log of slow statements knows the request; undefined if there is none. */
+    readonly within: ((asked: AskedFor, work: () => void) => void) | undefined;
   };
 
 /** The routes below a root that the client of a request has. Throws a Problem if it has none. */
@@ -46,16 +57,16 @@ const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 
 export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Handler {
   const envelopeOf = createEnvelopes(options);
-  const { observe, roots } = options;
+  const { observe, within, roots } = options;
   return (request, response, next) => {
     const target = targetOf(request);
     if (next !== undefined && rootOf(target.path, roots) === undefined) return next();
     const delivery: Delivery = { request, response, envelope: envelopeOf(request) };
-    if (observe) {
-      const { requestId } = delivery.envelope;
-      watchRequest({ request, response, path: fullPath(target), requestId, labelOf: () => delivery.label }, observe);
-    }
-    respond(routesOf, delivery, target, options);
+    if (observe === undefined && within === undefined) return respond(routesOf, delivery, target, options);
+    const asked = askedFor(request, delivery.envelope.requestId, () => delivery.label);
+    if (observe) watchRequest(asked, response, observe);
+    if (within) within(asked, () => respond(routesOf, delivery, target, options));
+    else respond(routesOf, delivery, target, options);
   };
 }
 
@@ -139,8 +150,8 @@ function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Rou
 
 /** For a host that serves more than records: the steps that hold for its other requests as well. */
 export interface HostSteps {
-  /** Logs and counts the request when it is over. */
-  watch(request: IncomingMessage, response: ServerResponse): void;
+  /** Logs and counts the request when it is over. `next` goes on with it. */
+  watch(request: IncomingMessage, response: ServerResponse, next?: () => void): void;
   /** Counts the request against the rate limit. `next` gets the Problem if the client has sent too many. */
   limit(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
   /** The headers that let pages of other origins read what else the host serves for programs. */
@@ -156,16 +167,18 @@ export interface HostSteps {
 }
 
 export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): HostSteps {
-  const { rateLimit, observe, log } = options;
+  const { rateLimit, observe, within, log } = options;
   const envelopeOf = createEnvelopes(options);
   return {
-    watch: (request, response) => {
-      if (observe === undefined) return;
+    watch: (request, response, next = () => undefined) => {
+      if (observe === undefined && within === undefined) return next();
       const requestId = requestIdOf(request);
       // Where the answer names the request as well, it is by this name.
       request.headers['x-request-id'] = requestId;
-      const path = fullPath(targetOf(request));
-      watchRequest({ request, response, path, requestId, labelOf: () => undefined }, observe);
+      const asked = askedFor(request, requestId);
+      if (observe) watchRequest(asked, response, observe);
+      if (within) within(asked, next);
+      else next();
     },
     limit: (request, response, next) => {
       if (rateLimit === undefined) return next();
@@ -176,7 +189,7 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
       void rateLimit(request).then(counted, next);
     },
     cors: createCors(options.corsOrigins),
-    notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined }),
+    notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined, within: undefined }),
     reply: (answered, request, response) =>
       send({ request, response, envelope: envelopeOf(request) }, answered, options),
     problemFor: (error, request) => problemFor(error, requestIdOf(request), log),

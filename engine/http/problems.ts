@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
-import { answerTooLong, type Fault, MAX_ERRORS, Problem, problemKinds } from '../problem.ts';
+import { answerTooLong, type Fault, MAX_ERRORS, Problem, type ProblemCode, problemKinds } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { PROBLEM_TYPE } from './negotiation.ts';
 
@@ -24,8 +24,15 @@ export function problemAnswer(
   { request, instance, requestId }: FailedRequest,
   log: Log,
 ): ProblemAnswer {
-  return render(forClient(problemFor(error, requestId, log), request), instance);
+  const problem = problemFor(error, requestId, log);
+  answered.set(request, problem.code);
+  return render(forClient(problem, request), instance);
 }
+
+const answered = new WeakMap<IncomingMessage, ProblemCode>();
+
+/** The code of the problem that a request was answered with, for log and metrics. */
+export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
 
 /** An error that is not a Problem is a fault of the service: logged, and not sent. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {

@@ -4,7 +4,9 @@ import type { Socket } from 'node:net';
 import type { Awaitable } from '../awaitable.ts';
 import type { Budget, Share } from '../budget.ts';
 import type { Caller } from '../caller.ts';
+import type { ProblemCode } from '../problem.ts';
 import type { Answer } from './answer.ts';
+import { problemAnswered } from './problems.ts';
 
 /** A request on its way through an operation. */
 export interface Exchange {
@@ -80,23 +82,43 @@ export interface Observed {
   /** Whether the client left before the end. */
   readonly aborted: boolean;
   readonly milliseconds: number;
-  readonly requestId: string;
+  readonly asked: AskedFor;
   /** undefined if no operation was found. */
   readonly label: Label | undefined;
+  /** The code of the problem that it was answered with. */
+  readonly problem: ProblemCode | undefined;
+}
+
+/** Who asks for what: lines of the log that belong to a request say so. */
+export interface AskedFor {
+  readonly request: IncomingMessage;
+  readonly requestId: string;
+  /** Of the client's side of the connection, which is not known any more once that is closed. */
+  readonly address: string;
+  /** The trace that the request belongs to (W3C Trace Context). */
+  readonly traceparent: string | undefined;
+  readonly labelOf: () => Label | undefined;
+}
+
+const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+
+export function askedFor(
+  request: IncomingMessage,
+  requestId: string,
+  labelOf: AskedFor['labelOf'] = () => undefined,
+): AskedFor {
+  const trace = String(request.headers['traceparent'] ?? '');
+  const traceparent = TRACEPARENT.test(trace) ? trace : undefined;
+  return { request, requestId, address: request.socket.remoteAddress ?? '', traceparent, labelOf };
 }
 
 export type Observe = (observed: Observed) => void;
 
-interface Watched {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly path: string;
-  readonly requestId: string;
-  readonly labelOf: () => Label | undefined;
-}
-
-export function watchRequest({ request, response, path, requestId, labelOf }: Watched, observe: Observe): void {
+export function watchRequest(asked: AskedFor, response: ServerResponse, observe: Observe): void {
+  const { request } = asked;
   const started = performance.now();
+  // What is mounted takes its part off the path.
+  const path = fullPath(targetOf(request));
   response.once('close', () =>
     observe({
       method: request.method ?? '',
@@ -104,8 +126,9 @@ export function watchRequest({ request, response, path, requestId, labelOf }: Wa
       status: response.statusCode,
       aborted: !response.writableFinished,
       milliseconds: performance.now() - started,
-      requestId,
-      label: labelOf(),
+      asked,
+      label: asked.labelOf(),
+      problem: problemAnswered(request),
     }),
   );
 }

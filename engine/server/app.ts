@@ -13,6 +13,7 @@ import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
 import { contentPolicy } from '../pages/content-policy.ts';
 import { readOnly } from '../pages/read-only.ts';
+import { readinessOf } from '../storage/readiness.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 
@@ -101,11 +102,10 @@ const SECURITY_HEADERS = {
 const prepare =
   ({ host, awaitReader, isDraining }: Engine): RequestHandler =>
   (request, response, next) => {
-    host.watch(request, response);
     response.once('prefinish', () => awaitReader(request, response));
     if (isDraining()) response.shouldKeepAlive = false;
     response.set(SECURITY_HEADERS);
-    next();
+    host.watch(request, response, next);
   };
 
 const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
@@ -146,29 +146,6 @@ const readiness =
     response.status(isReady ? 200 : 503);
     response.set(UNCACHED).type(TEXT).send(`${says}\n`);
   };
-
-/** Milliseconds that the database may take to say that it is ready. */
-const MAX_WAIT = 2000;
-
-interface Readiness {
-  readonly isReady: boolean;
-  readonly says: string;
-}
-
-async function readinessOf({ isDraining, ready }: Engine): Promise<Readiness> {
-  if (isDraining()) return { isReady: false, says: 'stopping' };
-  const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT).unref());
-  return Promise.race([ready(), late]).then(
-    ({ database, serves }) => ({
-      isReady: true,
-      says: `ready\nThe database has model ${database}, this instance serves model ${serves}`,
-    }),
-    (error: unknown) => ({
-      isReady: false,
-      says: error instanceof Problem ? error.message : 'the database does not answer',
-    }),
-  );
-}
 
 /** Metrics name every type, so they need a token that may read every type. */
 const metrics =

@@ -62,19 +62,22 @@ function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: num
   };
 }
 
+type Crewed = Omit<Serving, 'engine'> & Pick<Ready, 'model'>;
+
 /** The first process. undefined if no worker could start: it has said why. */
-export async function serveByWorkers(settings: Settings, count: number): Promise<Omit<Serving, 'engine'> | undefined> {
+export async function serveByWorkers(settings: Settings, count: number): Promise<Crewed | undefined> {
   const shares = sharesOf(settings, process.env, count);
   if (forHost(settings).rateLimit !== Infinity) await countRequests();
   const crew = new Crew(createLog(settings), shares);
   if (settings.metrics) await crew.collectMetrics();
   await requireFreePort(settings);
   // Alone: it changes the tables if the descriptors ask for it.
-  const url = await crew.first();
-  if (url === undefined) return undefined;
+  const first = await crew.first();
+  if (first === undefined) return undefined;
+  const { url, model } = first;
   if (settings.port === 0) shares[settingsTable.port.name] = new URL(url).port;
   for (let number = 2; number <= count; number += 1) crew.start(number);
-  return { url, close: () => crew.stop(settings.drainDelay + settings.shutdownTimeout + GRACE) };
+  return { url, model, close: () => crew.stop(settings.drainDelay + settings.shutdownTimeout + GRACE) };
 }
 
 /** Workers would share it with those of another service. */
@@ -107,18 +110,18 @@ class Crew {
     cluster.on('message', (worker, message) => collect(worker, message));
   }
 
-  /** Where it listens; undefined if it did not start. */
-  async first(): Promise<string | undefined> {
+  /** undefined if it did not start. */
+  async first(): Promise<Ready | undefined> {
     const worker = this.#fork(1);
     const ended = new AbortController();
-    const url = await Promise.race([
+    const ready = await Promise.race([
       readyOf(worker, ended.signal),
       once(worker, 'exit', { signal: ended.signal }).then(() => undefined),
     ]);
     ended.abort();
-    if (url === undefined) return undefined;
+    if (ready === undefined) return undefined;
     this.#watch(worker, 1, FIRST_DELAY);
-    return url;
+    return ready;
   }
 
   start(number: number, delay = FIRST_DELAY): void {
@@ -157,15 +160,20 @@ class Crew {
 
 const all = (): readonly Worker[] => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 
-async function readyOf(worker: Worker, signal: AbortSignal): Promise<string> {
+async function readyOf(worker: Worker, signal: AbortSignal): Promise<Ready> {
   for (;;) {
     const [message] = (await once(worker, 'message', { signal })) as [unknown];
-    if (typeof message === 'object' && message !== null && 'url' in message) return String(message.url);
+    if (typeof message === 'object' && message !== null && 'url' in message) return message as Ready;
   }
 }
 
-/** In a worker: tells the first process that it serves. */
-export const tellReady = (url: string): void => void process.send?.({ url });
+/** What a worker tells the first process once it serves: where it listens, and the model that it serves. */
+interface Ready {
+  readonly url: string;
+  readonly model: number | undefined;
+}
+
+export const tellReady = (ready: Ready): void => void process.send?.(ready);
 
 /**
  * In a worker: resolves when it is to stop, by a message or by SIGTERM. A terminal sends SIGINT to all of them, which the

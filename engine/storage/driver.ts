@@ -141,6 +141,8 @@ export interface SetWork {
  */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
+  /** Where the database is, for people: without a password. */
+  readonly address: string;
   /**
    * Runs the work on one snapshot. Like every method with a caller, it throws CallerGone once that caller has left.
    * `single`: each statement of the work may have a snapshot of its own.
@@ -201,6 +203,8 @@ export interface DriverOptions {
   readonly maxStreams?: number | undefined;
   /** Whether callers are told the position of what they wrote. */
   readonly positions?: boolean;
+  /** Told of each connection that the server has closed. */
+  readonly onLost?: ((error: unknown) => void) | undefined;
   /** Told how long each piece of work has waited for a connection. */
   readonly onWait?: OnWait | undefined;
 }

@@ -10,6 +10,8 @@ import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
+import type { Log } from '../log.ts';
+import { lostConnections, watchedDriver } from './outages.ts';
 import { createPlaces } from './places.ts';
 import { createAdvisor, type ListAdvice } from './read/advice.ts';
 import { createReads } from './read/reads.ts';
@@ -33,6 +35,8 @@ type StorageOptions = DriverOptions &
 interface Observers extends FitObserver {
   readonly onStatement?: OnStatement | undefined;
   readonly onWait?: OnWait | undefined;
+  /** Where outages of the database are told. */
+  readonly log?: Log | undefined;
   /** Told of lists that an index would make faster. */
   readonly onAdvice?: ((advice: ListAdvice) => void) | undefined;
 }
@@ -49,7 +53,7 @@ export async function openStorage(
   model: Model,
   url: string,
   options?: StorageOptions,
-  { onStatement, onWait, onAdvice, ...observer }: Observers = {},
+  { onStatement, onWait, onAdvice, log, ...observer }: Observers = {},
 ): Promise<Storage> {
   const readUrl = options?.readUrl ?? '';
   const database = databaseAt(url);
@@ -57,8 +61,12 @@ export async function openStorage(
     throw new StartError(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
-  const opened = await database.open(options && { ...options, onWait, positions: readUrl !== '' });
-  const observed = (one: Driver): Driver => (onStatement ? timedDriver(one, onStatement) : one);
+  const lost = (address: string): DriverOptions['onLost'] => log && lostConnections(withoutPassword(address), log);
+  const opened = await database.open(options && { ...options, onWait, onLost: lost(url), positions: readUrl !== '' });
+  const observed = (one: Driver): Driver => {
+    const watched = log ? watchedDriver(one, log) : one;
+    return onStatement ? timedDriver(watched, onStatement) : watched;
+  };
   let current = model;
   const onServed = (served: Model): void => {
     current = served;
@@ -87,7 +95,7 @@ export async function openStorage(
         ? createReplicaReads(
             { reads, silence: driver.silence },
             {
-              replicas: await databaseAt(readUrl).replicas({ ...options, onWait }),
+              replicas: await databaseAt(readUrl).replicas({ ...options, onWait, onLost: lost(readUrl) }),
               held,
               observed,
             },

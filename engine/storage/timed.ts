@@ -1,4 +1,8 @@
-/** A driver that measures how long statements take. */
+/**
+ * A driver that measures how long statements take. Work that waits in a queue runs with the request that asked for it,
+ * which the observer may ask for, and not with the one before it in the queue.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { andThen } from '../awaitable.ts';
 import type { Driver, Reader, Snapshot, Statement, Values, Writer } from './driver.ts';
 import { type AroundMethod, itself, readerThrough, writerThrough } from './methods.ts';
@@ -20,9 +24,18 @@ export function timedDriver(driver: Driver, onStatement: OnStatement): Driver {
   return {
     ...driver,
     ...timedReads(driver),
-    read: (work, caller, single) => driver.read((reader) => work(kept(readers, reader, timedReads)), caller, single),
-    scan: (work, ...how) => driver.scan((reader) => work(timedReads(reader)), ...how),
-    write: (work, ...how) => driver.write((writer) => work(kept(writers, writer, timedWrites)), ...how),
+    read: (work, caller, single) => {
+      const within = AsyncLocalStorage.snapshot();
+      return driver.read((reader) => within(work, kept(readers, reader, timedReads)), caller, single);
+    },
+    scan: (work, ...how) => {
+      const within = AsyncLocalStorage.snapshot();
+      return driver.scan((reader) => within(work, timedReads(reader)), ...how);
+    },
+    write: (work, ...how) => {
+      const within = AsyncLocalStorage.snapshot();
+      return driver.write((writer) => within(work, kept(writers, writer, timedWrites)), ...how);
+    },
     writeAlone: driver.writeAlone && timedAlone(driver.writeAlone, around),
     snapshot: (caller, heavy) => andThen(driver.snapshot(caller, heavy), timedSnapshot),
   };

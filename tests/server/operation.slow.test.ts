@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describeError } from '../../engine/log.ts';
+import { VERSION } from '../../engine/package.ts';
 import { Problem } from '../../engine/problem.ts';
 import { translate as translatePostgres } from '../../engine/storage/postgres/errors.ts';
 import { translate } from '../../engine/storage/sqlite/connection.ts';
@@ -90,15 +91,23 @@ describe('a service with figures', () => {
     await exchange(server.url, 'GET /api/memos/2');
     await exchange(server.url, 'GET /api/nothing');
     // A request is counted once its connection has taken the answer.
-    await until(async () => (await exchange(server.url, 'GET /metrics')).text.includes('operation="",status="404"} 1'));
+    await until(async () =>
+      (await exchange(server.url, 'GET /metrics')).text.includes(
+        'operation="",status="404",problem="path-not-found"} 1',
+      ),
+    );
     const { text, headers } = await exchange(server.url, 'GET /metrics');
     expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(text).toContain('records_http_requests_total{type="Memo",operation="create",status="201"} 1');
-    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="200"} 1');
-    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="404"} 1');
-    expect(text).toContain('records_http_requests_total{type="",operation="",status="404"} 1');
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="create",status="201",problem=""} 1');
+    expect(text).toContain('records_http_requests_total{type="Memo",operation="get",status="200",problem=""} 1');
+    expect(text).toContain(
+      'records_http_requests_total{type="Memo",operation="get",status="404",problem="record-not-found"} 1',
+    );
+    expect(text).toContain('records_http_requests_total{type="",operation="",status="404",problem="path-not-found"} 1');
     expect(text).toContain('records_http_request_duration_seconds_count{type="Memo",operation="get"} 2');
     expect(text).toMatch(/records_database_statement_duration_seconds_count [1-9]/);
+    expect(text).toMatch(/^records_database_reachable 1$/m);
+    expect(text).toMatch(/^records_ready 1$/m);
     expect(text).toMatch(/nodejs_eventloop_lag_seconds/);
   });
 
@@ -141,20 +150,29 @@ test('figures name every type: they need a token that reads every type; health n
   await server.close();
 });
 
+const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
 test('the log has a line for each request and each slow statement, without values, queries and tokens', async () => {
   const token = createToken();
+  const reader = createToken();
   const service = start({
     ACCESS_LOG: 'on',
     SLOW_STATEMENT_MS: '1',
-    TOKENS: tokenLine({ name: 'client', read: 'all', write: 'all' }, token),
+    METRICS: 'on',
+    TOKENS: [
+      tokenLine({ name: 'client', read: 'all', write: 'all' }, token),
+      tokenLine({ name: 'reader', read: new Set(['Purchase']), write: new Set() }, reader),
+    ].join(';'),
   });
   const url = await urlOf(service);
-  const headers = { ...HEADERS, authorization: `Bearer ${token}`, 'x-request-id': 'mine' };
+  const headers = { ...HEADERS, authorization: `Bearer ${token}`, 'x-request-id': 'mine', traceparent: TRACE };
   const words = Array.from({ length: 300 }, () => ({ word: 'value-of-a-record' }));
   const body = JSON.stringify({ code: 'value-of-a-record', stickers: words });
   expect((await exchange(url, 'POST /api/purchases', { headers, body })).status).toBe(201);
   await exchange(url, 'GET /api/purchases?_cnd[code]=value-of-a-record', { headers });
   await exchange(url, 'GET /api/purchases', { headers: { authorization: 'Bearer wrong-token' } });
+  await exchange(url, 'GET /metrics', { headers: { authorization: `Bearer ${reader}` } });
+  await exchange(url, 'POST /api/purchases', { headers: { ...HEADERS, authorization: `Bearer ${reader}` }, body });
   service.child.kill('SIGTERM');
   expect(await service.ended).toBe(0);
   const lines = service
@@ -171,9 +189,20 @@ test('the log has a line for each request and each slow statement, without value
       requestId: 'mine',
       type: 'Purchase',
       operation: 'create',
+      token: 'client',
+      address: '127.0.0.1',
+      traceparent: TRACE,
     }),
     expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 200, operation: 'list' }),
-    expect.objectContaining({ method: 'GET', path: '/api/purchases', status: 401 }),
+    expect.objectContaining({ path: '/api/purchases', status: 401, problem: 'unauthorized', address: '127.0.0.1' }),
+    expect.objectContaining({
+      path: '/metrics',
+      status: 403,
+      problem: 'forbidden',
+      token: 'reader',
+      address: '127.0.0.1',
+    }),
+    expect.objectContaining({ path: '/api/purchases', status: 403, problem: 'forbidden', token: 'reader' }),
   ]);
   expect(service.err() + service.out()).not.toMatch(new RegExp(`value-of-a-record|wrong-token|${token}`));
 });
@@ -197,12 +226,19 @@ test('the log has a line for whatever is no record, too, and one only', async ()
   expect((await exchange(url, 'GET /docs', { headers: { host: 'rebound.example' } })).status).toBe(421);
   service.child.kill('SIGTERM');
   expect(await service.ended).toBe(0);
-  const lines = service.err().trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line)).map(({ method, path, status }) => [method, path, status])).toEqual([
-    ...asked,
-    ['GET', '/docs', 421],
+  const lines = service
+    .err()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const requests = lines.filter(({ msg }) => msg === 'request');
+  expect(requests.map(({ method, path, status }) => [method, path, status])).toEqual([...asked, ['GET', '/docs', 421]]);
+  expect(lines.filter(({ msg }) => msg !== 'request')).toEqual([
+    expect.objectContaining({ msg: 'serving', version: VERSION, address: url, database: expect.any(String), model: 1 }),
+    expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }),
+    expect.objectContaining({ msg: 'stopped', inTime: true }),
   ]);
-  const logged = lines.map((line) => JSON.parse(line).requestId);
+  const logged = requests.map(({ requestId }) => requestId);
   expect([1, 2, 3].map((at) => logged[at])).toEqual([1, 2, 3].map((at) => ids[at]));
   expect(service.err()).not.toContain('hidden');
 });
@@ -228,13 +264,29 @@ describe('a database of many records', () => {
     const url = await urlOf(service);
     const countOf = async (): Promise<number> =>
       Number(/statement_duration_seconds_count (\d+)/.exec((await exchange(url, 'GET /metrics')).text)?.[1]);
-    await exchange(url, 'GET /api/memos');
+    await exchange(url, 'GET /api/memos', { headers: { 'x-request-id': 'mine', traceparent: TRACE } });
     const first = await countOf();
     await exchange(url, 'GET /api/memos', { headers: { prefer: 'count=none' } });
     expect(await countOf()).toBeGreaterThan(first);
     service.child.kill('SIGTERM');
     await service.ended;
-    expect(service.err()).toMatch(/"sql":"select concat\(.+ from `memos` as t\$ order by .+"msg":"slow statement"/);
+    const lines = service
+      .err()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toContainEqual({
+      level: 'warn',
+      time: expect.any(String),
+      type: 'Memo',
+      operation: 'list',
+      requestId: 'mine',
+      address: '127.0.0.1',
+      traceparent: TRACE,
+      sql: expect.stringMatching(/^select concat\(.+ from `memos` as t\$ order by /),
+      milliseconds: expect.any(Number),
+      msg: 'slow statement',
+    });
   });
 
   test('damaged pages are a fault of the service for who reads them; it goes on', async () => {

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings.ts';
-import { type Driver, type Reader, Rehearsed } from '../../engine/storage/driver.ts';
+import { ConstraintError, type Driver, type Reader, Rehearsed } from '../../engine/storage/driver.ts';
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { UNPACED } from '../../engine/pace.ts';
@@ -23,7 +23,9 @@ import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { define } from '../../engine/storage/sqlite/migrate.ts';
 import { createTurnReader } from '../../engine/storage/sqlite/turn-reader.ts';
-import { unavailable } from '../../engine/storage/unavailable.ts';
+import { diskFull, unavailable } from '../../engine/storage/unavailable.ts';
+import { watchedDriver } from '../../engine/storage/outages.ts';
+import type { Log } from '../../engine/log.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
@@ -639,6 +641,80 @@ test('on SQLite, a snapshot that cannot be ended harms neither the process nor l
   expect(count()).toBe(1);
   reader.close();
   writer.close();
+});
+
+describe('the log tells of an outage', () => {
+  const FULL = diskFull(Object.assign(new Error('said'), { code: 'SQLITE_FULL' }));
+  const LOST = unavailable('unreachable', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+  const REFUSED = new ConstraintError('unique', new Error('taken'));
+
+  it.each<[string, readonly (readonly ['read' | 'write' | 'rehearsal', Error | undefined])[], readonly string[]]>([
+    [
+      'nothing but its own faults',
+      [
+        ['write', REFUSED],
+        ['read', undefined],
+      ],
+      [],
+    ],
+    [
+      'a server that is away for three requests',
+      [
+        ['read', LOST],
+        ['write', LOST],
+        ['read', LOST],
+        ['read', undefined],
+      ],
+      ['error: The database cannot be reached', 'info: the database works again (3)'],
+    ],
+    [
+      'a full disk, of which only a write tells that it is over',
+      [
+        ['write', FULL],
+        ['read', undefined],
+        ['rehearsal', undefined],
+        ['write', FULL],
+        ['write', undefined],
+      ],
+      ['error: The database has no space left on its disk', 'info: the database works again (2)'],
+    ],
+    [
+      'two outages',
+      [
+        ['read', LOST],
+        ['read', undefined],
+        ['read', LOST],
+      ],
+      [
+        'error: The database cannot be reached',
+        'info: the database works again (1)',
+        'error: The database cannot be reached',
+      ],
+    ],
+  ])('%s', async (_, work, lines) => {
+    const said: string[] = [];
+    const log = Object.fromEntries(
+      ['debug', 'info', 'warn', 'error'].map((level) => [
+        level,
+        ({ failedRequests }: { failedRequests?: number }, message: string) =>
+          void said.push(`${level}: ${message}${failedRequests === undefined ? '' : ` (${failedRequests})`}`),
+      ]),
+    ) as unknown as Log;
+    const opened = openSqlite(file());
+    const driver = watchedDriver(opened, log);
+    const failing = (error: Error | undefined) => () => {
+      if (error) throw error;
+    };
+    for (const [kind, error] of work) {
+      const done =
+        kind === 'read'
+          ? async () => driver.read(failing(error), leaving())
+          : () => driver.write(failing(error), leaving(), undefined, kind === 'rehearsal');
+      await done().catch(() => undefined);
+    }
+    await driver.close();
+    expect(said).toEqual(lines);
+  });
 });
 
 describe('a start', () => {

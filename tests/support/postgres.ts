@@ -15,7 +15,7 @@ export const POOLER_URL = process.env['TEST_POOLER_URL'] ?? '';
 
 /** An instance of the service. */
 export const startInstance = (databaseUrl: string, settings: Partial<Settings> = {}): Promise<Serving> =>
-  serve({ ...readSettings({}), port: 0, databaseUrl, shutdownTimeout: 1000, ...settings });
+  serve({ ...readSettings({}), port: 0, databaseUrl, shutdownTimeout: 1000, logLevel: 'warn', ...settings });
 
 export function withParameters(url: string, parameters: Readonly<Record<string, string>>): string {
   const changed = new URL(url);

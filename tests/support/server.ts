@@ -38,7 +38,14 @@ export async function startTestServer({
   database: given,
 }: Options = {}): Promise<TestServer> {
   const database = given ?? (await createDatabase(kind));
-  const own = { port: 0, schemaDirectory, databaseUrl: database.url, shutdownTimeout: 1000, statementTimeout: HOUR };
+  const own = {
+    port: 0,
+    schemaDirectory,
+    databaseUrl: database.url,
+    shutdownTimeout: 1000,
+    statementTimeout: HOUR,
+    logLevel: 'warn',
+  } as const;
   const serving = await serve({ ...readSettings({}), ...own, ...settings });
   const close = async (): Promise<void> => {
     await serving.close();

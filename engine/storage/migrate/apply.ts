@@ -33,6 +33,8 @@ export interface PreparedTables {
   /** Where the tables have what the descriptors name. */
   readonly places: AppliedModel;
   readonly standing: Standing;
+  /** Ids of the steps that were made. */
+  readonly made: readonly string[];
   /** Ids of the steps that would drop what the tables keep besides. */
   readonly kept: readonly string[];
 }
@@ -53,7 +55,8 @@ export async function prepare(
   { isTidy = false, migrate = true }: PrepareOptions = {},
 ): Promise<PreparedTables> {
   const standing = await standingFor(model, driver);
-  if (standing.state === 'behind' && !isTidy) return { ...viewOf(model, standing, driver.dialect), standing, kept: [] };
+  if (standing.state === 'behind' && !isTidy)
+    return { ...viewOf(model, standing, driver.dialect), standing, made: [], kept: [] };
   if (!migrate) return asTheyAre(model, driver, standing);
   await createEngineTables(driver);
   try {
@@ -72,7 +75,7 @@ async function moveForward(model: Model, driver: Driver, before: Standing, isTid
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
   if (isTidy) await applyPlan(await renamePlanFor(model, driver), driver, NONE);
   const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
-  return { ...viewOf(model, standing, driver.dialect), standing, kept: kept.map(stepId) };
+  return { ...viewOf(model, standing, driver.dialect), standing, made: plan.steps.map(stepId), kept: kept.map(stepId) };
 }
 
 /** Changes nothing: serves the tables as far as they suit. */
@@ -81,7 +84,7 @@ async function asTheyAre(model: Model, driver: Driver, standing: Standing): Prom
   const { model: served, misfits } = servedModel(placed, standing.applied);
   const missing = (await missingTables(driver)).map(([table]) => ({ table, says: 'there is no such table' }));
   if (misfits.length + missing.length === 0)
-    return { model: served, places: placesOf(placed, standing, driver.dialect), standing, kept: [] };
+    return { model: served, places: placesOf(placed, standing, driver.dialect), standing, made: [], kept: [] };
   throw new StartError(
     [
       'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',

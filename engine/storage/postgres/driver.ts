@@ -77,11 +77,11 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
 function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions): Opened {
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
   const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: address.lockTimeout };
-  const connections = createConnections({ ...address, positions: options.positions }, limits, hosts);
+  const connections = createConnections({ ...address, ...options }, limits, hosts);
   const { maxStreams: given = Infinity } = options;
   const maxStreams = given === Infinity ? address.pool : given;
   const streams = createConnections(
-    { ...address, pool: maxStreams },
+    { ...address, pool: maxStreams, onLost: options.onLost },
     { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
     hosts,
   );
@@ -112,6 +112,7 @@ function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions
   const together = shareWrites(shares.write());
   const driver: Driver = {
     dialect: postgresDialect,
+    address: address.shown,
     ...(prepared ? shared(shares.read, share) : alone(shares.read)),
     read: async (work, caller, single) =>
       single && prepared ? work(shared(shares.read, share, caller)) : readIn(shares.read, work, caller),

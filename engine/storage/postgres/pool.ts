@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
+import type { DriverOptions } from '../driver.ts';
 import type { PoolUsage } from '../usage.ts';
 import type { Hosts } from './hosts.ts';
 import type { PostgresAddress } from './address.ts';
@@ -41,13 +42,10 @@ interface TimeLimits {
 
 const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
-interface ConnectionOptions extends Pick<PostgresAddress, 'pool' | 'prepared'> {
-  /** Whether callers are told the position of what they wrote. */
-  readonly positions?: boolean | undefined;
-}
+type ConnectionOptions = Pick<PostgresAddress, 'pool' | 'prepared'> & Pick<DriverOptions, 'positions' | 'onLost'>;
 
 export function createConnections(
-  { pool: max, prepared, positions = false }: ConnectionOptions,
+  { pool: max, prepared, positions = false, onLost }: ConnectionOptions,
   limits: TimeLimits,
   hosts: Hosts,
 ): Connections {
@@ -61,6 +59,8 @@ export function createConnections(
       super({ ...config, connectionString: hosts.url });
       open.add(this);
       this.once('end', () => open.delete(this)).on('error', () => undefined);
+      // Before it is ready, who has asked for it is told.
+      this.once('error', (error) => isClosed || onLost?.(error));
     }
   }
   const pool = new Pool({
@@ -76,6 +76,7 @@ export function createConnections(
   });
   // The pool forgets a connection that breaks; a running statement reports it.
   pool.on('error', () => undefined);
+  let isClosed = false;
   const names = new WeakMap<PoolClient, Map<string, KnownStatement>>();
   /** As the server was told last. */
   const told = new WeakMap<PoolClient, TimeLimits>();
@@ -146,6 +147,7 @@ export function createConnections(
     },
     usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
+      isClosed = true;
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
       // A server that does not answer does not end connections either.
       for (const client of open) client.connection.stream.destroy();

@@ -63,6 +63,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
 
   return {
     dialect: sqliteDialect,
+    address: file,
     get: reader.get,
     all: reader.all,
     value: reader.value,
