@@ -78,7 +78,7 @@ onServer('a write of one record', () => {
     const client = await connectTo(database.url);
     let others = 0;
     wire.fate = async (sql) => {
-      if (sql.startsWith('with old') && (others += 1) === 1)
+      if (sql.startsWith('with old$') && (others += 1) === 1)
         await client.query(`update tmp_vars set value = 'overtaken' where id = 1`);
       return 'pass' as const;
     };

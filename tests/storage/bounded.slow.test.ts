@@ -121,7 +121,7 @@ const PAGES = /^select concat\(.*\) from `\w+` as t\$ order by t\$\.`id` asc lim
 const BOUNDED =
   /^SCAN (counted|json_each|listed|pragma_data_version|CONSTANT ROW)|^USE TEMP B-TREE FOR group_concat\(ORDER BY\)/;
 /** The records of an array, which has a limit, in its order. */
-const LISTED = / from json_each\(\?\) as listed order by listed\.key$/;
+const LISTED = / from json_each\(\?\) as listed\$ order by listed\$\.key$/;
 
 function unboundedStepsOf(sql: string): readonly string[] {
   if (!/^\s*(select|with|insert|update|delete)/i.test(sql)) return [];

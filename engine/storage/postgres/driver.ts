@@ -1,6 +1,7 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PATIENT } from '../../caller.ts';
+import { ENGINE_PREFIX } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import {
   type Awaitable,
@@ -19,6 +20,7 @@ import { createHosts, createReplicaHost, type Hosts } from './hosts.ts';
 import { parseAddress, type PostgresAddress } from './address.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
+import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
 import { shareReads } from './shared-reads.ts';
 import { shareWrites } from './shared-writes.ts';
 import { createSnapshots } from './snapshot.ts';
@@ -27,9 +29,9 @@ import { findDrift } from './drift.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
-  sql: `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'i')`,
+  sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
 };
-const ENCODING: Statement = { sql: `select current_setting('server_encoding'), current_schema()` };
+const SCHEMAS = schemasIn(`${ENGINE_PREFIX}model`);
 const PING: Statement = { sql: 'select 1' };
 /** Two numbers that nothing else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
@@ -47,9 +49,9 @@ const LONG_PAGES = 1;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
-  const { driver, connections } = driverOf(address, createHosts(address), options);
+  const { driver, connections, streams } = driverOf(address, createHosts(address), options);
   try {
-    await probe(connections, address);
+    await probe([connections, streams], address);
     if (options.maxStreams !== undefined && address.prepared)
       await requireRoom(connections, address, driver.maxStreams);
     return driver;
@@ -62,6 +64,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
 interface Opened {
   readonly driver: Driver;
   readonly connections: Connections;
+  readonly streams: Connections;
 }
 
 /** Servers that follow the primary, each with connections of its own. */
@@ -160,7 +163,7 @@ function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions
     silence: hosts.silence,
     close,
   };
-  return { driver, connections };
+  return { driver, connections, streams };
 }
 
 const ROOM: Statement = {
@@ -176,19 +179,33 @@ async function requireRoom(connections: Connections, { pool, shown }: PostgresAd
   );
 }
 
-async function probe(connections: Connections, { shown }: PostgresAddress): Promise<void> {
-  const [encoding, schema] = await usable(connections, shown);
+/** Reads what connections cannot change, and remembers the schema for those that are opened later. */
+async function probe(pools: readonly [Connections, Connections], { shown, prepared }: PostgresAddress): Promise<void> {
+  const { settings, found } = await usable(pools[0], shown, prepared);
+  const [encoding, schema] = found;
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);
   if (schema === null || schema === undefined)
     throw new StartError(`The database at ${shown} has no schema that this user may use; see search_path`);
+  requireSettings(settings, shown, prepared);
+  requireSchema(found, shown);
+  for (const pool of pools) pool.useSchema(String(schema));
 }
 
-async function usable(connections: Connections, shown: string): Promise<readonly unknown[]> {
+interface Probed {
+  readonly settings: readonly Row[];
+  readonly found: Row;
+}
+
+async function usable(connections: Connections, shown: string, prepared: boolean): Promise<Probed> {
   try {
     const connection = await connections.take();
     try {
-      return (await connection.query(ENCODING, [], false)).rows[0] ?? [];
+      const { rows: settings } = await connection.query(READ_SETTINGS, [], false);
+      const [found = []] = (await connection.query(SCHEMAS, [], false)).rows;
+      const [, schema] = found;
+      if (prepared && typeof schema === 'string') await connection.execute(useSchema(schema));
+      return { settings, found };
     } finally {
       connection.release();
     }

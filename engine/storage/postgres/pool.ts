@@ -8,6 +8,7 @@ import type { PoolUsage } from '../usage.ts';
 import type { Hosts } from './hosts.ts';
 import type { PostgresAddress } from './address.ts';
 import { type KnownStatement, types } from './prepared.ts';
+import { APPLY_SETTINGS, CHECK_CLIENT_LOCALLY, useSchema } from './session.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
 const WAIT_TIMEOUT = 5_000;
@@ -15,9 +16,6 @@ const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
 /** How long connections may take to end in order, in milliseconds, before they are closed. */
 const END_TIMEOUT = 250;
-/** Once per second, the server checks whether the client of a running statement is still there; PostgreSQL 14 and later, on Linux. */
-const look = (isLocal: boolean): string =>
-  `select set_config(name, '1000', ${isLocal}) from pg_settings where name = 'client_connection_check_interval'`;
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
@@ -25,6 +23,8 @@ export interface Connections {
   renew(): Promise<void>;
   /** BEGIN, with the limits of the transaction where the connection does not keep them. */
   opening(begin: string): string;
+  /** Connections that are opened from now on find tables in this schema first, if they keep settings. */
+  useSchema(schema: string): void;
   /** Connections that are taken meanwhile have no limits. */
   unlimited<T>(work: () => Promise<T>): Promise<T>;
   usage(): PoolUsage;
@@ -81,6 +81,7 @@ export function createConnections(
   /** As the server was told last. */
   const told = new WeakMap<PoolClient, TimeLimits>();
   let unlimited = 0;
+  let schema: string | undefined;
   hosts.onLeft((url, isLost) => {
     for (const client of open) {
       if (client.url !== url) continue;
@@ -111,10 +112,10 @@ export function createConnections(
   /** Not awaited: it is sent together with the first statement. A connection that was not told is not taken again. */
   function tell(client: PoolClient, wanted: TimeLimits): void {
     if (!prepared || told.get(client) === wanted) return;
-    const ignore = (): void => undefined;
-    if (!told.has(client)) client.query(look(false)).catch(ignore);
     const workers = wanted === NO_LIMITS ? 'reset max_parallel_workers' : PARALLEL;
-    client.query(`${settingsOf(wanted, 'session')}; ${ISOLATION}; ${workers}`).catch(() => outdated.add(client));
+    const once = [APPLY_SETTINGS, ...(schema === undefined ? [] : [useSchema(schema)])];
+    const all = [settingsOf(wanted, 'session'), ISOLATION, workers, ...(told.has(client) ? [] : once)];
+    client.query(all.join('; ')).catch(() => outdated.add(client));
     told.set(client, wanted);
   }
 
@@ -131,12 +132,12 @@ export function createConnections(
     },
     opening: (begin) => {
       if (prepared) return begin;
-      // It reads a whole view, which is too much for each request.
-      const watched = unlimited > 0 ? `; ${look(true)}` : '';
+      const watched = unlimited > 0 ? `; ${CHECK_CLIENT_LOCALLY}` : '';
       // What the transaction sets itself comes last.
       const [first = begin, ...own] = begin.split('; ');
       return [first, `${settingsOf(now(), 'local')}${watched}`, ...own].join('; ');
     },
+    useSchema: (name) => void (schema = name),
     unlimited: async (work) => {
       unlimited += 1;
       try {

@@ -46,7 +46,7 @@ export const record = {
 // What is prepared has names of the engine's own, so that it is found wherever a migration was cut off.
 
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
-const TABLES = `pg_class t where t.relnamespace = current_schema()::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
+const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
 /** The table, and what takes away what was prepared on it: columns last, since their constraints go with them. */
 export const PREPARED = {
@@ -57,7 +57,7 @@ export const PREPARED = {
   ].join(' union all ')}) as found order by step`,
 };
 export const PREPARED_FUNCTIONS = {
-  sql: `select format('drop function %s', oid::regprocedure) from pg_proc where pronamespace = current_schema()::regnamespace and ${OWN('proname')}`,
+  sql: `select format('drop function %s', oid::regprocedure) from pg_proc where pronamespace = quote_ident(current_schema())::regnamespace and ${OWN('proname')}`,
 };
 export const PREPARED_INDEXES = {
   sql: `select format('drop index concurrently %s', indexrelid::regclass) from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
