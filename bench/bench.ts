@@ -1,65 +1,112 @@
-/** `npm run bench`: what this engine costs, measured. */
-import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
-import { compare } from './compare.ts';
-import { enginePostgres } from './contenders.ts';
+/** `npm run bench`: what a request costs this engine, beside a server written by hand with Fastify for the same tables. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { cautions, chooseCores } from './cores.ts';
-import { gate } from './gate/gate.ts';
-import { type Options, readOptions, UsageError } from './options.ts';
-import { describeServer } from './postgres.ts';
-import { comparison, SUBJECT } from './report/comparison.ts';
-import { comparisonChart } from './report/comparison-chart.ts';
-import { latency } from './latency/latency.ts';
-import type { Report } from './report/report.ts';
-import { requests } from './requests/requests.ts';
-import { scale } from './scale/scale.ts';
-import { shipped } from './shipped/shipped.ts';
-import { startTimes } from './start/start.ts';
-import { type CommandName, USAGE } from './usage.ts';
+import { postgresData, sqliteData } from './data.ts';
+import { type Figures, measure, startDriver, startServer } from './measure.ts';
+import { NODE_OPTIONS } from './node-options.ts';
+import { work } from './work.ts';
 
-type Command = (options: Options) => Promise<Report>;
+const USAGE = `npm run bench -- [options]
+  --database sqlite|postgres   sqlite by default; postgres needs TEST_POSTGRES_URL (.ci/postgres with npm run bench …)
+  --work NAME,NAME             ${work.map(({ name }) => name).join(', ')}; all by default
+  --connections N              16 by default
+  --rows N                     10000 by default
+  --rounds N                   9 by default
+  --seconds N                  of a round; 0.5 by default
+  --schema FOLDER              schema by default: content images and shipping markups
+  --json                       all figures, for programs`;
 
-async function compared(options: Options, subject: string): Promise<Report> {
-  const data = await compare(options, chooseCores());
-  return { text: comparison(data, subject), data, chart: comparisonChart(data, subject) };
-}
-
-async function onPostgres(options: Options): Promise<Report> {
-  const report = await compared(options, enginePostgres.name);
-  return { ...report, text: [await describeServer(), report.text].join('\n\n') };
-}
-
-const commands: Readonly<Record<CommandName, Command>> = {
-  compare: (options) => compared(options, SUBJECT),
-  gate,
-  latency,
-  postgres: onPostgres,
-  requests,
-  scale,
-  shipped,
-  start: startTimes,
-  workers: (options) => onPostgres({ ...options, contenders: options.contenders.filter((name) => name !== SUBJECT) }),
-};
-
-async function main(args: readonly string[]): Promise<number> {
-  if (args.includes('--help')) {
-    console.log(USAGE);
-    return 0;
-  }
-  const options = readOptions(args);
-  const notes = cautions(chooseCores());
-  const report = await commands[options.command](options);
-  const machine = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, notes };
-  if (options.chart !== '') writeFileSync(options.chart, report.chart);
-  if (options.json) console.log(JSON.stringify({ ...machine, results: report.data }, undefined, 2));
-  else console.log([`Node ${machine.node}, ${machine.cores} × ${machine.cpu}`, ...notes, '', report.text].join('\n'));
-  return report.failed === true ? 1 : 0;
-}
-
-main(process.argv.slice(2)).then(
-  (code) => (process.exitCode = code),
-  (error: unknown) => {
-    console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error);
-    process.exitCode = 2;
+const { values } = parseArgs({
+  options: {
+    database: { type: 'string', default: 'sqlite' },
+    work: { type: 'string', default: work.map(({ name }) => name).join() },
+    connections: { type: 'string', default: '16' },
+    rows: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '9' },
+    seconds: { type: 'string', default: '0.5' },
+    schema: { type: 'string', default: 'schema' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
-);
+});
+
+async function main(): Promise<void> {
+  if (values.help) return console.log(USAGE);
+  const [rows, connections, rounds, seconds] = [values.rows, values.connections, values.rounds, values.seconds].map(
+    Number,
+  ) as [number, number, number, number];
+  const names = values.work.split(',');
+  const wanted = work.filter(({ name }) => names.includes(name));
+  const isPostgres = values.database === 'postgres';
+  if (wanted.length < names.length || (!isPostgres && values.database !== 'sqlite')) throw new Error(USAGE);
+  if (isPostgres && !process.env['TEST_POSTGRES_URL']) throw new Error(USAGE);
+
+  const cores = chooseCores();
+  const notes = cautions(cores);
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  const data = await (isPostgres ? postgresData(values.schema, rows) : sqliteData(folder, values.schema, rows));
+  const stops: (() => void | Promise<void>)[] = [data.remove, () => rmSync(folder, { recursive: true })];
+  try {
+    const engine = [...NODE_OPTIONS, join(__dirname, '../server.js')];
+    const byHand = [join(__dirname, 'hand', `${values.database}.js`)];
+    const servers = [
+      await startServer(
+        'engine',
+        engine,
+        { DATABASE_URL: await data.copy('engine'), SCHEMA_DIR: values.schema, RATE_LIMIT: 'off' },
+        cores,
+      ),
+      await startServer('fastify', byHand, { DATABASE_URL: await data.copy('fastify') }, cores),
+    ];
+    const driver = startDriver(cores);
+    stops.unshift(...servers.map(({ stop }) => stop), driver.stop);
+    const results = new Map<string, ReadonlyMap<string, Figures>>();
+    for (const one of wanted) {
+      process.stderr.write(`${one.name}\n`);
+      results.set(one.name, await measure(servers, one, { rows, connections, rounds, seconds }, driver));
+    }
+    print(results, notes);
+  } finally {
+    for (const stop of stops) await stop();
+  }
+}
+
+function print(results: ReadonlyMap<string, ReadonlyMap<string, Figures>>, notes: readonly string[]): void {
+  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`;
+  const about = `${values.database}, ${values.connections} connections, ${values.rows} rows`;
+  if (values.json) {
+    const figures = Object.fromEntries([...results].map(([name, found]) => [name, Object.fromEntries(found)]));
+    console.log(JSON.stringify({ machine, about, notes, figures }, undefined, 2));
+    return;
+  }
+  const lines = [...results].map(([name, found]) => {
+    const [ours, theirs] = [found.get('engine'), found.get('fastify')];
+    if (ours === undefined || theirs === undefined) throw new Error(`${name} was not measured`);
+    const shown = [
+      [ours.cpu, theirs.cpu].map((cpu) => cpu.toFixed(1)).join(', '),
+      (theirs.cpu / ours.cpu).toFixed(2),
+      (theirs.leastCpu / ours.leastCpu).toFixed(2),
+      [ours.rate, theirs.rate].map((rate) => rate.toFixed(0)).join(', '),
+      [ours.p99, theirs.p99].map((p99) => p99.toFixed(1)).join(', '),
+    ];
+    return `| ${[name, ...shown].join(' | ')} |`;
+  });
+  console.log(
+    [
+      `${machine}; ${about}`,
+      ...notes,
+      '',
+      '| work | CPU us: engine, Fastify | ratio | of the cheapest rounds | requests/s | p99 ms |',
+      '| --- | ---: | ---: | ---: | ---: | ---: |',
+      ...lines,
+    ].join('\n'),
+  );
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+});

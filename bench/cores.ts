@@ -1,7 +1,7 @@
 /** Which core does what: the servers share one, so that none runs beside another, and the driver has another. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { constants, loadavg, setPriority } from 'node:os';
+import { loadavg } from 'node:os';
 
 export interface Cores {
   readonly server: number;
@@ -46,13 +46,4 @@ export function cautions({ server, driver }: Cores): readonly string[] {
     ...(server === driver ? ['There is one core only: driver and servers share it'] : []),
     ...(hasTaskset ? [] : ['There is no taskset: processes are not pinned to a core']),
   ];
-}
-
-/** Before everybody else on this machine, where that is allowed. What is started from here inherits it. */
-export function hurry(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_HIGHEST);
-  } catch {
-    // Without the right to it, there is more noise.
-  }
 }

@@ -1,71 +1,101 @@
-/** What Fastify is told of parameters, bodies and answers, on either database. */
-import type { PurchaseBody } from './statements.ts';
-
-const text = { type: 'string' } as const;
+/** What the servers by hand tell Fastify of parameters, bodies and responses. Its serializer writes 0 and 1 as booleans. */
+const text = { type: 'string', nullable: true } as const;
 const integer = { type: 'integer' } as const;
 const boolean = { type: 'boolean' } as const;
-const money = { type: 'string', pattern: '^-?\\d{1,12}(\\.\\d{1,2})?$' } as const;
+const amount = { type: 'string', nullable: true, pattern: '^-?\\d{1,14}(\\.\\d{1,4})?$' } as const;
+const object = (properties: object): object => ({ type: 'object', properties });
+const same = (names: readonly string[], schema: object): Record<string, object> =>
+  Object.fromEntries(names.map((name) => [name, schema]));
 
-const writable = {
-  code: { ...text, maxLength: 32 },
-  name: { ...text, maxLength: 255 },
-  category: { ...text, maxLength: 64 },
-  quantity: integer,
-  price: money,
-  active: boolean,
+export const AMOUNTS = [
+  ...['weight', 'total', 'items'].flatMap((name) => [`min_${name}`, `max_${name}`]),
+  ...['flat', 'percent', 'per_item', 'per_weight'].map((name) => `markup_${name}`),
+];
+
+export const METHOD = {
+  method_id: integer,
+  ...same(['free', 'enabled', 'added', 'fromMarketplace'], boolean),
+  ...same(
+    ['processor', 'carrier', 'code', 'moduleName', 'iconURL', 'tableType', 'handlingFee', 'handlingFeeType'],
+    text,
+  ),
+  position: integer,
 };
-/** Its serializer writes SQLite's 0 and 1 as booleans. */
-export const item = { type: 'object', properties: { id: integer, ...writable } };
-export const itemBody = { type: 'object', additionalProperties: false, properties: writable };
-const customerFields = { name: text, email: text, phone: text, city: text, credit: money, regular: boolean };
-const customer = { type: 'object', nullable: true, properties: { id: integer, ...customerFields } };
-const address = { street: text, postcode: text, city: text };
-const warehouseFields = { name: text, ...address, manager: text, capacity: integer };
-const warehouse = { type: 'object', nullable: true, properties: { id: integer, ...warehouseFields } };
-const purchaseFields = { number: text, status: text, channel: text, note: text, total: money, placed: integer };
-export const purchase = { type: 'object', properties: { id: integer, ...purchaseFields, customer, warehouse } };
-export const purchaseBody = {
+
+export const ZONE = { zone_id: integer, zone_name: text, is_default: boolean };
+
+export const IMAGE = {
+  path: { ...text, maxLength: 512 },
+  fileName: { ...text, maxLength: 255 },
+  mime: { type: 'string', maxLength: 128 },
+  storageType: { type: 'string', maxLength: 255 },
+  ...same(['size', 'width', 'height', 'date'], { ...integer, minimum: 0 }),
+  hash: { ...text, maxLength: 255 },
+  ...same(['needProcess', 'needMigration'], boolean),
+  cloudicons: { type: 'array', items: {} },
+};
+
+export const image = object({ id: integer, ...IMAGE });
+export const imageBody = { type: 'object', additionalProperties: false, properties: IMAGE };
+export const images = { type: 'array', items: image };
+export const markup = object({
+  markup_id: integer,
+  ...same(AMOUNTS, text),
+  shipping_method: object(METHOD),
+  zone: object(ZONE),
+});
+export const markupBody = {
   type: 'object',
   additionalProperties: false,
-  required: [...Object.keys(purchaseFields), 'customer', 'warehouse'],
+  required: ['zone', 'shipping_method'],
   properties: {
-    ...purchaseFields,
-    customer: { type: 'object', required: Object.keys(customerFields), properties: customerFields },
-    warehouse: { type: 'object', required: ['id'], properties: { id: integer } },
+    ...same(AMOUNTS, amount),
+    zone: { type: 'object', required: ['zone_name'], properties: { zone_name: text } },
+    shipping_method: { type: 'object', required: ['method_id'], properties: { method_id: integer } },
   },
 };
 export const params = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } };
 export const querystring = {
   type: 'object',
   properties: {
-    offset: { type: 'integer', minimum: 0, default: 0 },
     limit: { type: 'integer', minimum: 0, maximum: 1000, default: 20 },
-    orderBy: text,
-    category: text,
+    from: { type: 'integer' },
+    to: { type: 'integer' },
   },
 };
-export const list = (items: object): object => ({ type: 'array', items });
-export const NOT_FOUND = { message: 'not found' };
 
 export interface Id {
   Params: { id: number };
 }
-export interface Query {
-  Querystring: { offset: number; limit: number; orderBy?: string; category?: string };
+export interface Page {
+  Querystring: { limit: number; from?: number; to?: number };
 }
-export interface ItemInput {
-  Body: {
-    code?: string;
-    name?: string;
-    category?: string;
-    quantity?: number;
-    price?: string;
-    active?: boolean;
-  };
+type Values = Record<string, unknown>;
+export interface ImageInput {
+  Body: Values;
 }
-export interface PurchaseInput {
-  Body: Omit<PurchaseBody, 'customer' | 'warehouse'> & {
-    customer: Omit<PurchaseBody['customer'], 'regular'> & { regular: boolean };
-    warehouse: { id: number };
-  };
+export interface MarkupInput {
+  Body: Values & { zone: { zone_name: string }; shipping_method: { method_id: number } };
+}
+
+/** `alias.name as alias_name`, quoted, since names hold capitals. */
+export const columns = (names: object, alias: string): string =>
+  Object.keys(names)
+    .map((name) => `${alias}."${name}" as "${alias}_${name}"`)
+    .join(', ');
+
+/** The row of a markup joined with its method and zone, as the record that clients see. */
+export function showMarkup(row: Values): object {
+  const part = (names: object, alias: string): object =>
+    Object.fromEntries(Object.keys(names).map((name) => [name, row[`${alias}_${name}`]]));
+  return { ...row, shipping_method: part(METHOD, 'm'), zone: part(ZONE, 'z') };
+}
+
+export const JOINED = `select k.*, ${columns(METHOD, 'm')}, ${columns(ZONE, 'z')} from shipping_markups k
+  left join shipping_methods m on m.method_id = k.shipping_method_id left join zones z on z.zone_id = k.zone_id`;
+
+/** Announces the address to the process that measures. */
+export function announce(address: unknown): void {
+  const { port } = address as { readonly port: number };
+  console.log(`listening at http://127.0.0.1:${port}`);
 }
