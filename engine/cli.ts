@@ -57,7 +57,7 @@ export const commands = {
     load: async () => (await import('./commands/dev.ts')).dev,
   },
   suite: {
-    description: 'Replay the generated requests against a service: --url URL.',
+    description: 'Replay the generated requests against a service: URL; --write, --json.',
     load: async () => (await import('./commands/suite.ts')).suite,
   },
   advise: {

@@ -3,16 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
-import { readSettings, type Settings } from '../settings.ts';
+import { didYouMean } from '../names.ts';
+import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { ANYWHERE, type Case, conditionsOf, type Deployment, deploymentOf, onlyReads } from '../suite/case.ts';
-import { replay, type Result } from '../suite/replay.ts';
-import { formatFailures, formatSummary, junitXml, progressLine } from '../suite/report.ts';
+import { type Case, onlyReads } from '../suite/cases.ts';
+import { suiteOf } from '../suite/model-suite.ts';
+import { failureText, junitXml, progressLine, summaryText } from '../suite/results.ts';
+import { type Result, run } from '../suite/run.ts';
 import { print, printable, printError } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 import { databaseFile } from './transfer.ts';
-import { didYouMean } from '../names.ts';
-import { suiteOfAll } from '../suite/suite.ts';
 
 const OPTIONS = {
   url: { type: 'string' },
@@ -28,17 +28,17 @@ const OPTIONS = {
 } as const;
 
 const USAGE = [
-  'records suite --url URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE [--force]]',
-  'Replays requests that read; --write adds those that write. --token adds checks of access, --read-token (a token that may only read)',
-  'checks of rights. --settings adds checks of the settings in this environment, which must be those of the service',
+  'records suite URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE [--force]]',
+  'Replays requests that read; --write adds those that write. --token and --read-token (a token that may only read) add checks of access.',
+  '--settings adds requests that are too large for the settings in this environment, which must be those of the service',
 ].join('\n');
 
 type Options = ReturnType<typeof readOptions<typeof OPTIONS>>['values'];
 
-function urlOf({ url }: Options): string {
+function checkedUrl(url: string | undefined): string {
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url;
   throw new StartError(
-    `--url must be the address of a service, such as http://127.0.0.1:3000, not "${url ?? ''}"\n${USAGE}`,
+    `URL must be the address of a service, such as http://127.0.0.1:3000, not "${url ?? ''}"\n${USAGE}`,
   );
 }
 
@@ -50,7 +50,7 @@ async function confirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-async function requireAnswer(url: string): Promise<void> {
+async function requireResponse(url: string): Promise<void> {
   try {
     await fetch(url, { signal: AbortSignal.timeout(10_000) });
   } catch (error) {
@@ -58,62 +58,46 @@ async function requireAnswer(url: string): Promise<void> {
   }
 }
 
-const asJson = ({ case: { type, group, title }, outcome, failures, milliseconds }: Result) => ({
-  type,
-  group,
-  title,
-  outcome,
-  milliseconds: Math.round(milliseconds),
-  failures,
-});
-
-function report(results: readonly Result[], json: boolean): void {
-  if (json) return print(JSON.stringify(results.map(asJson), null, 2));
-  const failed = results.filter(({ outcome }) => outcome === 'failed');
-  for (const result of failed) print(`${formatFailures(result)}\n`);
-  print(formatSummary(results));
-}
-
 export const suite: Command = {
   usage: USAGE,
   run: async (args) => {
-    const options = readOptions(args, OPTIONS, 0, USAGE).values;
-    const url = urlOf(options);
+    const { values: options, positionals } = readOptions(args, OPTIONS, 1, USAGE);
+    const url = checkedUrl(positionals[0] ?? options.url);
     const settings = readSettings(process.env);
-    const { cases, leftOut } = chooseCases(readModel(settings.schemaDirectory), settings, options);
-    await requireAnswer(url);
-    const junit = junitFile(options);
+    const model = readModel(settings.schemaDirectory);
+    const cases = chosenCases(model, settings, options);
+    await requireResponse(url);
+    // Created before the first request, so that an unwritable file is reported at once.
+    const { junit: file, force = false } = options;
+    const junit = file === undefined ? undefined : newFile(file, { force, database: databaseFile() });
     try {
-      return await run(cases, url, options, leftOut, junit);
+      return await replay(cases, model, url, options, junit);
     } finally {
       junit?.discard();
     }
   },
 };
 
-/** Created before the first request, so that an unwritable file is reported at once. */
-const junitFile = ({ junit, force = false }: Options): NewFile | undefined =>
-  junit === undefined ? undefined : newFile(junit, { force, database: databaseFile() });
-
-async function run(
+async function replay(
   cases: readonly Case[],
+  model: Model,
   url: string,
   options: Options,
-  leftOut: readonly string[],
   junit: NewFile | undefined,
 ): Promise<number> {
-  for (const line of leftOut) printError(line);
-  if (options.write && !options.yes && !(await confirmed(announcement(url, cases)))) return 1;
-  if (options.write && options.yes) printError(announcement(url, cases));
+  const announced = announcement(url, model);
+  if (options.write && !options.yes && !(await confirmed(announced))) return 1;
+  if (options.write && options.yes) printError(announced);
+  const showProgress = process.stderr.isTTY ? progressLine(process.stderr) : undefined;
   const { token, 'read-token': readToken } = options;
-  const progress = process.stderr.isTTY ? progressLine(process.stderr) : undefined;
-  const results = await replay(cases, {
+  const results = await run(cases, {
     url,
-    ...(token === undefined ? {} : { token }),
-    ...(readToken === undefined ? {} : { readToken }),
-    ...(progress ? { onProgress: progress.show } : {}),
+    model,
+    token,
+    readToken,
+    ...(showProgress ? { onProgress: showProgress } : {}),
   });
-  progress?.clear();
+  showProgress?.();
   if (junit) {
     writeFileSync(junit.partial, junitXml(results));
     junit.finish();
@@ -122,77 +106,35 @@ async function run(
   return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 }
 
-// The choice of cases to replay.
+const asJson = ({ case: { type, title }, milliseconds, ...result }: Result) => ({
+  type,
+  title,
+  milliseconds: Math.round(milliseconds),
+  ...result,
+});
 
-interface CaseOptions {
-  readonly write?: boolean | undefined;
-  readonly type?: string | undefined;
-  readonly settings?: boolean | undefined;
-  readonly token?: string | undefined;
-  readonly 'read-token'?: string | undefined;
+function report(results: readonly Result[], json: boolean): void {
+  if (json) return print(JSON.stringify(results.map(asJson), null, 2));
+  for (const result of results.filter(({ outcome }) => outcome === 'failed')) print(`${failureText(result)}\n`);
+  print(summaryText(results));
 }
 
-interface Chosen {
-  readonly cases: readonly Case[];
-  /** Messages about cases that are not replayed, and why. */
-  readonly leftOut: readonly string[];
-}
-
-/** With a token, the suite also checks that requests without one are rejected. */
-function deploymentFor(settings: Settings | undefined, wanted: CaseOptions): Deployment {
-  const guarded = wanted.token === undefined ? undefined : true;
-  return {
-    ...(settings ? deploymentOf(settings, guarded) : ANYWHERE),
-    ...(guarded === undefined ? {} : { guarded }),
-    ...(wanted['read-token'] === undefined ? {} : { hasReader: true }),
-  };
-}
-
-/** A new seed for each run, so that its values do not conflict with those that an earlier run left behind. */
+/** Another seed for each run, so that its values are not those that an earlier run left behind. */
 const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
 
-function chooseCases(model: Model, settings: Settings, wanted: CaseOptions): Chosen {
-  const { type, write } = wanted;
+function chosenCases(model: Model, settings: ReturnType<typeof readSettings>, options: Options): readonly Case[] {
+  const { type, write, token, 'read-token': readToken } = options;
   if (type !== undefined && !model.types.has(type))
     throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
-  const seed = seedOfNow();
-  const asked = (known: Settings | undefined): readonly Case[] =>
-    suiteOfAll(model, { seed, deployment: deploymentFor(known, wanted) })
-      .filter((one) => type === undefined || one.type === type)
-      .filter((one) => (write ? !one.irreversible : onlyReads(one)));
-  const all = asked(wanted.settings ? settings : undefined);
-  const cases = all.filter(isPlain);
-  const unknown = wanted.settings ? 0 : asked(settings).filter(isPlain).length - cases.length;
-  return { cases, leftOut: [...conditional(all), ...unsettled(unknown)] };
+  const { bodyLimit, batchLimit, urlLimit } = settings;
+  const access = { guarded: token !== undefined, hasReader: readToken !== undefined };
+  const known = options.settings ? { bodyLimit, batchLimit, urlLimit } : {};
+  const cases = suiteOf(model, { seed: seedOfNow(), ...access, ...known });
+  return cases.filter((one) => (type === undefined || one.type === type) && (write || onlyReads(one)));
 }
 
-/** Whether the case needs nothing but requests. */
-const isPlain = (one: Case): boolean => conditionsOf(one).length === 0;
-
-function conditional(cases: readonly Case[]): readonly string[] {
-  const needing = cases.filter((one) => !isPlain(one));
-  const needed = [...new Set(needing.flatMap(conditionsOf))].join(', ');
-  return needing.length === 0 ? [] : [`Left out: ${needing.length} cases that requests cannot set up (${needed})`];
-}
-
-const unsettled = (count: number): readonly string[] =>
-  count <= 0
-    ? []
-    : [`Left out: ${count} cases that depend on settings of the service; --settings uses those of this environment`];
-
-/** The number of records of each type that the cases cannot remove. */
-function leftBehind(cases: readonly Case[]): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const [type, count] of cases.flatMap(({ leaves }) => Object.entries(leaves)))
-    sums.set(type, (sums.get(type) ?? 0) + count);
-  return sums;
-}
-
-function announcement(url: string, cases: readonly Case[]): string {
-  const left = [...leftBehind(cases)].map(([type, count]) => `  ${type}: ${count}`);
-  const rest =
-    left.length === 0
-      ? ['and removes all of them at the end.']
-      : ['and removes them at the end, except records of types without a delete operation:', ...left];
-  return [`This creates, changes and deletes records of its own at ${url}`, ...rest].join('\n');
+function announcement(url: string, { types }: Model): string {
+  const left = [...types.values()].filter(({ operations }) => !operations.has('delete')).map(({ name }) => name);
+  const rest = left.length === 0 ? '.' : `, except records of types without a delete operation: ${left.join(', ')}`;
+  return `This creates, changes and deletes records of its own at ${url}, and removes them at the end${rest}`;
 }

@@ -1,0 +1,344 @@
+/** Bodies from the samples of the field types, and the records that a case needs before its own request. */
+import { foldedValue } from '../field-types/case-folding.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Field, Model, RecordType, Relation } from '../model/model.ts';
+import { unmetBy } from '../query/checks.ts';
+import { ANY, collection, condition, guard, item, MISSING, ref, type Step } from './cases.ts';
+
+/** How a request makes a record of a type: by its own create, inside another record, or not at all, but one may be there. */
+type Source = 'create' | Relation | 'borrow';
+
+export interface Samples {
+  readonly model: Model;
+  readonly sources: ReadonlyMap<RecordType, Source>;
+  /** Numbers that make values differ. */
+  seed: number;
+}
+
+/** One case in the making. */
+export interface Draft {
+  readonly samples: Samples;
+  readonly steps: Step[];
+  /** By name of the record, what it holds. */
+  readonly records: Map<string, JsonObject>;
+  readonly used: Map<Field, Set<string>>;
+}
+
+export const newDraft = (samples: Samples): Draft => ({ samples, steps: [], records: new Map(), used: new Map() });
+
+/** Types are added until no more can be: each source depends only on types that were added before. */
+export function createSamples(model: Model, seed: number): Samples {
+  const sources = new Map<RecordType, Source>();
+  const types = [...model.types.values()];
+  const sourceOf = (type: RecordType): Source | undefined => {
+    if (type.operations.has('create') && isPossible(sources, type)) return 'create';
+    const around = types
+      .filter((one) => one !== type && one.operations.has('create') && sources.get(one) === 'create')
+      .flatMap((one) => [...one.relations.values()])
+      .find((one) => one.target === type && one.nested === 'write' && isPossible(sources, type, one));
+    return type.identifier.inRecord ? around : undefined;
+  };
+  const grow = (find: (type: RecordType) => Source | undefined): boolean => {
+    const found = types.filter((type) => !sources.has(type)).map((type) => [type, find(type)] as const);
+    for (const [type, source] of found) if (source) sources.set(type, source);
+    return found.some(([, source]) => source);
+  };
+  while (grow(sourceOf) || grow((type) => (isBorrowed(type) ? 'borrow' : undefined)));
+  return { model, sources, seed };
+}
+
+const isBorrowed = ({ operations }: RecordType): boolean => !operations.has('create') && operations.has('list');
+
+/** Whether everything that a new record needs can be had. */
+function isPossible(
+  sources: ReadonlyMap<RecordType, Source>,
+  type: RecordType,
+  via?: Relation,
+  above: readonly RecordType[] = [],
+): boolean {
+  if (above.includes(type)) return false;
+  return neededBy(type, via).every(
+    ({ target, nested, ...relation }) =>
+      (target.identifier.inRecord && sources.has(target)) ||
+      (nested === 'write' && isPossible(sources, target, { target, nested, ...relation }, [...above, type])),
+  );
+}
+
+const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
+  [...relations.values()].filter((one) => one.required && one !== via?.inverse);
+
+/** What clients may write. `via`: the relation that the record is nested in. */
+export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
+  (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
+
+/** Whether a value must differ from those of other records, whatever they are linked to. */
+const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
+  field.unique ||
+  indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
+
+const keyOf = (field: Field, value: JsonValue): string => JSON.stringify(field.caseless ? foldedValue(value) : value);
+
+/** A value that the field accepts; undefined where no other record may have it and the samples are used up. */
+export function sample({ samples, used }: Draft, type: RecordType, field: Field): JsonValue | undefined {
+  if (!isAlone(type, field)) return field.type.good(field, (samples.seed += 1));
+  const before = used.get(field) ?? new Set();
+  used.set(field, before);
+  for (let tries = 0; tries < 50; tries += 1) {
+    const value = field.type.good(field, (samples.seed += 1));
+    const equal = keyOf(field, value);
+    if (before.has(equal)) continue;
+    before.add(equal);
+    return value;
+  }
+  return undefined;
+}
+
+/** Whether its unique values are so few that a record of somebody else may have them. */
+const isScarce = (type: RecordType): boolean =>
+  [...type.fields.values()].some((field) => {
+    const values = Array.from({ length: 20 }, (_, seed) => keyOf(field, field.type.good(field, seed)));
+    return isAlone(type, field) && new Set(values).size < values.length;
+  });
+
+/** The body with other values in some fields, if that is needed to meet the checks; undefined where none is found. */
+export function meeting(type: RecordType, body: JsonObject, free: readonly Field[]): JsonObject | undefined {
+  const unmet = unmetBy(type, body);
+  const [first] = unmet;
+  if (!first) return body;
+  const choices = first.fields
+    .filter((field) => free.includes(field) && !isAlone(type, field))
+    .flatMap((field) => candidates(field).map((value) => ({ ...body, [field.name]: value })));
+  const better = choices
+    .map((one) => ({ one, left: unmetBy(type, one).length }))
+    .toSorted((a, b) => a.left - b.left)
+    .slice(0, 12);
+  const found = better.find(({ left }) => left === 0);
+  if (found) return found.one;
+  // Two fields at once: the second is changed beside each of the best values of the first.
+  for (const { one } of better)
+    for (const field of first.fields.filter((other) => free.includes(other) && !isAlone(type, other)))
+      for (const value of candidates(field)) {
+        const both = { ...one, [field.name]: value };
+        if (unmetBy(type, both).length === 0) return both;
+      }
+  const progress = better.find(({ left }) => left < unmet.length);
+  return progress ? meeting(type, progress.one, free) : undefined;
+}
+
+export const candidates = (field: Field): readonly JsonValue[] => [
+  ...Array.from({ length: 8 }, (_, seed) => field.type.good(field, seed + 1)),
+  ...field.type.edges(field),
+  ...(field.nullable ? [null] : []),
+];
+
+interface BodyWish {
+  readonly via?: Relation | undefined;
+  /** Every field, not only those that are required. */
+  readonly full?: boolean;
+  /** Values that it must have. */
+  readonly values?: JsonObject;
+}
+
+/** A body that create accepts, after the steps that make what it links to; undefined where there is none. */
+export function newBody(
+  draft: Draft,
+  type: RecordType,
+  { via, full = false, values = {} }: BodyWish = {},
+): JsonObject | undefined {
+  const body: Record<string, JsonValue> = {};
+  const fields = writable(type, via);
+  for (const field of fields) {
+    const isNeeded = field.required || (isAlone(type, field) && field.default !== undefined);
+    if (Object.hasOwn(values, field.name) || !(full || isNeeded)) continue;
+    const value = sample(draft, type, field);
+    if (value !== undefined) body[field.name] = value;
+    else if (isNeeded) return undefined;
+  }
+  for (const relation of neededBy(type, via)) {
+    if (Object.hasOwn(values, relation.name)) continue;
+    const related = relatedBody(draft, relation);
+    if (!related) return undefined;
+    body[relation.name] = related;
+  }
+  const all = { ...body, ...values };
+  return meeting(
+    type,
+    all,
+    fields.filter(({ name }) => !Object.hasOwn(values, name)),
+  );
+}
+
+/** What a relation may hold: a link to a record that is made for it, else a new record. */
+export function relatedBody(draft: Draft, relation: Relation): JsonObject | undefined {
+  const { target, nested } = relation;
+  const { inRecord, name } = target.identifier;
+  if (inRecord && draft.samples.sources.has(target)) {
+    const made = obtain(draft, target);
+    return made === undefined ? undefined : { [name]: ref(made) };
+  }
+  return nested === 'write' ? newBody(draft, target, { via: relation }) : undefined;
+}
+
+/** The body of a request that is refused before references are looked at: it links to records that are not there. */
+export function refusedBody(
+  draft: Draft,
+  type: RecordType,
+  values: JsonObject,
+  above: readonly RecordType[] = [],
+): JsonObject {
+  const needed = [...type.fields.values()].filter(({ required, name }) => required && !Object.hasOwn(values, name));
+  const links = neededBy(type).filter(({ name }) => !Object.hasOwn(values, name));
+  const linkOf = ({ target }: Relation): JsonObject =>
+    target.identifier.inRecord || above.includes(target)
+      ? { [target.identifier.name]: MISSING + (draft.samples.seed += 1) }
+      : refusedBody(draft, target, {}, [...above, type]);
+  const body = {
+    ...Object.fromEntries(needed.map((field) => [field.name, field.type.good(field, (draft.samples.seed += 1))])),
+    ...values,
+    ...Object.fromEntries(links.map((relation) => [relation.name, linkOf(relation)])),
+  };
+  const free = writable(type).filter(({ name }) => !Object.hasOwn(values, name));
+  return meeting(type, body, free) ?? body;
+}
+
+// Records that a case needs.
+
+export const nameFor = ({ records }: Draft, type: RecordType): string => `${type.name} ${records.size + 1}`;
+
+/** The step that creates a record and keeps its identifier under a name. */
+export function creation(draft: Draft, type: RecordType, name: string, body: JsonObject): Step {
+  draft.records.set(name, body);
+  const { identifier } = type;
+  return {
+    request: { method: 'POST', path: collection(type), body },
+    expected: { status: 201 },
+    keep: { [name]: identifier.inRecord ? `/${identifier.name}` : 'location' },
+    ...(isScarce(type) ? { taken: 'skip' } : {}),
+  };
+}
+
+/** Adds the steps after which there is a record, whose name is returned; undefined where no request makes one. */
+export function obtain(draft: Draft, type: RecordType, wish: BodyWish = {}): string | undefined {
+  const source = draft.samples.sources.get(type);
+  if (source === undefined) return undefined;
+  if (source === 'borrow') return borrow(draft, type, wish);
+  if (source !== 'create') return obtainNested(draft, source, wish);
+  const body = newBody(draft, type, wish);
+  if (!body) return undefined;
+  const name = nameFor(draft, type);
+  const step = creation(draft, type, name, body);
+  if (!step.taken || wish.full || wish.values) {
+    draft.steps.push(step);
+    return name;
+  }
+  draft.steps.push({ ...step, taken: 'use' });
+  draft.records.set(name, { ...unknown(type), ...body });
+  return name;
+}
+
+/** What a record holds that was there before. */
+const unknown = ({ fields }: RecordType): JsonObject => Object.fromEntries([...fields.keys()].map((key) => [key, ANY]));
+
+function obtainNested(draft: Draft, relation: Relation, wish: BodyWish): string | undefined {
+  const { source, target, toMany } = relation;
+  const child = newBody(draft, target, { ...wish, via: relation });
+  const body = child && newBody(draft, source, { values: { [relation.name]: toMany ? [child] : child } });
+  if (!body) return undefined;
+  const step = creation(draft, source, nameFor(draft, source), body);
+  const name = nameFor(draft, target);
+  draft.records.set(name, child);
+  const pointer = `/${relation.name}${toMany ? '/0' : ''}/${target.identifier.name}`;
+  const path = collection(source, `?include=${encodeURIComponent(relation.name)}`);
+  draft.steps.push({ ...step, request: { ...step.request, path }, keep: { ...step.keep, [name]: pointer } });
+  return name;
+}
+
+/** A record that is there already. What it holds is known once it was changed. */
+function borrow(draft: Draft, type: RecordType, { full = false, values = {} }: BodyWish): string | undefined {
+  const name = nameFor(draft, type);
+  const others = [...draft.records.keys()].filter((other) => other.startsWith(`${type.name} `));
+  const skipped = others.map((other) => `&${condition([type.identifier.name, 'ne'], '')}{${other}}`);
+  if (!type.identifier.inRecord) return undefined;
+  const fields = type.operations.has('update') ? writable(type).filter((field) => !isAlone(type, field)) : [];
+  const set = meeting(type, full ? valuesOf(draft, fields) : values, fields);
+  if (!set) return undefined;
+  draft.steps.push({
+    request: { method: 'GET', path: collection(type, `?${condition(['limit', '1'], 1)}${skipped.join('')}`) },
+    expected: { status: 200 },
+    keep: { [name]: `/0/${type.identifier.name}` },
+    borrows: fields.map((field) => field.name),
+  });
+  draft.records.set(name, full && fields.length > 0 ? { ...unknown(type), ...set, ...values } : unknown(type));
+  if (!full || fields.length === 0) return name;
+  draft.steps.push({
+    request: { method: 'PATCH', path: item(type, name), body: { ...set, ...values }, ...guard(type) },
+    expected: { status: 200 },
+  });
+  return name;
+}
+
+const valuesOf = ({ samples }: Draft, fields: readonly Field[]): JsonObject =>
+  Object.fromEntries(fields.map((field) => [field.name, field.type.good(field, (samples.seed += 1))]));
+
+// What responses show.
+
+const initial = (field: Field): JsonValue =>
+  field.generated !== undefined || field.isNowByDefault ? ANY : (field.default ?? null);
+
+const fieldsShown = (fields: readonly Field[], given: JsonObject): JsonObject =>
+  Object.fromEntries(
+    fields.map((field) => [
+      field.name,
+      given[field.name] ?? (Object.hasOwn(given, field.name) ? null : initial(field)),
+    ]),
+  );
+
+/** A record as responses show it that was written with this body. `include`: the relations that are shown. */
+export function shown(
+  draft: Draft,
+  type: RecordType,
+  name: string,
+  given: JsonObject,
+  include?: readonly string[],
+): JsonObject {
+  const { inRecord, name: key } = type.identifier;
+  const relations = [...type.relations.values()].filter((one) => include?.includes(one.name) ?? one.shown);
+  const openKeys = type.open
+    ? Object.entries(given).filter(([one]) => !type.fields.has(one) && !type.relations.has(one) && one !== key)
+    : [];
+  return {
+    ...(inRecord ? { [key]: ref(name) } : {}),
+    ...fieldsShown(type.defaultVariant.fields, given),
+    ...Object.fromEntries(openKeys),
+    ...Object.fromEntries(relations.map((one) => [one.name, relatedShown(draft, one, given[one.name])])),
+  };
+}
+
+function relatedShown(draft: Draft, relation: Relation, given: JsonValue | undefined): JsonValue {
+  if (relation.toMany)
+    return (Array.isArray(given) ? given : []).map((one: JsonValue) => oneShown(draft, relation, one));
+  return given === undefined || given === null ? null : oneShown(draft, relation, given);
+}
+
+/** A linked record has the values that it was made with, and those that are given here. */
+function oneShown({ records, samples }: Draft, { target, fields }: Relation, given: JsonValue): JsonObject {
+  const { inRecord, name: key } = target.identifier;
+  const { [key]: link, ...values } = given as JsonObject;
+  const linked = (link as JsonObject | undefined)?.['$ref'];
+  const before = records.get(String(linked));
+  const isKnown = linked === undefined || (before !== undefined && samples.sources.get(target) !== 'borrow');
+  const all = { ...before, ...values };
+  return {
+    ...(inRecord ? { [key]: link ?? ANY } : {}),
+    ...Object.fromEntries(
+      fields.map((field) => [
+        field.name,
+        isKnown || Object.hasOwn(all, field.name) ? (fieldsShown([field], all)[field.name] ?? null) : ANY,
+      ]),
+    ),
+    ...(target.open && fields.length === target.defaultVariant.fields.length ? openIn(target, all) : {}),
+  };
+}
+
+const openIn = ({ fields, relations }: RecordType, given: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(given).filter(([key]) => !fields.has(key) && !relations.has(key)));

@@ -1,0 +1,59 @@
+/** The suite of each schema passes, of `schema/` whatever it holds, and removes what it has made. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RecordType } from '../../engine/model/model.ts';
+import { suiteOf } from '../../engine/suite/model-suite.ts';
+import { failureText } from '../../engine/suite/results.ts';
+import { run } from '../../engine/suite/run.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { loadModel } from '../support/model.ts';
+import { createObserver, type Observer } from '../support/observer.ts';
+import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const schemas = [
+  { name: 'schema', directory: 'schema' },
+  { name: 'an ERP of 19 types', directory: 'tests/fixtures/erp' },
+  { name: 'one type', directory: 'tests/fixtures/one-type' },
+  { name: '200 types', directory: manyTypes(200) },
+  ...fixtureSchemas,
+  { name: 'nested', directory: 'tests/fixtures/nested' },
+  { name: 'own-child', directory: 'tests/fixtures/own-child' },
+];
+
+/** Where there are very many types, some of them stand for the others. */
+const MOST_TYPES = 25;
+
+/** Whether requests can delete all records of the type, and whatever refers to them. */
+const isRemovable = (type: RecordType, above: readonly RecordType[] = []): boolean =>
+  above.includes(type) ||
+  (type.operations.has('delete') && type.referrers.every((referrer) => isRemovable(referrer.type, [...above, type])));
+
+describe.each(schemas)('the suite of $name', ({ directory }) => {
+  const model = loadModel(directory);
+  const { bodyLimit, batchLimit, urlLimit } = readSettings({});
+  const byType = Map.groupBy(suiteOf(model, { bodyLimit, batchLimit, urlLimit }), ({ type }) => type);
+  const types = [...byType.keys()].filter((_, index, { length }) => index % Math.ceil(length / MOST_TYPES) === 0);
+  let server: TestServer;
+  let observer: Observer;
+
+  beforeAll(async () => {
+    server = await startTestServer({ schemaDirectory: directory });
+    observer = await createObserver(server.database, model);
+  });
+
+  afterAll(async () => {
+    await observer?.close();
+    await server?.close();
+  });
+
+  test.each(types)('%s', async (type) => {
+    const before = await observer.snapshot();
+    const results = await run(byType.get(type) ?? [], { url: server.url, model });
+    expect(results.filter(({ outcome }) => outcome === 'failed').map(failureText)).toEqual([]);
+    expect(results.filter(({ outcome }) => outcome === 'passed')).not.toEqual([]);
+    const after = await observer.snapshot();
+    const removable = [...model.types.values()].filter((one) => isRemovable(one)).map(({ table }) => table);
+    expect(removable.filter((table) => after.get(table) !== before.get(table))).toEqual([]);
+    expect(await observer.danglingRows()).toEqual([]);
+  });
+});
