@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../engine/json.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import type { Draw } from '../support/random-operations.ts';
+import type { Draw } from '../oracle/random-operations.ts';
 import { randomOf } from '../support/random.ts';
 import { codeOf, type History, type Op, outcomeOf, type Seen, type Sent, type Write } from './history.ts';
 import { FIELDS, LISTS, observe, PARTS } from './observe.ts';

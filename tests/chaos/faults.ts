@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Compiled } from '../support/compiled.ts';
 import type { Cluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';
-import type { Draw } from '../support/random-operations.ts';
+import type { Draw } from '../oracle/random-operations.ts';
 import type { History } from './history.ts';
 import { type Instance, kill, schemaOf, type Version } from './instances.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType } from '../../engine/model/model.ts';
-import type { Sent } from '../../engine/suite/client.ts';
+import type { Sent } from '../oracle/client.ts';
 import { ask } from '../support/ask.ts';
 import { createDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

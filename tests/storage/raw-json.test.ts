@@ -10,7 +10,7 @@ import {
   takeValue,
 } from '../../engine/raw-json.ts';
 import { mergePatch } from '../../engine/storage/write/record.ts';
-import { mergePatch as expectedPatch } from '../../engine/suite/values.ts';
+import { mergePatch as expectedPatch } from '../oracle/values.ts';
 import { isObject, type JsonValue } from '../../engine/json.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';
 import fc from '../support/fast-check.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEngine } from '../../engine/index.ts';
-import { mergePatch } from '../../engine/suite/values.ts';
+import { mergePatch } from '../oracle/values.ts';
 import { watchDatabase, type Watch } from '../support/database.ts';
 import { createDatabase, databaseKinds } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import type { Share } from '../../engine/budget.ts';
 import type { Model } from '../../engine/model/model.ts';
-import type { Arrange, ReplayOptions } from '../../engine/suite/replay.ts';
+import type { Arrange, ReplayOptions } from '../oracle/replay.ts';
 import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
 import type { TestServer } from './server.ts';
 import type { SmallDisk } from './small-disk.ts';

@@ -1,7 +1,7 @@
 /** Bodies that fit their type but for a place or two: they get past the first checks, into the database. */
 import type { JsonValue } from '../../engine/json.ts';
 import type { Field, Model, RecordType, Relation } from '../../engine/model/model.ts';
-import { type Draw, drawFrom } from './random-operations.ts';
+import { type Draw, drawFrom } from '../oracle/random-operations.ts';
 import fc from './fast-check.ts';
 
 const MAX_DEPTH = 3;

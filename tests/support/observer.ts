@@ -1,7 +1,7 @@
 /** Looks into the database of a service through a connection of its own: what each table of the Model holds. */
 import Database from 'better-sqlite3';
 import type { Model } from '../../engine/model/model.ts';
-import type { TableSnapshot } from '../../engine/suite/replay.ts';
+import type { TableSnapshot } from '../oracle/replay.ts';
 import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
 
 export interface Observer {

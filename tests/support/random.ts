@@ -1,5 +1,5 @@
 /** Numbers that look random, and are the same for the same seed. */
-import type { Draw } from './random-operations.ts';
+import type { Draw } from '../oracle/random-operations.ts';
 
 export function randomOf(seed: number): Draw {
   let state = seed;

@@ -1,7 +1,7 @@
 /** Answers as text in which identifiers are renamed in the order in which they appear: two databases count with different gaps. */
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { readSettings } from '../../engine/settings.ts';
-import type { ReceivedAnswer } from '../../engine/suite/client.ts';
+import type { ReceivedAnswer } from '../oracle/client.ts';
 
 export interface Sent {
   readonly method: string;

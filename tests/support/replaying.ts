@@ -1,10 +1,10 @@
 /** A service and everything that is needed to replay cases against it. */
 import type { Model } from '../../engine/model/model.ts';
-import type { Case } from '../../engine/suite/case.ts';
-import { formatFailures } from '../../engine/suite/report.ts';
-import { type Client, createClient } from '../../engine/suite/client.ts';
-import { createReplayer, type Replayer } from '../../engine/suite/replay.ts';
-import type { Tokens } from '../../engine/suite/replay.ts';
+import type { Case } from '../oracle/case.ts';
+import { formatFailures } from '../oracle/report.ts';
+import { type Client, createClient } from '../oracle/client.ts';
+import { createReplayer, type Replayer } from '../oracle/replay.ts';
+import type { Tokens } from '../oracle/replay.ts';
 import { conditionsFor } from './conditions.ts';
 import { type DatabaseKind, onDisk } from './databases.ts';
 import { createObserver, type Observer } from './observer.ts';

@@ -1,7 +1,7 @@
 /** One service on each database that is there: they are sent the same requests, and must give the same answers. */
 import type { Model } from '../../engine/model/model.ts';
-import type { Case } from '../../engine/suite/case.ts';
-import type { ReceivedAnswer, Client, Sent } from '../../engine/suite/client.ts';
+import type { Case } from '../oracle/case.ts';
+import type { ReceivedAnswer, Client, Sent } from '../oracle/client.ts';
 import { databaseKinds } from './databases.ts';
 import { createRenamer, type Rename, withoutQuery } from './renamed.ts';
 import { type Bench, openBench, replayAll } from './replaying.ts';

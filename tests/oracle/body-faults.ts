@@ -1,0 +1,223 @@
+/** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
+import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json.ts';
+import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
+import { checkFaults } from './checks.ts';
+import { entriesOf, referenceName, writeJson } from './template.ts';
+import {
+  allMentions,
+  type BodyPath,
+  namesOfMembers,
+  mentionsOf,
+  type RecordMention,
+  type RelationContent,
+  type WrittenRecord,
+} from './mentions.ts';
+import { isUnchanged, ownEntries, refusedAt } from './values.ts';
+import { isIdentifierKey, type World } from './world.ts';
+
+/** What a write asks for, beside its records. */
+export interface BodyWrite {
+  readonly type: RecordType;
+  /** The whole body. */
+  readonly body: JsonValue;
+  /** Whether records are changed, or made. */
+  readonly update: boolean;
+  /** Whether they are found by unique values. */
+  readonly upsert: boolean;
+  readonly patch: boolean;
+  /** The fields that the variant accepts. */
+  readonly fields: readonly Field[];
+  /** Rows that one write may touch. */
+  readonly writeRows: number;
+}
+
+const isIdentifier = (value: JsonValue): boolean =>
+  referenceName(value) !== undefined || (Number.isSafeInteger(value) && Number(value) > 0);
+
+/** Values that do not fit their place, and keys that have none. */
+function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, path: BodyPath): readonly string[] {
+  return entriesOf(body).flatMap(([key, value]) => {
+    const [field, relation, at] = [type.fields.get(key), type.relations.get(key), [...path, key]];
+    if (relation) return misfitsOf(relation, value, at);
+    if (isIdentifierKey(type, key)) return value === null || isIdentifier(value) ? [] : [pointer(at)];
+    if (!field || !fields.includes(field)) return type.open && !field && key !== '@etag' ? [] : [pointer(at)];
+    return refusedAt(field, value).map((within) => pointer([...at, ...within]));
+  });
+}
+
+function misfitsOf({ toMany, required, target, fields }: Relation, value: JsonValue, at: BodyPath): readonly string[] {
+  if (value === null && !toMany) return required ? [pointer(at)] : [];
+  if (toMany !== Array.isArray(value)) return [pointer(at)];
+  return [value].flat().flatMap((item: JsonValue, index) => {
+    const place = toMany ? [...at, index] : at;
+    return isObject(item) ? misfits(target, fields, item, place) : [pointer(place)];
+  });
+}
+
+/** The identifier of a body for one record: what clients may choose, or the record's own. */
+function identifierFaults({ type, update, upsert }: BodyWrite, { id, body, path }: RecordMention): readonly string[] {
+  const { name, inRecord } = type.identifier;
+  const value = body[name];
+  if (!inRecord || value === undefined) return [];
+  const own = update ? (referenceName(value) ?? value) === id : !(Number(value) > MAX_GIVEN_IDENTIFIER);
+  return own || (value === null && (!update || upsert)) ? [] : [pointer([...path, name])];
+}
+
+/** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
+function missingIn(mentions: readonly RecordMention[]): readonly string[] {
+  // Nobody can say what the one child of a record has that is not there, nor that record itself.
+  const isUnknown = ({ lost, own, via }: RecordMention): boolean => lost && (own || via === undefined);
+  const made = mentions.filter((one) => !one.named && one.row === undefined && !isUnknown(one));
+  return made.flatMap(({ who, type, path, via }, index) => {
+    if (made.findIndex((one) => one.who === who) !== index) return [];
+    if (via?.relation.nested === 'link' && !via.relation.owned) return [pointer([...path, type.identifier.name])];
+    const said = new Set(made.filter((one) => one.who === who).flatMap(({ body }) => Object.keys(body)));
+    return [...type.fields.values(), ...type.relations.values()]
+      .filter(({ required, name }) => required && name !== via?.relation.inverse?.name && !said.has(name))
+      .map(({ name }) => pointer([...path, name]));
+  });
+}
+
+const keyName = ({ link, source, target }: Relation): string =>
+  link.at === 'join'
+    ? `${link.table.name}.${link.sourceColumn}`
+    : `${(link.at === 'source' ? source : target).name}.${link.reference.column}`;
+
+/** A link that a child names itself, beside the sets. */
+interface Claim {
+  readonly key: string;
+  readonly parent: string;
+  readonly child: string;
+  readonly at: string;
+  readonly unique: boolean;
+}
+
+interface SetMembers {
+  readonly members: ReadonlySet<string>;
+  readonly owner: string;
+  readonly at: string;
+  /** The same connection from its other side, where it is a join. */
+  readonly other: string | undefined;
+}
+
+/** Two values for one key, two contents for one set, two targets for one link: both places of each. */
+function contradictions(all: readonly RecordMention[]): readonly string[] {
+  const faults: string[] = [];
+  const first = new Map<string, { readonly value: string; readonly at: string }>();
+  const sets = new Map<string, SetMembers>();
+  const claims = new Map<string, Claim>();
+  const say = (about: string, value: string, at: string): void => {
+    const known = first.get(about);
+    if (!known) first.set(about, { value, at });
+    else if (known.value !== value) faults.push(known.at, at);
+  };
+  const hear = (mention: RecordMention, content: RelationContent): void => {
+    const [{ who }, { relation, mentions, at }, key] = [mention, content, keyName(content.relation)];
+    if (relation.link.at === 'source') {
+      const [about, parent, { unique }] = [`${who} > ${key}`, mentions[0]?.who ?? '', relation.link.reference];
+      if (!first.has(about) && parent !== '') claims.set(about, { key, parent, child: who, at, unique });
+      return say(about, parent, at);
+    }
+    const members = namesOfMembers(mention, content);
+    if (relation.link.at === 'target') for (const item of mentions) say(`${item.who} > ${key}`, who, item.at);
+    say(`${who} < ${key}`, JSON.stringify([...members].toSorted()), at);
+    const other = relation.link.at === 'join' && relation.inverse ? keyName(relation.inverse) : undefined;
+    if (!sets.has(`${who} < ${key}`)) sets.set(`${who} < ${key}`, { members, owner: who, at, other });
+  };
+  for (const mention of all) {
+    const { type, who, body, path, contents } = mention;
+    for (const [key, value] of ownEntries(type, body))
+      if (type.fields.has(key) ? type.fields.get(key)?.generated === undefined : type.open)
+        say(`${who} . ${key}`, writeJson(value), pointer([...path, key]));
+    for (const content of contents) hear(mention, content);
+  }
+  return [...faults, ...disagreeing([...claims.values()], sets)];
+}
+
+/** What only shows when everything was heard. */
+function disagreeing(claims: readonly Claim[], sets: ReadonlyMap<string, SetMembers>): readonly string[] {
+  const ofClaims = claims.flatMap(({ key, parent, child, at, unique }) => {
+    const set = sets.get(`${parent} < ${key}`);
+    if (set) return set.members.has(child) ? [] : [set.at, at];
+    const rival = unique ? claims.find((one) => one.key === key && one.parent === parent) : undefined;
+    return rival && rival.child !== child ? [rival.at, at] : [];
+  });
+  const ofSets = [...sets.values()].flatMap(({ members, owner, at, other }) =>
+    [...(other === undefined ? [] : members)].flatMap((member) => {
+      const back = sets.get(`${member} < ${other}`);
+      return back && !back.members.has(owner) ? [at, back.at] : [];
+    }),
+  );
+  return [...ofClaims, ...ofSets];
+}
+
+/** Items that name a record which stands in the set already. */
+const duplicates = ({ contents }: RecordMention): readonly string[] =>
+  contents.flatMap(({ mentions }) =>
+    mentions.filter(({ who }, index) => mentions.findIndex((one) => one.who === who) < index).map(({ at }) => at),
+  );
+
+/** Values of read-only fields that are not those which the record has, or will have. */
+const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: boolean): readonly string[] =>
+  ownEntries(type, body)
+    .filter(([key, given]) => !lost && type.fields.get(key)?.readOnly && !isUnchanged(type, row, key, given, patch))
+    .map(([key]) => pointer([...path, key]));
+
+/** Items of an array for a record that an earlier one writes. */
+const repeated = (roots: readonly RecordMention[]): readonly RecordMention[] =>
+  roots.filter(({ who }, index) => roots.findIndex((one) => one.who === who) < index);
+
+/** Each place once, but for every check that it breaks if nothing else is wrong there. `isStored`: whether what is stored is looked at, too. */
+export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite, isStored = true): readonly string[] {
+  const again = repeated(roots);
+  const mentions = roots.filter((root) => !again.includes(root)).flatMap(allMentions);
+  const unfit = roots.flatMap(({ body, path }) => misfits(written.type, written.fields, body, path));
+  const faults = [
+    ...unfit,
+    ...roots.flatMap((root) => identifierFaults(written, root)),
+    ...again.map(({ type, path }) => pointer([...path, type.identifier.name])),
+    ...mentions.flatMap(duplicates),
+    ...contradictions(mentions),
+    ...(isStored ? mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)) : []),
+    ...missingIn(mentions),
+    // Of an item that repeats a record, only its own words are looked at, not what is stored.
+    ...again.flatMap((root) => missingIn(allMentions(root).filter(({ own }) => !own))),
+  ];
+  const unmet = isStored ? checkFaults(mentions, new Set(unfit), written.patch) : [];
+  return inOrder(written.body, [...faults, ...unmet]).flatMap((place) =>
+    faults.includes(place) ? place : unmet.filter((one) => one === place),
+  );
+}
+
+/** Of a body with `known` faults, what its other records say is looked at, and nothing that is stored. */
+export function faultsBeside(
+  known: readonly string[],
+  world: World,
+  records: readonly WrittenRecord[],
+  written: BodyWrite,
+): readonly string[] {
+  const nowhere = { ...world, rows: new Map(), joins: new Map() };
+  const named = records.map((record, index) =>
+    written.update ? { ...record, id: record.id ?? `item ${index}` } : record,
+  );
+  const roots = mentionsOf(nowhere, written.type, named);
+  return inOrder(written.body, [...known, ...bodyFaults(roots, written, false)]);
+}
+
+/** Each place once; a key that is missing comes after everything in its object. */
+export function inOrder(body: JsonValue, places: readonly string[]): readonly string[] {
+  const order = new Map<string, number>();
+  const ends = new Map<string, number>();
+  const visit = (value: JsonValue, at: BodyPath): void => {
+    order.set(pointer(at), order.size + ends.size);
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item as JsonValue, [...at, index]);
+    // As JSON.parse orders them: keys that look like indices come first.
+    else if (isObject(value))
+      for (const [key, item] of Object.entries(Object.fromEntries(entriesOf(value)))) visit(item, [...at, key]);
+    if (isObject(value)) ends.set(pointer(at), order.size + ends.size);
+  };
+  visit(body, []);
+  const rank = (place: string): number =>
+    order.get(place) ?? ends.get(place.slice(0, place.lastIndexOf('/'))) ?? Number.MAX_SAFE_INTEGER;
+  return [...new Set(places)].toSorted((a, b) => rank(a) - rank(b));
+}

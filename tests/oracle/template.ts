@@ -1,0 +1,169 @@
+/** JSON as cases hold it: with variables and exact texts in it, and read without losing how it was written. */
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json.ts';
+
+/** A value in an answer. */
+export interface Tree {
+  /** Exactly as it stands there. */
+  readonly text: string;
+  /** Of a member: its key in quotes. */
+  readonly name?: string;
+  readonly items?: readonly Tree[];
+  /** By key, in order. */
+  readonly members?: ReadonlyMap<string, Tree>;
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s"[\]{},:]+/g;
+
+/** undefined where the text is not JSON. */
+export function readJson(text: string): Tree | undefined {
+  if (parsedJson(text) === undefined) return undefined;
+  const tokens = [...text.matchAll(TOKEN)].map(({ index, 0: token }) => ({ index, token, end: index + token.length }));
+  let next = 0;
+  const peek = (): string => tokens[next]?.token ?? '';
+  const read = (): Tree => {
+    const [start, open] = [tokens[next]?.index, peek()];
+    const [items, members]: [Tree[], Map<string, Tree>] = [[], new Map()];
+    next += 1;
+    const isOpen = (): boolean => (open === '{' && peek() !== '}') || (open === '[' && peek() !== ']');
+    while (isOpen()) {
+      const name = peek();
+      if (open === '{') next += 2;
+      if (open === '{') members.set(String(JSON.parse(name)), { ...read(), name });
+      else items.push(read());
+      if (peek() === ',') next += 1;
+    }
+    if (open === '{' || open === '[') next += 1;
+    const parts = open === '{' ? { members } : open === '[' ? { items } : {};
+    return { text: text.slice(start, tokens[next - 1]?.end), ...parts };
+  };
+  return read();
+}
+
+/** A value that stands for exactly this text. */
+export const raw = (text: string): JsonObject => ({ $json: text });
+
+/** The exact text that a value stands for, if it does. */
+export function rawText(value: JsonValue | undefined): string | undefined {
+  const text = isObject(value) ? value['$json'] : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+/** A template that only this value fits: its members, or its text where JSON.stringify would write another one. */
+export const valueOf = (tree: Tree): JsonValue =>
+  tree.members ? Object.fromEntries([...tree.members].map(([key, member]) => [key, inside(member)])) : inside(tree);
+
+function inside({ text, items, members }: Tree): JsonValue {
+  if (items || members) return raw(text);
+  const value = JSON.parse(text) as JsonValue;
+  return JSON.stringify(value) === text ? value : raw(text);
+}
+
+/** A body as it is sent: exact texts as they are, the keys of `$keys` last, in that order. */
+export function writeJson(value: JsonValue): string {
+  const text = rawText(value);
+  if (text !== undefined) return text;
+  if (Array.isArray(value)) return `[${value.map((item: JsonValue) => writeJson(item)).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${entriesOf(value)
+    .map(([key, item]) => `${JSON.stringify(key)}:${writeJson(item)}`)
+    .join(',')}}`;
+}
+
+/** The records of an array, one on each line: as CSV, or each as JSON. In CSV all have the keys of the first. */
+export function writeLines(records: JsonValue, mediaType: string): string {
+  const items = Array.isArray(records) ? (records as readonly JsonValue[]) : [records];
+  if (mediaType !== 'text/csv') return items.map((item) => `${writeJson(item)}\n`).join('');
+  const rows = items.filter(isObject).map(entriesOf);
+  const names = (rows[0] ?? []).map(([key]) => key);
+  const lines = [names, ...rows.map((row) => row.map(([, value]) => cellOf(value)))];
+  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+/** Quotes do no harm where none are needed. */
+function cellOf(value: JsonValue): string {
+  if (value === null) return '';
+  const text = typeof value === 'string' ? value : writeJson(value);
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+/** The members of a body, in the order in which they are sent. */
+export function entriesOf(body: JsonObject): readonly (readonly [key: string, value: JsonValue])[] {
+  const last = keysOf(body);
+  const first = Object.keys(body).filter((key) => key !== '$keys' && !last.includes(key));
+  return [...first, ...last].map((key) => [key, body[key] ?? null]);
+}
+
+/** The keys of an object whose order matters. */
+export function keysOf(body: JsonObject): readonly string[] {
+  const { $keys: keys } = body;
+  return Array.isArray(keys) ? keys.map(String).filter((key) => Object.hasOwn(body, key)) : [];
+}
+
+export type Bindings = Map<string, JsonValue>;
+
+const PLACEHOLDER = /\{([^{}]+)\}/g;
+
+export const reference = (name: string): JsonObject => ({ $ref: name });
+
+/** The name in `{ "$ref": name }`; undefined for any other value. */
+export function referenceName(value: JsonValue | undefined): string | undefined {
+  const name = isObject(value) ? value['$ref'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+const TIME = /^(?:time|day) (\d+)$/;
+
+/** Which request a variable for a time or a day stands for; undefined for any other value. */
+export function timeNumber(value: JsonValue | undefined): number | undefined {
+  const [, number] = TIME.exec(referenceName(value) ?? '') ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
+function bound(name: string, bindings: Bindings): JsonValue {
+  const value = bindings.get(name);
+  if (value === undefined) throw new Error(`the variable ${name} is not bound by an earlier answer`);
+  return value;
+}
+
+/** A header with its variables filled in. */
+export const fillText = (text: string, bindings: Bindings): string =>
+  text.replaceAll(PLACEHOLDER, (_, name: string) => String(bound(name, bindings)));
+
+/** A path; a variable that begins with `+` stands for part of it and is not encoded. */
+export const fillPath = (path: string, bindings: Bindings): string =>
+  path.replaceAll(PLACEHOLDER, (_, name: string) =>
+    name.startsWith('+') ? String(bound(name.slice(1), bindings)) : encodeURIComponent(String(bound(name, bindings))),
+  );
+
+/** A body with its variables filled in. */
+export function fill(value: JsonValue, bindings: Bindings): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => fill(item, bindings));
+  if (!isObject(value)) return value;
+  const name = referenceName(value);
+  if (name !== undefined) return bound(name, bindings);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      isTag(key, item) ? fillText(item, bindings) : fill(item, bindings),
+    ]),
+  );
+}
+
+/** A tag is written as in a header. */
+const isTag = (key: string, value: JsonValue): value is string => key === '@etag' && typeof value === 'string';
+
+/** Variables for identifiers have a colon: `Order:1`. No two of one type stand for the same record. */
+function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {
+  const prefix = name.slice(0, name.indexOf(':') + 1);
+  return [...bindings].some(([other, taken]) => taken === value && other.startsWith(prefix));
+}
+
+/** Binds a variable to what an answer shows, or says what was expected instead. */
+export function bind(name: string, value: JsonValue, bindings: Bindings): string | undefined {
+  if (name.includes(':')) {
+    if (!Number.isSafeInteger(value) || Number(value) < 1) return 'a new identifier';
+    if (isTaken(name, value, bindings)) return 'an identifier that no other record has';
+  }
+  bindings.set(name, value);
+  return undefined;
+}
