@@ -80,7 +80,7 @@ export interface Engine {
 }
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
-  /** Tells the time of writes. Default: the clock of the system. */
+  /** For tests: the time that records are stamped with. Default: the clock of the database. */
   readonly clock?: Clock | undefined;
 };
 

@@ -64,6 +64,8 @@ export interface ColumnType {
   extracted(document: string, path: string): string;
   /** SQL: the value that stands for the present. */
   readonly now?: string;
+  /** SQL: the time of the database, cut to milliseconds: when the statement began, and when it comes to this row. */
+  readonly clock?: { readonly statement: string; readonly row: string };
   /** SQL of aggregates: their results are read like the column. */
   readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
   /** SQL: the same sum by a faster way, which fails with an overflow where it would not be exact. */

@@ -73,6 +73,10 @@ function sqliteEpoch(column: string): string {
   const milliseconds = `unixepoch(substr(${column}, 1, 16)) * 1000 + cast(round(substr(${column}, 18) * 1000) as integer)`;
   return `case when substr(${column}, -1) = 'Z' then unixepoch(${column}, 'subsec') else (${milliseconds} - ${offset}) / 1000.0 end`;
 }
+
+const postgresTime = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const SQLITE_TIME = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+
 const milliseconds = (seconds: string): string => `cast(round(${seconds} * 1000) as bigint) + ${BEFORE}`;
 
 export const timestamp: FieldType = {
@@ -100,7 +104,8 @@ export const timestamp: FieldType = {
   columns: {
     sqlite: {
       ...textColumn,
-      now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
+      now: SQLITE_TIME,
+      clock: { statement: SQLITE_TIME, row: SQLITE_TIME },
       comparable: sqliteEpoch,
       operand: (value) => Date.parse(String(value)) / 1000,
       aggregates: extremes((column) => `printf('%0${DIGITS}d', ${milliseconds(sqliteEpoch(column))}) || ${column}`),
@@ -109,7 +114,8 @@ export const timestamp: FieldType = {
     },
     postgres: {
       ...postgresText,
-      now: `replace(to_char(now() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS'), ' ', 'T') || 'Z'`,
+      now: postgresTime('now()'),
+      clock: { statement: postgresTime('statement_timestamp()'), row: postgresTime('clock_timestamp()') },
       comparable: epoch,
       operand: (value) => Date.parse(String(value)) / 1000,
       aggregates: extremes(

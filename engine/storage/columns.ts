@@ -120,3 +120,19 @@ export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   field.type.keepsText && field.defaultText !== undefined
     ? field.defaultText
     : encode(field, dialect, field.default ?? null);
+
+/** What stands for the time of the database where a stamp is written. */
+export const DATABASE_TIME = 'now';
+
+/**
+ * SQL of what a statement writes to a column. DATABASE_TIME becomes that time. `old`: the value of an existing row, behind
+ * which its stamp does not go back, whatever the clocks say and however long the statement has waited for the row.
+ */
+export function writtenSql(field: Field | undefined, value: string, dialect: DialectName, old?: string): string {
+  const type = field?.generated === undefined ? undefined : columnType(field, dialect);
+  if (!type?.clock) return value;
+  const given = `replace(${value}, '${DATABASE_TIME}', ${type.clock[old === undefined ? 'statement' : 'row']})`;
+  if (old === undefined) return given;
+  const later = `case when ${type.comparable(old)} > ${type.comparable('value$')} then ${old} else value$ end`;
+  return `(select ${later} from (select ${given} as value$) as given$)`;
+}

@@ -46,6 +46,8 @@ export interface Sequence {
 export interface BulkColumn {
   readonly name: string;
   readonly type: string;
+  /** SQL of what is written, from that of the text that is bound; the text itself where it is missing. */
+  readonly written?: (text: string) => string;
 }
 
 /** A column with a foreign key. */

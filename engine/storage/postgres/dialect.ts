@@ -212,7 +212,9 @@ export const postgresDialect: Dialect = {
     ],
   },
   rowsOfJson: (columns) => {
-    const values = columns.map(({ type }, index) => `c${index}::${type}`).join(', ');
+    const values = columns
+      .map(({ type, written }, index) => `${written?.(`c${index}`) ?? `c${index}`}::${type}`)
+      .join(', ');
     const texts = columns.map((_, index) => `c${index} text`).join(', ');
     return `select ${values} from json_to_recordset(?::json) as rows$(${texts})`;
   },

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { columnsOf } from '../columns.ts';
 import { ConstraintError, type Driver, type Reader, type Statement } from '../driver.ts';
-import { createStamp, filledFields, stampValues, systemClock } from './stamps.ts';
+import { createStamp, filledFields, stampValues } from './stamps.ts';
 import { createTables, type Tables } from './tables.ts';
 
 /** Rows of one transaction. */
@@ -243,7 +243,7 @@ async function unlinkSome(walk: TreeWalk, frame: Frame, referrer: Referrer): Pro
   const column = quote(referrer.reference.column);
   const set = [`${column} = null`, ...filled.stamped.map((name) => `${quote(name)} = ?`)].join(', ');
   const sql = `update ${quote(table)} set ${set} where ${oneOf(quote(identifier.column))} and ${oneOf(column)}`;
-  const stamps = stampValues({ stamp: createStamp(systemClock, null), dialect: walk.driver.dialect.name }, filled);
+  const stamps = stampValues({ stamp: createStamp(undefined, null), dialect: walk.driver.dialect.name }, filled);
   await step(walk, { sql }, [...stamps, JSON.stringify(found), JSON.stringify(frame.identifiers)]);
 }
 

@@ -235,7 +235,7 @@ function updateStatement({ columns, stamps, ...found }: Update, dialect: Dialect
   const { type } = found.view;
   const table = tableOf(type.table, dialect);
   const written = [...columns, ...stamps];
-  const all = written.map((column, index) => bound(column, index + 2, dialect));
+  const all = written.map((column, index) => bound(column, index + 2, dialect, columnOf(column.name, dialect)));
   const values = all.slice(0, columns.length);
   const set = written.map(({ name }, index) => `${dialect.quote(name)} = ${all[index] ?? ''}`).join(', ');
   const before = columns.map(({ name }) => `${columnOf(name, dialect)}::text`).join(', ');

@@ -3,7 +3,7 @@ import type { Generated, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { memoized } from '../../memo.ts';
 import type { Field, RecordType } from '../../model/model.ts';
-import { type Column, encode, foldedText } from '../columns.ts';
+import { type Column, DATABASE_TIME, encode, foldedText } from '../columns.ts';
 import { isSaid } from './members.ts';
 import { type MetRecords, newlyMet } from './effects.ts';
 import type { Node, WriteSession } from './session.ts';
@@ -12,19 +12,19 @@ import type { Node, WriteSession } from './session.ts';
 export interface Stamp {
   /** The name of the token; null without tokens. */
   readonly author: string | null;
-  /** The same whenever it is asked for. */
-  at(): Date;
+  /** The time of defaults, the same whenever it is asked for. */
+  now(): Date;
+  /** Of generated fields, where the time is not that of the database. */
+  readonly given: (() => Date) | undefined;
 }
 
 /** Tells the time. */
 export type Clock = () => Date;
 
-export const systemClock: Clock = () => new Date();
-
-/** The time is asked for late: a write that has waited for another one is later than that one. */
-export function createStamp(clock: Clock, author: string | null): Stamp {
+export function createStamp(clock: Clock | undefined, author: string | null): Stamp {
   let time: Date | undefined;
-  return { author, at: () => (time ??= clock()) };
+  const now = (): Date => (time ??= clock?.() ?? new Date());
+  return { author, now, given: clock && now };
 }
 
 const isByName: Readonly<Record<Generated, boolean>> = {
@@ -36,8 +36,10 @@ const isByName: Readonly<Record<Generated, boolean>> = {
 
 /** What a field is filled with. */
 function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
-  if (field.generated !== undefined && isByName[field.generated]) return stamp.author;
-  return encode(field, dialect, field.type.now?.(stamp.at()) ?? null);
+  const { generated } = field;
+  if (generated !== undefined && isByName[generated]) return stamp.author;
+  if (generated !== undefined && !stamp.given) return DATABASE_TIME;
+  return encode(field, dialect, field.type.now?.(stamp.now()) ?? null);
 }
 
 const WITH_CHANGES: ReadonlySet<unknown> = new Set<Generated>(['updatedAt', 'updatedBy']);

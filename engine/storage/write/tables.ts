@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, type NeededColumn, neededOf } from '../columns.ts';
+import { type Column, columnsOf, type NeededColumn, neededOf, writtenSql } from '../columns.ts';
 import { columnSql, indexed } from '../define.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
@@ -174,8 +174,15 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     const { sql } = compiled(query.whereRaw(oneOf(quote(identifier)), ['[]']).orderBy(identifier));
     return { sql: dialect.locks ? `${sql} for ${strength}` : sql };
   };
+  const fieldOf = new Map(columns.map(({ name, field }) => [name, field]));
+  /** A value that is bound, or SQL around it. */
+  const written = (name: string, value: number, old?: string): ReturnType<typeof knex.raw> | number => {
+    const sql = writtenSql(fieldOf.get(name), '?', dialect.name, old);
+    return sql === '?' ? value : knex.raw(sql, [value]);
+  };
+  const oldOf = (name: string): string => `${quote(type.table)}.${quote(name)}`;
   const insert = (into: readonly string[]): Insert => {
-    const query = table().insert(Object.fromEntries(into.map((name, index) => [name, index])));
+    const query = table().insert(Object.fromEntries(into.map((name, index) => [name, written(name, index)])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     const ordered = bindings.flatMap((index) => into[Number(index)] ?? []);
     return { statement: { sql }, columns: ordered, many: insertMany(type, columns, into, dialect) };
@@ -204,7 +211,9 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     statement: { sql: dialect.insertGiven(one.statement.sql, type.table, identifier) },
   });
   const filled = filledFields(columns);
-  const stamped = filled.stamped.map((column) => `, ${quote(column)} = ?`).join('');
+  const stamped = filled.stamped
+    .map((name) => `, ${quote(name)} = ${writtenSql(fieldOf.get(name), '?', dialect.name, oldOf(name))}`)
+    .join('');
   const unlinked = (column: string, among: string): string =>
     `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(among))}`;
   return {
@@ -237,7 +246,7 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
         compiled(
           table()
             .where(identifier, 0)
-            .update(Object.fromEntries(changed.map((name) => [name, 0]))),
+            .update(Object.fromEntries(changed.map((name) => [name, written(name, 0, oldOf(name))]))),
         ),
       (changed) => changed.join(','),
     ),
@@ -289,8 +298,13 @@ function insertMany(
   dialect: Dialect,
 ): InsertRows | undefined {
   const { quote } = dialect;
-  const types = new Map(columns.map((column) => [column.name, columnSql(column, dialect)]));
-  const rows = dialect.rowsOfJson?.(into.map((name) => ({ name, type: types.get(name) ?? dialect.integer })));
+  const known = new Map(columns.map((column) => [column.name, column]));
+  const bulk = into.map((name) => {
+    const column = known.get(name);
+    const value = (text: string): string => writtenSql(column?.field, text, dialect.name);
+    return { name, type: column ? columnSql(column, dialect) : dialect.integer, written: value };
+  });
+  const rows = dialect.rowsOfJson?.(bulk);
   if (rows === undefined || into.length === 0) return undefined;
   const sql = `insert into ${quote(table)} (${into.map(quote).join(', ')}) ${rows} returning ${quote(identifier.column)}`;
   return { statement: { sql }, columns: into };
@@ -332,8 +346,8 @@ function memoized<K, V>(make: (key: K) => V, name: (key: K) => unknown = (key) =
 
 // Parts of statements that number their values themselves.
 
-export const bound = (column: Column, place: number, dialect: Dialect): string =>
-  `($${place}::${columnSql(column, dialect)})`;
+export const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
+  writtenSql(column.field, `($${place}::${columnSql(column, dialect)})`, dialect.name, old);
 
 /** Whether the tables are as they were when this value was read. */
 export const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;

@@ -39,7 +39,7 @@ import {
 } from './session.ts';
 import { MOST_LONG_BYTES } from './long-rows.ts';
 import { deleteRecords, requireFewRows } from './release.ts';
-import { type Clock, createStamp, type Stamp, systemClock } from './stamps.ts';
+import { type Clock, createStamp, type Stamp } from './stamps.ts';
 import { createTables } from './tables.ts';
 import { noteLinks, planTree } from './tree.ts';
 
@@ -68,6 +68,7 @@ export interface WriteOptions {
   readonly writeRows?: number | undefined;
   /** Bytes of long values that one write may free or copy on SQLite. */
   readonly longBytes?: number | undefined;
+  /** For tests: the time that records are stamped with, in place of the database's. */
   readonly clock?: Clock | undefined;
   readonly pace?: Pace | undefined;
 }
@@ -77,7 +78,7 @@ const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 export function createWrites(
   driver: Driver,
   reads: Reads,
-  { served, writeRows, longBytes = MOST_LONG_BYTES, clock = systemClock, pace = UNPACED }: WriteOptions,
+  { served, writeRows, longBytes = MOST_LONG_BYTES, clock, pace = UNPACED }: WriteOptions,
 ): Writes {
   const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
