@@ -28,8 +28,6 @@ export interface Revision {
   readonly inEachSnapshot: boolean;
   /** SQL that makes it differ. */
   readonly renew: readonly string[];
-  /** SQL of a value that differs for a connection once any row has changed. Missing where rows are locked instead. */
-  readonly written?: string;
 }
 
 /** SQL about the sequence that gives a column its identifiers. */

@@ -66,7 +66,7 @@ export interface PageRows {
 /** One statement is not enough for this list: it must be read again, in a transaction. */
 export class NeedsSnapshot extends Error {}
 
-/** Its transaction is rolled back, though nothing failed: of a dry run, or of what must begin again outside it. */
+/** Its transaction is rolled back, though nothing failed: of a dry run. */
 export class Rehearsed extends Error {}
 
 export interface Writer extends Reader {

@@ -3,8 +3,6 @@ import { Problem } from '../problem.ts';
 
 const reasons = {
   busy: 'The database is busy; try again',
-  changing:
-    'Records changed again and again while the filters were looking for them, and these filters take long; try again, or list the records and delete them by their identifiers',
   unreachable: 'The database cannot be reached; try again',
   readOnly: 'The database takes no writes at the moment: it, or its disk, is read-only; try again',
   broken: 'The database cannot use its disk; try again',

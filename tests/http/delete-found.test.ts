@@ -195,6 +195,26 @@ describe('records with others around them', () => {
     expect(answers.reduce((sum, { text }) => sum + JSON.parse(text).deleted, 0)).toBe(2);
   });
 
+  test.each([
+    ['categories?_cnd[archive][$some][text][like]=*s*', {}],
+    ['categories?_cnd[tags][$none][word]=z&_cnd[name]=full', {}],
+    ['scrolls?_cnd[text][like]=*s*', {}],
+    ['scrolls?_cnd[text][like]=*s*', { 'idempotency-key': 'scrolls' }],
+  ])('DELETE /api/%s while others write', async (path, headers) => {
+    // So that the search takes longer than a write.
+    for (let count = 0; count < 4; count += 1)
+      await send('POST /api/scrolls', { text: 'x'.repeat(500_000), category: { id: 4 } });
+    const others = Array.from({ length: 100 }, (_, count) => count);
+    const writing = async (): Promise<void> => {
+      while (others.pop() !== undefined) expect((await send('POST /api/posts', { title: 'another' })).status).toBe(201);
+    };
+    const written = Promise.all([writing(), writing(), writing()]);
+    const { status, text } = await send(`DELETE /api/${path}`, undefined, { ...upTo(10), ...headers });
+    others.length = 0;
+    await written;
+    expect([status, JSON.parse(text).deleted]).toEqual([200, 1]);
+  });
+
   test('OPTIONS names it', async () => {
     expect((await send('OPTIONS /api/categories')).headers['allow']).toBe('GET, HEAD, POST, PATCH, DELETE, OPTIONS');
   });

@@ -98,7 +98,7 @@ async function answers({ words, nameOf }: Schema, server: TestServer): Promise<r
     await send(`GET ${next}`);
     await send(`GET /api/cards?_cnd[orderBy]=${name}&include=box_.cards_,others_,parts_&_cnd[limit]=2`);
     await send(`GET /api/cards?_cnd[${name}]=${value}&_cnd[box_.${name}][ne]=${value}&${pages}`);
-    await send(`GET /api/boxes?_cnd[cards_][some][${name}][gte]=${value}&${pages}`);
+    await send(`GET /api/boxes?_cnd[cards_][$some][${name}][gte]=${value}&${pages}`);
     await send(`GET /api/cards/$summary?by=${name},box_&measure=count,max(${name}),min(box_.${name})&_cnd[limit]=5`);
     if (index % TYPES.length === 0) await send(`GET /api/cards?_cnd[${name}][like]=${LONG}&${pages}`);
 

@@ -31,8 +31,6 @@ export const sqliteDialect: Dialect = {
   revision: {
     sql: 'pragma schema_version',
     inEachSnapshot: true,
-    // By others, and by this connection.
-    written: "select concat((select data_version from pragma_data_version), ' ', total_changes())",
     renew: [`create table ${PASSING} (id integer) strict`, `drop table ${PASSING}`],
   },
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),

@@ -1,27 +1,23 @@
 /** Writes of records that are found first: by unique values they are updated, or created; by filters they are deleted. */
 import { append } from '../../append.ts';
-import type { Caller } from '../../caller.ts';
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json.ts';
 import { type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
-import type { Filter } from '../../query/list-query.ts';
-import { operators } from '../../query/operators.ts';
+import type { ListQuery } from '../../query/list-query.ts';
 import { encode, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import { Overtaken, Rehearsed, type Writer } from '../driver.ts';
+import { Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
   DeletedRecords,
   DeleteFoundRequest,
-  KeptAnswer,
   Upserted,
   UpsertRequest,
   WriteItem,
   WrittenRecords,
 } from '../store.ts';
-import { unavailable } from '../unavailable.ts';
 import { findHolders, type LookedFor } from './conflicts.ts';
 import { toldOf } from './effects.ts';
 import { countBelow, deleteRecords, tooManyRows } from './release.ts';
@@ -123,54 +119,32 @@ function refuseTwice(
 
 type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 
-interface Deletion extends Pick<DeletionRequest, 'query' | 'most'> {
-  readonly found: readonly number[];
-  /** What the database said before they were looked for; undefined if they are looked at once more in any case. */
-  readonly before: string | undefined;
-}
-
 interface FoundOptions {
-  readonly dialect: Dialect;
   readonly reads: Reads;
   readonly writeRows: number;
   readonly sessionOf: (writer: Writer, request: DeletionRequest) => WriteSession;
-  readonly write: <T>(work: (writer: Writer) => Promise<T>, caller: Caller | undefined) => Promise<T>;
 }
 
-/** How often what was found is looked for again because something was written meanwhile. */
-const ATTEMPTS = 5;
+/** Records that are tested again at a time on SQLite, where other requests wait for each statement. */
+const FEW = 20;
 
-/** Runs the work in a transaction; undefined where the work has come to nothing, and must begin again outside of it. */
-type Transact<T> = (work: (writer: Writer) => Promise<DeletedRecords | undefined>) => Promise<T | undefined>;
+/** Runs the work in a transaction. */
+type Transact<T> = (work: (writer: Writer) => Promise<DeletedRecords>) => Promise<T>;
 
 type DeleteFound = <T>(request: DeletionRequest, transact: Transact<T>) => Promise<T>;
 
-export function createDeleteFound(options: FoundOptions): DeleteFound {
-  const { dialect, reads, writeRows, sessionOf, write } = options;
-  const { written } = dialect.revision;
-  const stamp = async (writer: Writer): Promise<string> =>
-    written === undefined ? '' : String(await writer.value({ sql: written }, []));
-
-  async function attempt<T>(request: DeletionRequest, transact: Transact<T>): Promise<T | undefined> {
-    const { query, most, caller } = request;
-    const isHeavy = written !== undefined && !query.filters.every(isQuick);
-    const before = isHeavy ? await write(stamp, caller) : undefined;
-    const found = await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller);
-    return transact((writer) => deleteThem(writer, request, { query, most, found, before }));
-  }
-
-  /** undefined if it is not known whether they are still found. */
+export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions): DeleteFound {
   async function deleteThem(
     writer: Writer,
     request: DeletionRequest,
-    deletion: Deletion,
-  ): Promise<DeletedRecords | undefined> {
-    if (deletion.found.length === 0) return { deleted: 0, affected: 0, ...(request.dryRun ? { effects: [] } : {}) };
+    found: readonly number[],
+  ): Promise<DeletedRecords> {
+    if (found.length === 0) return { deleted: 0, affected: 0, ...(request.dryRun ? { effects: [] } : {}) };
+    const { query, most } = request;
     const session = sessionOf(writer, request);
-    const { type } = deletion.query.view;
-    const still = await stillFound(writer, session, deletion);
-    if (still === undefined) return undefined;
-    const affected = await countAffected(session, type, still, deletion.most);
+    const { type } = query.view;
+    const still = await stillFound(writer, session, query, found);
+    const affected = await countAffected(session, type, still, most);
     await deleteRecords(session, type, still, '');
     return { deleted: still.length, affected, ...toldOf(session.effects) };
   }
@@ -178,14 +152,14 @@ export function createDeleteFound(options: FoundOptions): DeleteFound {
   async function stillFound(
     writer: Writer,
     { tables }: WriteSession,
-    { query, found, before }: Deletion,
-  ): Promise<readonly number[] | undefined> {
-    if (before !== undefined) return before === (await stamp(writer)) ? found : undefined;
-    const { type } = query.view;
-    if (tables.locks) await writer.column(tables.of(type).hold('update'), [JSON.stringify(found)]);
+    query: ListQuery,
+    found: readonly number[],
+  ): Promise<readonly number[]> {
+    if (tables.locks) await writer.column(tables.of(query.view.type).hold('update'), [JSON.stringify(found)]);
     const still: number[] = [];
-    for (let at = 0; at < found.length; at += MAX_IN_VALUES)
-      append(still, await reads.among(writer, query, found.slice(at, at + MAX_IN_VALUES)));
+    const some = tables.locks ? MAX_IN_VALUES : FEW;
+    for (let at = 0; at < found.length; at += some)
+      append(still, await reads.among(writer, query, found.slice(at, at + some)));
     return still;
   }
 
@@ -203,44 +177,10 @@ export function createDeleteFound(options: FoundOptions): DeleteFound {
   }
 
   return async (request, transact) => {
-    for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
-      const done = await attempt(request, transact);
-      if (done !== undefined) return done;
-    }
-    throw unavailable('changing');
+    const { query, most, caller } = request;
+    const found = await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller);
+    return transact((writer) => deleteThem(writer, request, found));
   };
-}
-
-/** Answers, and keeps the answer, in the transaction of the deletion, which is undone where it must begin again. */
-export const keptDeletion =
-  (
-    keep: (writer: Writer, work: () => Promise<KeptAnswer>) => Promise<KeptAnswer>,
-    answer: (deleted: DeletedRecords) => KeptAnswer,
-  ) =>
-  (write: (work: (writer: Writer) => Promise<KeptAnswer>) => Promise<KeptAnswer>): Transact<KeptAnswer> =>
-  async (work) => {
-    const answered = async (writer: Writer): Promise<KeptAnswer> => answer((await work(writer)) ?? beginAgain());
-    try {
-      return await write((writer) => keep(writer, () => answered(writer)));
-    } catch (error) {
-      if (error instanceof Rehearsed) return undefined;
-      throw error;
-    }
-  };
-
-function beginAgain(): never {
-  throw new Rehearsed('The deletion must begin again');
-}
-
-/** Bytes of a value that is compared for thousands of records within milliseconds. */
-const SHORT = 1024;
-
-/** Whether a filter can be tested again for thousands of records while other writes wait. */
-function isQuick(filter: Filter): boolean {
-  if ('items' in filter) return filter.items.every((item) => item.every(isQuick));
-  if (filter.kind !== 'value') return false;
-  const { field } = filter.path;
-  return field === undefined || operators[filter.operator].perByte === 0 || field.type.longest(field) <= SHORT;
 }
 
 function tooManyAffected(most: number): Problem {

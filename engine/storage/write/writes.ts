@@ -20,7 +20,7 @@ import type {
   WrittenRecords,
 } from '../store.ts';
 import { type Effects, toldOf } from './effects.ts';
-import { createDeleteFound, createUpsert, keptDeletion, type UpsertHooks } from './found.ts';
+import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
 import { checkBody, execute } from './execute.ts';
 import { createFlatWrites, rowIn, rowOf } from './flat.ts';
 import { newValues } from './insert.ts';
@@ -262,7 +262,6 @@ export function createWrites(
   }
 
   const deleteFound = createDeleteFound({
-    dialect: driver.dialect,
     reads,
     writeRows: writeRows ?? Infinity,
     sessionOf: (writer, request) =>
@@ -272,7 +271,6 @@ export function createWrites(
         dryRun: request.dryRun,
         stamp: request.stamp,
       }),
-    write: (work, caller) => driver.write(work, caller),
   });
 
   const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect: driver.dialect, write });
@@ -290,7 +288,7 @@ export function createWrites(
       const request = stamped(asked);
       return transact(request, (writer) => upsert(writer, request), rowIn(request));
     },
-    deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact<DeletedRecords | undefined>(asked, work)),
+    deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact<DeletedRecords>(asked, work)),
     insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
     create: async (asked) => {
       const request = stamped(asked);
@@ -313,10 +311,9 @@ export function createWrites(
       upsert: keyed.once<UpsertRequest, Upserted>(beginning(upsert), writtenIn, rowIn),
       delete: keyed.once(beginning(remove), noneIn, ({ view, identifier }) => rowOf(view, identifier)),
       deleteFound: (asked, key, answer, again) => {
-        const kept = keptDeletion(keyed.keep(key, again), answer);
-        return deleteFound(
-          stamped(asked),
-          kept((work) => driver.write(work, asked.caller)),
+        const keep = keyed.keep(key, again);
+        return deleteFound(stamped(asked), (work) =>
+          driver.write((writer) => keep(writer, async () => answer(await work(writer))), asked.caller),
         );
       },
     },
