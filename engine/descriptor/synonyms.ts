@@ -61,14 +61,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   message: 'error msg',
 };
 
-const WORDS: ReadonlyMap<string, readonly string[]> = new Map(
-  [
-    ...Map.groupBy(
-      Object.entries(SYNONYMS).flatMap(([word, others]) => others.split(' ').map((other) => ({ word, other }))),
-      ({ other }) => other,
-    ),
-  ].map(([other, found]) => [other, found.map(({ word }) => word)]),
-);
+/** The words of descriptors by what others call them. */
+const WORDS = new Map<string, readonly string[]>();
+for (const [word, others] of Object.entries(SYNONYMS))
+  for (const other of others.split(' ')) WORDS.set(other, [...(WORDS.get(other) ?? []), word]);
 
 /** The one of these words that others call so. */
 export const wordMeant = (name: string, known: readonly string[]): string | undefined =>

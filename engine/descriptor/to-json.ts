@@ -103,7 +103,8 @@ function collection(node: Node, walk: Conversion): JsonValue {
   // Makes every key an own property, even "__proto__".
   const object = Object.fromEntries(entries);
   if (raw.size > 0) walk.raw.set(object, raw);
-  if (Object.keys(object).some((key, index) => key !== [...entries.keys()][index])) walk.odd += 1;
+  const names = [...entries.keys()];
+  if (Object.keys(object).some((key, index) => key !== names[index])) walk.odd += 1;
   return object;
 }
 

@@ -233,26 +233,52 @@ export const NAMED: Readonly<Record<string, CodePoints>> = {
   '.': complement(LINE_ENDS),
 };
 
+type Range = CodePoints[number];
+
+/** Where neighbours may differ; the surrogates between them are in no text. */
+const VARIED: readonly Range[] = [
+  [0, 0xd7ff],
+  [0xe000, 0x3_ffff],
+  [0xe_0000, 0xe_0fff],
+];
+
+/** Planes that are unassigned or private, but for the last two code points of each, which are no characters. */
+const UNIFORM: readonly Range[] = [
+  ...Array.from({ length: 10 }, (_, index) => (index + 4) << 16),
+  0xe_1000,
+  0xf_0000,
+  0x10_0000,
+].flatMap((first) => [
+  [first, first | 0xfffd],
+  [first | 0xfffe, first | 0xffff],
+]);
+
+let texts: readonly string[] | undefined;
 const properties = new Map<string, CodePoints>();
 
-/** The set of `\p{…}` or `\P{…}` in this Node.js version's Unicode, found by testing every code point. */
+/** The set of `\p{…}` or `\P{…}` in this Node.js version's Unicode. */
 function propertyOf(escape: string): CodePoints {
   const known = properties.get(escape);
   if (known) return known;
-  const found: [number, number][] = [];
-  for (const [run] of everyCharacter().matchAll(new RegExp(`${escape}+`, 'gu'))) {
-    const last = run.length > 1 && /[\uDC00-\uDFFF]$/.test(run.slice(-1)) ? run.slice(-2) : run.slice(-1);
-    found.push([run.codePointAt(0) ?? 0, last.codePointAt(0) ?? 0]);
-  }
+  texts ??= VARIED.map(textOf);
+  const isIn = new RegExp(escape, 'u');
+  const runs = new RegExp(`${escape}+`, 'gu');
+  const varied = texts.flatMap((text) =>
+    [...text.matchAll(runs)].map(([run]): Range => {
+      const last = /[\uDC00-\uDFFF]$/.test(run) ? run.slice(-2) : run.slice(-1);
+      return [codeOf(run), codeOf(last)];
+    }),
+  );
+  const found = union([varied, UNIFORM.filter(([first]) => isIn.test(String.fromCodePoint(first)))]);
   properties.set(escape, found);
   return found;
 }
 
-function everyCharacter(): string {
-  const parts: string[] = [];
-  for (let first = 0; first <= LAST; first += 4096) {
-    const block = Array.from({ length: 4096 }, (_, index) => first + index);
-    parts.push(String.fromCodePoint(...block.filter((point) => point < 0xd800 || point > 0xdfff)));
-  }
-  return parts.join('');
+/** All characters of the range. */
+function textOf([first, last]: Range): string {
+  const units: number[] = [];
+  for (let code = first; code <= last; code += 1)
+    if (code <= 0xffff) units.push(code);
+    else units.push(0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+  return Buffer.from(Uint16Array.from(units).buffer).toString('utf16le');
 }

@@ -232,3 +232,32 @@ describe('a long text', () => {
     expect(matcher.test(letter.repeat(12))).toBe(new RegExp(source, 'u').test(letter.repeat(12)));
   });
 });
+
+describe.each([
+  '\\p{L}',
+  '\\P{Lu}',
+  '\\p{Cn}',
+  '\\p{Co}',
+  '\\p{Any}',
+  '\\p{Noncharacter_Code_Point}',
+  '\\p{Default_Ignorable_Code_Point}',
+  '\\p{Script_Extensions=Latin}',
+])('%s', (escape) => {
+  it('has the code points that RegExp finds', () => {
+    const part = parsePattern(`^${escape}`);
+    const [, one] = part.kind === 'sequence' ? part.parts : [];
+    const ranges = one?.kind === 'one' ? one.of : [];
+    const found = new RegExp(escape, 'u');
+    const isIn = (code: number): boolean => ranges.some(([first, last]) => first <= code && code <= last);
+    // Between the ends of ranges, all are in it, or none is.
+    const ends = ranges.flatMap(([first, last]) => [first - 1, first, last, last + 1]);
+    const every = Array.from({ length: 0x11_0000 / 251 }, (_, index) => index * 251);
+    const planes = Array.from({ length: 17 }, (_, plane) =>
+      [0, 1, 0xfffd, 0xfffe, 0xffff].map((low) => plane * 0x1_0000 + low),
+    );
+    const wrong = [...ends, ...every, ...planes.flat()]
+      .filter((code) => code >= 0 && code <= 0x10_ffff && (code < 0xd800 || code > 0xdfff))
+      .filter((code) => isIn(code) !== found.test(String.fromCodePoint(code)));
+    expect(wrong).toEqual([]);
+  });
+});

@@ -61,8 +61,9 @@ function checkTitles(name: string, field: FieldDraft): readonly Finding[] {
     return [
       finding('misplaced-key', path, 'key', `"titles" are those of the values of "enum", which ${quoted(name)} lacks`),
     ];
+  const listedValues = new Set(values);
   return Object.keys(field.titles)
-    .filter((value) => !values.includes(value))
+    .filter((value) => !listedValues.has(value))
     .map((value) => {
       const known = didYouMean(value, values) || `; it has ${shortened(values.join(', '), MAX_LISTED)}`;
       return finding('unknown-value', [...path, value], 'key', `"enum" has no value ${quoted(value)}${known}`);
