@@ -64,6 +64,31 @@ test('a backup under load is one state of the database: restored, no record is t
   await again.close();
 });
 
+test('a commit after each of its steps does not begin a backup anew', async () => {
+  await (await startOn('busy.db')).close();
+  const database = new Database(at('busy.db'));
+  const insert = database.prepare('insert into assemblies (stamp, filling) values (1, ?)');
+  const fill = database.transaction(() => {
+    for (let count = 0; count < 400; count += 1) insert.run('x'.repeat(10_000));
+  });
+  fill();
+  const copied = backUp(at('busy.db'), at('busy-copy.db'));
+  let commits = 0;
+  const isDone = copied.then(() => true);
+  const next = (): Promise<boolean> => new Promise((resolve) => setImmediate(resolve, false));
+  while (commits < 1000 && !(await Promise.race([isDone, next()]))) {
+    insert.run('meanwhile');
+    commits += 1;
+  }
+  database.close();
+  await copied;
+  expect(commits).toBeLessThan(1000);
+  expect(commits).toBeGreaterThan(5);
+  const copy = new Database(at('busy-copy.db'), { readonly: true });
+  expect(copy.prepare('select count(*) from assemblies').pluck().get()).toBe(400);
+  copy.close();
+});
+
 describe('nothing is replaced', () => {
   let contents: Buffer;
   beforeAll(async () => {

@@ -45,6 +45,8 @@ async function copied(file: string, partial: string, to: string): Promise<void> 
 async function copy(file: string, to: string): Promise<void> {
   const source = new Database(file, { readonly: true });
   try {
+    // Held open, its snapshot stays the same: otherwise each commit of another connection would begin the copy anew.
+    source.exec('begin; select 1 from sqlite_schema');
     await source.backup(to);
   } finally {
     source.close();
