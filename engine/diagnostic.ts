@@ -162,6 +162,12 @@ export const diagnosticCodes = {
     cause: 'The field does not accept one of its `examples`.',
     cure: 'Change the example or the constraints.',
   },
+  'unused-default': {
+    severity: 'warning',
+    cause:
+      'A field has `required` and `default`: a create must contain it, so only records that are there before the field get the default.',
+    cure: 'Remove `required` if clients may leave the field out, otherwise `default`.',
+  },
   'missing-default': {
     severity: 'error',
     cause: '`nullable: false` without `default` or `required`: a record created without the field would have no value.',

@@ -41,6 +41,12 @@ function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraf
       'does not accept null, so it needs a default or "required: true"',
     ],
     [
+      required && fallback !== undefined && (fallback !== null || nullable),
+      'unused-default',
+      'default',
+      'is required, so no create uses its default: only records that are there before the field get it; remove one of the two',
+    ],
+    [
       required && readOnly && operations?.has('create') === true,
       'read-only-required',
       'required',
