@@ -116,7 +116,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   };
   const pace = createPace();
   let draining = false;
-  const { store, prepared, foreign } = await openStorage(
+  const { store, prepared } = await openStorage(
     model,
     settings.databaseUrl,
     { ...settings, isTidy, pace },
@@ -126,7 +126,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     throw error;
   });
   reportStanding(log, prepared);
-  reportForeign(log, foreign);
+  reportOthers(log, prepared);
   const ready = (): Promise<ModelNumbers> => store.ready();
   metrics?.watch(
     () => store.usage(),
@@ -260,11 +260,11 @@ function reportStanding(log: Log, { standing: { state, last, own }, made, kept }
     log.warn({ kept }, 'the database keeps what the descriptors do not name; "records plan" shows how to drop it');
 }
 
-function reportForeign(log: Log, names: string | undefined): void {
-  if (names === undefined) return;
+function reportOthers(log: Log, { others }: PreparedTables): void {
+  if (others.length === 0) return;
   log.warn(
-    { names },
-    'the database file holds what this engine did not make; triggers run with each write: drop them unless you know them',
+    { others },
+    'the tables have what this engine did not make, and leaves alone; triggers run with each write: drop them unless you know them',
   );
 }
 

@@ -3,11 +3,11 @@ import type { Model } from '../model/model.ts';
 import { readSettings } from '../settings.ts';
 import { NO_MODEL } from '../storage/migrate/applied.ts';
 import { type Database, databaseAt } from '../storage/open.ts';
-import type { Drift } from '../storage/migrate/driver.ts';
-import { assess, type Assessed } from '../storage/migrate/assess.ts';
+import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
+import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import type { Standing } from '../storage/migrate/history.ts';
-import { formatDrift, formatPlan, formatRenames, planAsJson } from '../storage/migrate/report.ts';
+import { formatDrift, formatOthers, formatPlan, formatRenames, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { renamePlan } from '../storage/migrate/rename.ts';
 import type { MigrationStep } from '../storage/migrate/steps.ts';
@@ -25,8 +25,10 @@ interface Looked {
   readonly drift: readonly Drift[];
   /** What `apply --rename-columns` would do, if there is nothing else to do. */
   readonly renames: readonly MigrationStep[];
-  /** Whether one of the tables that drifted would be changed. */
-  readonly inTheWay: boolean;
+  /** Whether there is a database. */
+  readonly isThere: boolean;
+  /** What others have added to the tables. */
+  readonly others: readonly string[];
 }
 
 export const plan: Command = {
@@ -46,10 +48,11 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
     const { steps } = createPlan(NO_MODEL, model, database.newDialect);
     return {
       standing: undefined,
-      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], rows: undefined })),
+      steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], obstacles: [] })),
       drift: [],
       renames: [],
-      inTheWay: false,
+      others: [],
+      isThere: false,
     };
   }
   const driver = await database.open();
@@ -59,37 +62,37 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
     // A start would change nothing. It throws a StartError if it could not serve the tables.
     const isBehind = standing.state === 'behind' && !back;
     if (isBehind) ownView(model, standing);
-    const tables = [...Object.values(found.applied.types), ...found.applied.joins];
-    const drift = await driver.drift(Object.fromEntries(tables.map(({ table, definition }) => [table, definition])));
-    if (isBehind) return { standing, steps: [], drift, renames: [], inTheWay: false };
-    const steps = await assess(found, driver, driver.dialect, allowed);
-    const inTheWay = drift.some(({ table }) => found.touched[table] !== undefined);
+    const drift = driftOf(found.applied, found.catalogue);
+    const others = othersIn(found.applied, found.catalogue);
+    if (isBehind) return { standing, steps: [], drift, renames: [], others, isThere: true };
+    const steps = await assessIn(found, driver, allowed);
     const { steps: renames } = found.steps.length > 0 ? NOTHING : renamePlan(found, model, driver.dialect);
-    return { standing: undefined, steps, drift, renames, inTheWay };
+    return { standing: undefined, steps, drift, renames, others, isThere: true };
   } finally {
     await driver.close();
   }
 }
 
-function exitCode({ steps, inTheWay }: Looked): number {
-  if (inTheWay || steps.some(({ state }) => state === 'blocked' || state === 'unclear')) return 1;
+function exitCode({ steps, drift }: Looked): number {
+  if (drift.length > 0 || steps.some(({ state }) => state === 'blocked' || state === 'unclear')) return 1;
   return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
 }
 
-const asJson = ({ steps, drift, renames, standing }: Looked, sql: boolean): string => {
+const asJson = ({ steps, drift, renames, standing, others }: Looked, sql: boolean): string => {
   const behind = standing && { database: standing.last?.number ?? null, serves: standing.own?.number ?? null };
-  return JSON.stringify({ ...planAsJson(steps, drift, sql, renames), ...(behind ? { behind } : {}) }, null, 2);
+  return JSON.stringify({ ...planAsJson(steps, drift, sql, renames, others), ...(behind ? { behind } : {}) }, null, 2);
 };
 
-const LEGEND = 'x records stand in the way   ? say what is meant   ! needs --allow';
+const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
 
-function format({ steps, drift, renames, standing }: Looked, sql: boolean): string {
+function format({ steps, drift, renames, standing, others, isThere }: Looked, sql: boolean): string {
   const told = (made: readonly Assessed[]): readonly string[] =>
     made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
   return [
     ...(standing ? [formatBehind(standing)] : []),
-    ...formatPlan(steps, told, { sql, notes: true }),
+    ...formatPlan(steps, told, { sql, notes: isThere }),
     ...(renames.length === 0 ? [] : ['', formatRenames(renames, sql)]),
+    ...(others.length === 0 ? [] : ['', formatOthers(others)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');
 }

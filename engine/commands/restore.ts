@@ -3,7 +3,7 @@ import { Problem } from '../problem.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { databaseAt } from '../storage/open.ts';
-import { assess, type Assessed } from '../storage/migrate/assess.ts';
+import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
 import { blockers, formatSteps } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { listed, restore } from '../storage/sqlite/backup.ts';
@@ -52,7 +52,7 @@ async function stepsFor(copy: string): Promise<readonly Assessed[]> {
   const driver = await databaseAt(`sqlite:${copy}`).open();
   try {
     const plan = await planFor(model, driver);
-    if (plan.standing.state !== 'behind') return await assess(plan, driver, driver.dialect, new Set());
+    if (plan.standing.state !== 'behind') return await assessIn(plan, driver, new Set());
     // Made for newer descriptors: a start changes nothing, and throws a StartError if it could not serve the tables.
     ownView(model, plan.standing);
     return [];

@@ -98,6 +98,8 @@ export interface Dialect {
   /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
   readonly alterTable: (alteration: TableAlteration) => Altered;
+  /** SQL of all that the database has; see readCatalogue. */
+  readonly catalogue: string;
   /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
   readonly oneOf: (column: string) => string;
   /** The rows of a JSON array of numbers: `listed$.value`, and their order in `listed$.key`. Bound: the array. */

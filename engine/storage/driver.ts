@@ -181,8 +181,6 @@ export interface Driver extends Reader, Migrating {
   expectSmallSets(links: readonly LinkColumn[]): Awaitable<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
-  /** Triggers, views and whatever else of others the database file holds, by name; undefined if there are none. */
-  foreign(): string | undefined;
   /** `heavy`: what `isHeavy` says; by default the list may be heavy. */
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */

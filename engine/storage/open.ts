@@ -44,8 +44,6 @@ interface Observers extends FitObserver {
 interface Storage {
   readonly store: Store;
   readonly prepared: PreparedTables;
-  /** What the database file holds that the engine did not make, by name; undefined if nothing. */
-  readonly foreign: string | undefined;
 }
 
 /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
@@ -128,7 +126,7 @@ export async function openStorage(
     };
     const { maxStreams = Infinity } = options ?? {};
     const most = options && maxStreams === Infinity ? driver.maxStreams : maxStreams;
-    return { prepared, foreign: driver.foreign(), store: limitStreams(store, most) };
+    return { prepared, store: limitStreams(store, most) };
   } catch (error) {
     await driver.close();
     throw error;

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { moduleOf, urlOf, useCompiled } from '../support/compiled.ts';
 import { watchDatabase } from '../support/database.ts';
-import { databaseKind, fileOf } from '../support/databases.ts';
+import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 import { fixtureSchemas, manyTypes, wideSchema } from '../support/schemas.ts';
 
@@ -192,9 +192,9 @@ describe('plan', () => {
   test('shows SQL only where it is asked for', async () => {
     const project = await projectOf({ 'book.yaml': BOOKS });
     project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string }\n` });
-    expect((await project.run('plan')).out).toMatch(/^ {2}Add field "isbn" of Book\n {4}\w[^\n]+ wait [^\n]+\n$/);
+    expect((await project.run('plan')).out).toMatch(/^ {2}Add field "isbn" of Book\n {4}older [^\n]+\n$/);
     expect((await project.run('plan', '--sql')).out).toMatch(
-      /^ {2}Add field "isbn" of Book\n {4}\w[^\n]+ wait [^\n]+\n {6}alter table \S+ add/,
+      /^ {2}Add field "isbn" of Book\n {4}older [^\n]+\n {6}alter table \S+ add/,
     );
     expect(Object.keys(JSON.parse((await project.run('plan', '--json')).out).steps[0])).not.toContain('sql');
   });
@@ -236,49 +236,192 @@ describe('apply', () => {
   });
 });
 
-describe('tables that somebody else changed', () => {
-  onSqlite('a view that needs what is dropped', async () => {
-    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
-    const database = new Database(fileOf(project.database));
-    database.exec('create view titles as select title from books');
-    database.close();
-    const before = await contents(project);
-    project.write({ 'book.yaml': 'type: Book\nfields:\n  pages: { type: integer, default: 0 }\n' });
-    const { code, err } = await project.run('apply', '--allow', 'drop-field:Book.title');
-    expect([code, err]).toEqual([
-      1,
-      expect.stringMatching(/^SQLite refused "alter table .*error in view titles.*Nothing was changed\.$/m),
-    ]);
-    expect(await contents(project)).toBe(before);
+/** Runs SQL in the database of the project, as somebody else. */
+async function asOther({ database }: Project, sql: string): Promise<void> {
+  if (database.kind === 'sqlite') {
+    const opened = new Database(fileOf(database));
+    opened.exec(sql);
+    opened.close();
+    return;
+  }
+  const client = await connectTo(database.url);
+  await client.query(sql);
+  await client.end();
+}
+
+describe('what somebody else did to the tables', () => {
+  const indexed = BOOKS.replace('maxLength: 100', 'maxLength: 100, index: true');
+  const onEach = databaseKind === 'sqlite' ? 0 : 1;
+
+  /** SQL of a trigger that does nothing. */
+  const TRIGGER = [
+    'create trigger noted after delete on books begin select 1; end',
+    `create function noted() returns trigger language plpgsql as 'begin return null; end';
+      create trigger noted after delete on books for each row execute function noted()`,
+  ][onEach];
+
+  const added: readonly (readonly [name: string, sql: string])[] = [
+    ['index mine of books', 'create index mine on books (lower(title))'],
+    ['column shelf of books', 'alter table books add column shelf text'],
+    ['column place of books', "alter table books add column place text not null default 'here'"],
+    ['trigger noted of books', TRIGGER ?? ''],
+    ['view titles of books', 'create view titles as select title from books'],
+  ];
+
+  test.each(added)('%s is named, and stays through other changes', async (name, sql) => {
+    const project = await projectOf({ 'book.yaml': indexed }, fill);
+    await asOther(project, sql);
+    expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining(name) });
+    const writable = 'type: Other\n';
+    // A new column, then what SQLite makes by a new table.
+    for (const book of [
+      `${indexed}  isbn: { type: string }\n`,
+      `${indexed.replace('default: 0', 'default: 1')}  isbn: { type: string }\n  day: { type: date, default: now }\n`,
+    ]) {
+      project.write({ 'book.yaml': book, 'other.yaml': writable });
+      expect(await project.run('plan')).toMatchObject({ code: 2 });
+      await project.serving(async (url) => {
+        expect((await ask(url, 'POST /api/books', { title: 'D' })).status).toBe(201);
+        expect((await ask(url, 'DELETE /api/books/1')).status).toBeLessThan(500);
+      });
+      const again = await project.run('plan');
+      expect([again.code, again.out]).toEqual([0, expect.stringContaining(name)]);
+    }
   });
 
-  const drifted = [
-    ['alter table books add column shelf text', 'column shelf is there besides'],
+  const missing: readonly (readonly [sql: string, says: string])[] = [
     ['drop index books_title_index', 'index books_title_index is missing'],
-    ['create index mine on books (pages)', 'index mine is there besides'],
-    ['create trigger noted after delete on books begin select 1; end', 'trigger noted is there besides'],
+    [
+      'drop index books_title_index; create index books_title_indexx on books (title)',
+      'index books_title_index is missing',
+    ],
+    ['alter table books drop column pages', 'column pages is missing'],
     ['drop table books', 'it is missing'],
-  ] as const;
+    ['alter table books rename to volumes', 'it is missing'],
+    [
+      'alter table books add column shelf text not null default 1; alter table books alter column shelf drop default',
+      'column shelf is there besides',
+    ],
+  ];
 
-  const indexed = BOOKS.replace('maxLength: 100', 'maxLength: 100, index: true');
+  test.each(missing.filter(([sql]) => onEach === 1 || !sql.includes('alter column')))(
+    '%s: plan and start report it',
+    async (sql, says) => {
+      const project = await projectOf({ 'book.yaml': indexed, 'other.yaml': 'type: Other' }, fill);
+      await asOther(project, sql);
+      const message = `Table books is not as the engine left it: ${says}`;
+      expect(await project.run('plan')).toMatchObject({ code: 1, out: expect.stringContaining(message) });
+      await expect(project.starts()).rejects.toThrow(message);
+      expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+      project.write({ 'other.yaml': 'type: Other\nfields: { a: { type: string } }' });
+      await expect(project.starts()).rejects.toThrow(message);
+    },
+  );
 
-  onSqlite.each(drifted)('%s', async (sql, says) => {
-    const project = await projectOf({ 'book.yaml': indexed, 'other.yaml': 'type: Other' }, fill);
-    const database = new Database(fileOf(project.database));
-    database.exec(sql);
-    database.close();
-    expect(await project.run('plan')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(`Table books is not as the engine left it: ${says}`),
-    });
+  test('the message says how to put an index back', async () => {
+    const project = await projectOf({ 'book.yaml': indexed }, fill);
+    await asOther(project, 'drop index books_title_index');
+    const [, sql = ''] = /^ {2}(create index .*);$/m.exec((await project.run('plan')).out) ?? [];
+    await asOther(project, sql);
+    expect(await project.run('plan')).toMatchObject({ code: 0 });
+    await project.starts();
+  });
 
-    project.write({ 'other.yaml': 'type: Other\nfields: { a: { type: string } }' });
-    expect(await project.run('apply')).toMatchObject({ code: 0 });
-    if (sql.startsWith('drop table')) return;
-    project.write({ 'book.yaml': `${indexed}  isbn: { type: string }\n` });
+  const WITHOUT_TITLE = 'type: Book\nfields:\n  pages: { type: integer, default: 0 }\n';
+  const blocked: readonly (readonly [what: string, sql: string, after: Files, allow: string, says: string])[] = [
+    [
+      'a view that needs a field that is dropped',
+      'create view titles as select title from books',
+      { 'book.yaml': WITHOUT_TITLE },
+      'drop-field:Book.title',
+      'view titles',
+    ],
+    [
+      'an index over a field that is dropped',
+      'create index mine on books (lower(title))',
+      { 'book.yaml': WITHOUT_TITLE },
+      'drop-field:Book.title',
+      'index mine',
+    ],
+    [
+      'a view over a type that is dropped',
+      'create view titles as select title from books',
+      { 'book.yaml': null, 'other.yaml': 'type: Other\n' },
+      'drop-type:Book',
+      'view titles',
+    ],
+    ['a table that is there', 'create table others (a text)', { 'other.yaml': 'type: Other\n' }, '', 'table "others"'],
+    [
+      'a view of that name',
+      'create view others as select 1 as a',
+      { 'other.yaml': 'type: Other\n' },
+      '',
+      'view "others"',
+    ],
+    [
+      'an index of that name',
+      'create index others on books (pages)',
+      { 'other.yaml': 'type: Other\n' },
+      '',
+      'index "others"',
+    ],
+    [
+      'the table of a set',
+      'create table others_books (a text)',
+      { 'other.yaml': 'type: Other\nrelations: { books: { kind: manyToMany, type: Book } }\n' },
+      '',
+      'table "others_books"',
+    ],
+    [
+      'a column of that name',
+      'alter table books add column shelf text',
+      { 'book.yaml': `${BOOKS}  shelf: { type: string }\n` },
+      '',
+      'column "shelf"',
+    ],
+    [
+      'the name of an index',
+      'create index books_isbn_index on books (pages)',
+      { 'book.yaml': `${BOOKS}  isbn: { type: string, index: true }\n` },
+      '',
+      'index "books_isbn_index"',
+    ],
+    ...(onEach === 0
+      ? []
+      : ([
+          [
+            'a view of a column that another one replaces',
+            'create view counts as select pages from books',
+            { 'book.yaml': REBUILT },
+            '',
+            'view counts',
+          ],
+          [
+            'a domain of that name',
+            'create domain others as text',
+            { 'other.yaml': 'type: Other\n' },
+            '',
+            'type "others"',
+          ],
+          [
+            'a table of somebody else that refers to a type that is dropped',
+            'create table notes (book bigint references books)',
+            { 'book.yaml': null, 'other.yaml': 'type: Other\n' },
+            'drop-type:Book',
+            'table "notes"',
+          ],
+        ] as const)),
+  ];
+
+  test.each(blocked)('%s stands in the way: the plan names it', async (_, sql, after, allow, says) => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    await asOther(project, sql);
     const before = await contents(project);
-    expect(await project.run('plan')).toMatchObject({ code: 1 });
-    expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    project.write(after);
+    const options = allow === '' ? [] : ['--allow', allow];
+    expect(await project.run('plan', ...options)).toMatchObject({ code: 1, out: expect.stringContaining(says) });
+    expect(await project.run('apply', ...options)).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    if (allow === '') await expect(project.starts()).rejects.toThrow(says);
     expect(await contents(project)).toBe(before);
   });
 });

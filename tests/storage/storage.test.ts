@@ -719,25 +719,19 @@ describe('the log tells of an outage', () => {
 
 describe('a start', () => {
   it('tells what the file of a database holds that the engine did not make', async () => {
-    const told: string[] = [];
-    const start = async (): Promise<void> => {
-      const { store, foreign } = await openStorage(model, `sqlite:${file('foreign.db')}`);
-      if (foreign !== undefined) told.push(foreign);
+    const start = async (): Promise<readonly string[]> => {
+      const { store, prepared } = await openStorage(model, `sqlite:${file('foreign.db')}`);
       await store.close();
+      return prepared.others;
     };
     await start();
-    await start();
-    expect(told).toEqual([]);
+    expect(await start()).toEqual([]);
     const other = new Database(file('foreign.db'));
-    other.exec('create trigger t after insert on books begin delete from books; end; create view v as select 1');
+    other.exec(
+      'create trigger t after insert on books begin delete from books; end; create view v as select * from books',
+    );
     other.close();
-    await start();
-    expect(told).toEqual(['trigger "t" of "books", view "v"']);
-    const more = new Database(file('foreign.db'));
-    for (let made = 0; made < 25; made += 1) more.exec(`create table mine_${made} (a)`);
-    more.close();
-    await start();
-    expect(told[1]).toMatch(/^(table "mine_\d+"(, )?){20} and 7 more$/);
+    expect(await start()).toEqual(['trigger t of books', 'view v of books']);
   });
 
   const url = (): string => `sqlite:${file()}`;

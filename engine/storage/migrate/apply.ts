@@ -11,7 +11,8 @@ import type { Driver, Reader } from '../driver.ts';
 import { engineTables, RESPONSES_TABLE } from '../engine-tables.ts';
 import { LOOK_MS } from '../fitting.ts';
 import { type AppliedModel, appliedModel, readAppliedModel } from './applied.ts';
-import { assess, type Assessed } from './assess.ts';
+import { assess, type Assessed, assessIn } from './assess.ts';
+import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { remember, type Standing, standingOf } from './history.ts';
 import { followed } from './moves.ts';
 import { placedModel } from './place.ts';
@@ -25,6 +26,7 @@ import { UNWATCHED, type Follower } from './driver.ts';
 /** A plan, and where the descriptors that it is for stand. */
 interface StandingPlan extends Plan {
   readonly standing: Standing;
+  readonly catalogue: Catalogue;
 }
 
 export interface PreparedTables {
@@ -37,6 +39,8 @@ export interface PreparedTables {
   readonly made: readonly string[];
   /** Ids of the steps that would drop what the tables keep besides. */
   readonly kept: readonly string[];
+  /** What others have added to the tables, by name. */
+  readonly others: readonly string[];
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -49,37 +53,57 @@ export interface PrepareOptions {
 }
 
 /** Throws a StartError, with the plan in its message, where somebody has to decide something; nothing is changed then. */
-export async function prepare(
-  model: Model,
-  driver: Driver,
-  { isTidy = false, migrate = true }: PrepareOptions = {},
-): Promise<PreparedTables> {
-  const standing = await standingFor(model, driver);
-  if (standing.state === 'behind' && !isTidy)
-    return { ...viewOf(model, standing, driver.dialect), standing, made: [], kept: [] };
-  if (!migrate) return asTheyAre(model, driver, standing);
-  await createEngineTables(driver);
+export async function prepare(model: Model, driver: Driver, options: PrepareOptions = {}): Promise<PreparedTables> {
   try {
-    return await moveForward(model, driver, standing, isTidy);
+    return await prepareOnce(model, driver, options);
   } catch (error) {
     if (!(error instanceof StalePlan)) throw error;
     // Another instance started at the same time and was first, or records came.
-    return moveForward(model, driver, await standingFor(model, driver), isTidy);
+    return prepareOnce(model, driver, options);
   }
 }
 
+async function prepareOnce(
+  model: Model,
+  driver: Driver,
+  { isTidy = false, migrate = true }: PrepareOptions,
+): Promise<PreparedTables> {
+  const standing = await standingFor(model, driver);
+  const isBehind = standing.state === 'behind' && !isTidy;
+  if (!isBehind && migrate) {
+    await createEngineTables(driver);
+    return moveForward(model, driver, standing, isTidy);
+  }
+  const others = await wholeTables(standing.applied, driver);
+  if (isBehind) return { ...viewOf(model, standing, driver.dialect), standing, made: [], kept: [], others };
+  return { ...(await asTheyAre(model, driver, standing)), others };
+}
+
 async function moveForward(model: Model, driver: Driver, before: Standing, isTidy: boolean): Promise<PreparedTables> {
-  const letGo = isTidy ? await emptied(planAt(model, driver, before), driver) : NONE;
-  const { kept, ...plan } = planAt(model, driver, before, letGo);
+  await driver.finishMigration(UNWATCHED);
+  const catalogue = await readCatalogue(driver, driver.dialect);
+  const letGo = isTidy ? await emptied(planAt(model, driver, before, catalogue), driver) : NONE;
+  const { kept, ...plan } = planAt(model, driver, before, catalogue, letGo);
   // What is kept need not be looked at.
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
   if (isTidy) await applyPlan(await renamePlanFor(model, driver), driver, NONE);
   const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
-  return { ...viewOf(model, standing, driver.dialect), standing, made: plan.steps.map(stepId), kept: kept.map(stepId) };
+  const others = othersIn(plan.applied, catalogue);
+  return { ...viewOf(model, standing, driver.dialect), standing, made: plan.steps.map(stepId), kept: kept.map(stepId), others };
+}
+
+/** Throws a StartError if a table lacks something. Answers what others have added to them. */
+async function wholeTables(applied: AppliedModel, driver: Driver): Promise<readonly string[]> {
+  await driver.finishMigration(UNWATCHED);
+  const catalogue = await readCatalogue(driver, driver.dialect);
+  const drift = driftOf(applied, catalogue);
+  if (drift.length === 0) return othersIn(applied, catalogue);
+  await refuseStale({ applied }, driver);
+  throw new StartError(formatRefusal([], drift));
 }
 
 /** Changes nothing: serves the tables as far as they suit. */
-async function asTheyAre(model: Model, driver: Driver, standing: Standing): Promise<PreparedTables> {
+async function asTheyAre(model: Model, driver: Driver, standing: Standing): Promise<Omit<PreparedTables, 'others'>> {
   const placed = placedAt(model, standing);
   const { model: served, misfits } = servedModel(placed, standing.applied);
   const missing = (await missingTables(driver)).map(([table]) => ({ table, says: 'there is no such table' }));
@@ -152,12 +176,20 @@ const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
 
 /** What the start, or `apply`, would do. Reads only. `letGo`: ids of the drops that are asked for. */
 export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
-  return planAt(model, driver, await standingFor(model, driver), letGo);
+  const catalogue = await readCatalogue(driver, driver.dialect);
+  return planAt(model, driver, await standingFor(model, driver), catalogue, letGo);
 }
 
-const planAt = (model: Model, { dialect }: Driver, standing: Standing, letGo = NONE): StandingPlan => ({
-  ...createPlan(standing.applied, model, dialect, letGo, ownPlaces(standing)),
+const planAt = (
+  model: Model,
+  { dialect }: Driver,
+  standing: Standing,
+  catalogue: Catalogue,
+  letGo = NONE,
+): StandingPlan => ({
+  ...createPlan(standing.applied, model, dialect, letGo, ownPlaces(standing), catalogue),
   standing,
+  catalogue,
 });
 
 /** What `apply --rename-columns` would do once there is nothing else to do. */
@@ -184,7 +216,7 @@ export async function applyPlan(
 ): Promise<Applied> {
   await driver.finishMigration(watch);
   if (plan.steps.length === 0) await rememberModel(plan, driver);
-  const asFound = await refused(plan, driver, await assess(plan, driver, driver.dialect, allowed));
+  const asFound = await refused(plan, driver, await assessIn(plan, driver, allowed));
   if (plan.steps.length === 0) return { steps: asFound, backup: undefined };
   let steps = asFound;
   const { dialect } = driver;
@@ -193,6 +225,7 @@ export async function applyPlan(
   const backup = await driver.migrate({
     tasks,
     key: JSON.stringify([plan.applied, plan.wanted, tasks.map(({ sql }) => sql)]),
+    own: ownIndexes(plan.applied),
     locked: [...new Set(lossy.flatMap(({ rowsIn }) => rowsIn ?? []))].toSorted(),
     backup: asFound.some(({ step, state, isAtStake }) => state === 'ready' && step.risk === 'destructive' && isAtStake),
     before: async (reader) => {
@@ -244,7 +277,7 @@ const isKnown = ({ standing, wanted }: Pick<StandingPlan, 'standing' | 'wanted'>
 /** Somebody else changed the tables, or the records, since the plan was made. */
 class StalePlan extends StartError {}
 
-async function refuseStale({ applied }: Plan, reader: Reader): Promise<void> {
+async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): Promise<void> {
   if (isDeepStrictEqual(await readAppliedModel(reader), applied)) return;
   throw new StalePlan('The tables were changed by somebody else in the meantime. Nothing was changed by this plan.');
 }
@@ -260,8 +293,8 @@ function refuseSurprise(before: readonly Assessed[], now: readonly Assessed[]): 
     throw new StalePlan(`${filled.step.description}: records were written in the meantime. Nothing was changed.`);
 }
 
-async function refused(plan: Plan, driver: Driver, steps: readonly Assessed[]): Promise<readonly Assessed[]> {
-  const drift = await driver.drift(plan.touched);
+async function refused(plan: StandingPlan, driver: Driver, steps: readonly Assessed[]): Promise<readonly Assessed[]> {
+  const drift = driftOf(plan.applied, plan.catalogue);
   if (blockers(steps).length + drift.length === 0) return steps;
   // Tables that another instance has just changed look as if they had drifted.
   await refuseStale(plan, driver);

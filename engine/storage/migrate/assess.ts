@@ -2,11 +2,11 @@
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Reader } from '../driver.ts';
+import type { Driver, Reader } from '../driver.ts';
 import type { AppliedType } from './applied.ts';
+import { type Catalogue, obstaclesTo, ownIndexes } from './catalogue.ts';
 import type { TypeChange } from './match.ts';
 import { isDrop, isQuestion, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
-import { costOf, type StepCost, worksOnRows } from './tasks.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
@@ -27,10 +27,8 @@ export interface Assessed {
   /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
-  /** How many rows its table has, if it works on them. */
-  readonly rows: number | undefined;
-  /** undefined if nobody uses the tables yet. */
-  readonly cost?: StepCost;
+  /** In words: what else stands in the way. */
+  readonly obstacles: readonly string[];
 }
 
 const MAX_IDENTIFIERS = 10;
@@ -40,7 +38,7 @@ const PAGE = 2_000;
 export async function assess(
   plan: Plan,
   reader: Reader,
-  { quote, locks }: Pick<Dialect, 'quote' | 'locks'>,
+  { quote }: Pick<Dialect, 'quote'>,
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
   const filled = new Map<string, boolean>();
@@ -53,12 +51,31 @@ export async function assess(
     const isAtStake = step.rowsIn !== undefined && filled.get(step.rowsIn) === true;
     const affected = isAtStake ? await affectedBy(step, reader) : [];
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
-    const counted = isAtStake && worksOnRows(step.tasks) ? `select count(*) from ${quote(step.rowsIn)}` : undefined;
-    const rows = counted === undefined ? 0 : Number(await reader.value({ sql: counted }, []));
-    assessed.push({ step, affected, isAtStake, state, rows, cost: costOf(step.tasks, rows, locks) });
+    assessed.push({ step, affected, obstacles: [], isAtStake, state });
   }
   return assessed;
 }
+
+/** The same with what other objects of the database, and the database itself, would refuse. */
+export async function assessIn(
+  plan: Plan & { readonly catalogue: Catalogue },
+  driver: Driver,
+  allowed: ReadonlySet<string>,
+): Promise<readonly Assessed[]> {
+  const assessed = await assess(plan, driver, driver.dialect, allowed);
+  const made = new Set(plan.steps);
+  const found = assessed.map((one) =>
+    made.has(one.step) ? blockedBy(one, obstaclesTo(one.step, plan.applied, plan.catalogue)) : one,
+  );
+  if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
+  const tasks = plan.steps.flatMap((step) => step.tasks);
+  const failure = await driver.rehearse({ tasks, own: ownIndexes(plan.applied) });
+  if (!failure) return found;
+  return found.map((one) => (one.step.tasks.includes(failure.task) ? blockedBy(one, [failure.reason]) : one));
+}
+
+const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
+  obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
 
 function stateOf(
   step: MigrationStep,

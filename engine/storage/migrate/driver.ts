@@ -1,10 +1,9 @@
 /** What a driver is given to change tables with. */
-import { isDeepStrictEqual } from 'node:util';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
+import type { OtherColumn } from './catalogue.ts';
 import type { Awaitable, Reader, Writer } from '../driver.ts';
-import type { TableDefinition } from './applied.ts';
 import type { Task } from './tasks.ts';
 
 export interface Migration {
@@ -12,6 +11,8 @@ export interface Migration {
   readonly tasks: Iterable<Task>;
   /** What it leads from and to: one that was cut off is continued by the same, and by no other. */
   readonly key: string;
+  /** Names of the indexes that the engine made; those of others stay. */
+  readonly own: ReadonlySet<string>;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
   /** Whether a copy of the database is made first, where the database is a file. */
@@ -60,29 +61,16 @@ export interface Migrating {
   finishMigration(watch: Follower): Promise<void>;
   /** Takes back what a migration has prepared that was cut off before. Answers whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
-  /** How tables differ from what they should be, by table. */
-  drift(tables: Readonly<Record<string, TableDefinition>>): Awaitable<readonly Drift[]>;
+  /**
+   * Runs these statements over empty tables, where that needs no lock: answers which one fails, and why. Undefined if none
+   * does.
+   */
+  rehearse(migration: Pick<Migration, 'tasks' | 'own'>): Awaitable<Failure | undefined>;
 }
 
-export interface Drift {
-  readonly table: string;
-  /** In words. */
-  readonly differences: readonly string[];
-}
-
-// What belongs to a table against what should: the differences, in words.
-
-/** Columns, keys, indexes and whatever else, by what people call them. */
-export type Objects = ReadonlyMap<string, unknown>;
-
-export function compareObjects(expected: Objects, found: Objects): readonly string[] {
-  if (found.size === 0) return ['it is missing'];
-  const names = new Set([...expected.keys(), ...found.keys()]);
-  return [...names].flatMap((name) => {
-    if (!found.has(name)) return `${name} is missing`;
-    if (!expected.has(name)) return `${name} is there besides`;
-    return isDeepStrictEqual(expected.get(name), found.get(name)) ? [] : `${name} is another one`;
-  });
+export interface Failure {
+  readonly task: Task;
+  readonly reason: string;
 }
 
 // Changes of one table as data, for a dialect to put into statements.
@@ -131,6 +119,8 @@ export interface TableAlteration {
   /** CREATE TABLE of the table afterwards, under any name. */
   readonly create: (name: string) => string;
   readonly indexes: readonly string[];
+  /** Columns that somebody else has added. */
+  readonly others: readonly OtherColumn[];
 }
 
 export interface Altered {

@@ -65,13 +65,13 @@ export function keptModel(applied: AppliedModel, named: Model, dialect: Dialect,
   for (const { name, type } of dropped) keepType(keeping, name, type);
   for (const [name, former] of keeping.formers) {
     const [type, before] = [keeping.types.get(name), applied.types[former]];
-    if (type && before) keepColumns(keeping, { type, former, before, dialect });
+    if (type && before) keepColumns(keeping, { type, former, before, dialect, others: [] });
   }
   for (const join of matchJoins(applied, model).dropped) keepJoin(keeping, join);
   // Their members are fields and relations that may be kept themselves.
   for (const [name, former] of keeping.formers) {
     const [type, before] = [keeping.types.get(name), applied.types[former]];
-    if (type && before) keepIndexes(keeping, { type, former, before, dialect });
+    if (type && before) keepIndexes(keeping, { type, former, before, dialect, others: [] });
   }
   return { types: keeping.types, joinTables: keeping.joinTables };
 }

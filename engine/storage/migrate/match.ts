@@ -10,6 +10,7 @@ import {
   type AppliedType,
 } from './applied.ts';
 import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
+import type { OtherColumn } from './catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 
 /** A type that was there before, perhaps under another name. */
@@ -18,6 +19,8 @@ export interface TypeChange {
   readonly former: string;
   readonly before: AppliedType;
   readonly dialect: Dialect;
+  /** Columns of its table that somebody else has added. */
+  readonly others: readonly OtherColumn[];
 }
 
 /** A field of the type, with what it was. */

@@ -1,11 +1,12 @@
 /** The applied model and the wanted one -> the steps from one to the other. */
 import { isDeepStrictEqual } from 'node:util';
 import { ENGINE_PREFIX, type Model, type RecordType } from '../../model/model.ts';
-import { defineType } from '../define.ts';
+import { defineType, indexesOf } from '../define.ts';
 import type { Dialect } from '../dialect.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
-import { type AppliedModel, appliedModel, type AppliedType, rememberedAs, type TableDefinition } from './applied.ts';
+import { type AppliedModel, appliedModel, type AppliedType, rememberedAs } from './applied.ts';
 import { rowsOf } from './assess.ts';
+import { type Catalogue, NO_CATALOGUE, otherColumns } from './catalogue.ts';
 import { leftBehind } from './former.ts';
 import { matchJoins, matchTypes, type TypeChange } from './match.ts';
 import { placedModel } from './place.ts';
@@ -28,11 +29,13 @@ export function createPlan(
   dialect: Dialect,
   letGo = NONE,
   own?: AppliedModel,
+  catalogue = NO_CATALOGUE,
 ): Plan {
+  const between: Between = (to) => stepsBetween(applied, to, dialect, catalogue);
   const placed = placedModel(model, applied, own);
   const exact = appliedModel(placed, dialect);
   const isSame = isSameModel(applied, exact);
-  const all = isSame ? [] : stepsBetween(applied, placed, dialect);
+  const all = isSame ? [] : between(placed);
   const left = isSame ? [] : leftBehind(applied, placed);
   const answered = new Set(applied.kept);
   const asked = left.map(({ step }) => step).filter((step) => !answered.has(stepId(step)));
@@ -40,12 +43,16 @@ export function createPlan(
     steps: made,
     wanted,
     kept,
-  } = all.some(isDrop) ? withoutDrops(applied, placed, dialect, letGo, all) : { steps: all, wanted: exact, kept: [] };
+  } = all.some(isDrop)
+    ? withoutDrops(applied, placed, dialect, letGo, all, between)
+    : { steps: all, wanted: exact, kept: [] };
   const steps = [...asked, ...made];
   const stays = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const remembered = rememberedAs(stays.length > 0 ? { ...wanted, kept: stays } : wanted, applied, placed === model);
-  return { steps, kept, applied, model: placed, wanted: remembered, touched: touchedBy(steps, applied) };
+  return { steps, kept, applied, model: placed, wanted: remembered };
 }
+
+type Between = (model: Model) => readonly MigrationStep[];
 
 /** What stays counts as part of the model. */
 function withoutDrops(
@@ -54,10 +61,11 @@ function withoutDrops(
   dialect: Dialect,
   letGo: ReadonlySet<string>,
   all: readonly MigrationStep[],
+  between: Between,
 ): Pick<Plan, 'steps' | 'wanted' | 'kept'> {
   const tables = keptModel(applied, model, dialect, letGo);
   const wanted = appliedModel(tables, dialect);
-  const made = isSameModel(applied, wanted) ? [] : stepsBetween(applied, tables, dialect);
+  const made = isSameModel(applied, wanted) ? [] : between(tables);
   const ids = new Set(made.map(stepId));
   const kept = all.filter((step) => isDrop(step) && !ids.has(stepId(step)));
   // What was kept before is not the former name of anything that is new now.
@@ -93,10 +101,16 @@ function toldSteps(
 const isSameModel = (one: AppliedModel, other: AppliedModel): boolean =>
   isDeepStrictEqual([one.types, one.joins], [other.types, other.joins]);
 
-function stepsBetween(applied: AppliedModel, model: Model, dialect: Dialect): readonly MigrationStep[] {
+function stepsBetween(
+  applied: AppliedModel,
+  model: Model,
+  dialect: Dialect,
+  catalogue: Catalogue,
+): readonly MigrationStep[] {
   const { kept, added, dropped } = matchTypes(applied, model);
   const changes = kept.map(({ after, before }): TypeChange => {
-    return { type: after, former: before.name, before: before.type, dialect };
+    const others = otherColumns(applied, catalogue, before.type.table);
+    return { type: after, former: before.name, before: before.type, dialect, others };
   });
   const joins = matchJoins(applied, model);
   return withSeeds(changes, dialect, [
@@ -135,11 +149,15 @@ function droppedTypeStep(name: string, { table, identifier }: AppliedType, { quo
     ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
   ];
   const rows = rowsOf(quote(table), quote(identifier));
-  return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });
+  return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table, drops: [table] });
 }
 
 const addedTypeStep = (type: RecordType, dialect: Dialect): MigrationStep =>
-  createStep('add-type', type.name, { now: type.table, tasks: plainTasks('create', defineType(type, dialect)) });
+  createStep('add-type', type.name, {
+    now: type.table,
+    tasks: plainTasks('create', defineType(type, dialect)),
+    creates: [type.table, ...indexesOf(type, dialect).map(({ name }) => name)],
+  });
 
 /** The names by which a type knew others. */
 function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlySet<string> {
@@ -149,14 +167,4 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
   );
   const sides = joins.flatMap(({ left, right }) => [left, right]).filter(({ type }) => type === name);
   return new Set([...own, ...others, ...sides.map(({ relation }) => relation)].filter((one) => one !== null));
-}
-
-/** The tables that the steps change, as they should be before. */
-export function touchedBy(
-  steps: readonly MigrationStep[],
-  { types, joins }: AppliedModel,
-): Readonly<Record<string, TableDefinition>> {
-  const touched = new Set(steps.filter(({ tasks }) => tasks.length > 0).map(({ rowsIn }) => rowsIn));
-  const tables = [...Object.values(types), ...joins].filter(({ table }) => touched.has(table));
-  return Object.fromEntries(tables.map(({ table, definition }) => [table, definition]));
 }

@@ -1,6 +1,6 @@
 /** The steps of relations: foreign keys of a type's table, and join tables, whose rows move as a whole. */
 import type { JoinTable } from '../../model/model.ts';
-import { defineJoinTable } from '../define.ts';
+import { defineJoinTable, joinIndex } from '../define.ts';
 import type { Dialect } from '../dialect.ts';
 import type { AppliedJoin, AppliedReference } from './applied.ts';
 import { rowsAlike, rowsInCircles, rowsOf, rowsWhere } from './assess.ts';
@@ -99,6 +99,7 @@ export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep
     name,
     detail: `, in table ${table.name}`,
     tasks: plainTasks('create', defineJoinTable(table, dialect)),
+    creates: [table.name, joinIndex(table, dialect).name],
   });
 }
 
@@ -107,7 +108,8 @@ export function droppedJoinStep(before: AppliedJoin, { quote }: Dialect): Migrat
   const table = quote(before.table);
   const rows = rowsOf(table, quote(before.left.column));
   const tasks = plainTasks('define', [`drop table ${table}`], before.table);
-  return createStep('drop-relation', type, { name, detail: 'a connection', rows, tasks, rowsIn: before.table });
+  const parts = { rows, tasks, rowsIn: before.table, drops: [before.table] };
+  return createStep('drop-relation', type, { name, detail: 'a connection', ...parts });
 }
 
 export function renamedJoinSteps({ after, before }: JoinChange): readonly MigrationStep[] {

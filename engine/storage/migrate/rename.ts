@@ -13,7 +13,6 @@ import {
 import { keptModel } from './keep.ts';
 import { moved, namesLeft } from './moves.ts';
 import { placedModel } from './place.ts';
-import { touchedBy } from './plan.ts';
 import { createStep, type MigrationStep, type Plan } from './steps.ts';
 import type { Task } from './tasks.ts';
 
@@ -43,7 +42,7 @@ export function renamePlan<P extends Plan>(plan: P, model: Model, dialect: Diale
   );
   const tableMoves = inTables.map(({ from, to }): Move => ({ table: from, to }));
   const moves = [...columnMoves, ...tableMoves];
-  if (moves.length === 0) return { ...plan, steps: [], kept: [], touched: {} };
+  if (moves.length === 0) return { ...plan, steps: [], kept: [] };
   const wanted = appliedAfter(plan, moves, tables, model, dialect);
   const { quote } = dialect;
   const steps = [
@@ -65,7 +64,6 @@ export function renamePlan<P extends Plan>(plan: P, model: Model, dialect: Diale
     steps: steps.map((step, at) => (at === last ? { ...step, tasks: [...step.tasks, ...indexes] } : step)),
     kept: [],
     wanted,
-    touched: touchedBy(steps, applied),
   };
 }
 
@@ -74,7 +72,15 @@ const renameStep = (
   { type, from, to }: Renaming,
   task: Task & { readonly table: string },
 ): MigrationStep =>
-  createStep(code, type, { name: to, was: from, now: to, detail: task.table, tasks: [task], rowsIn: task.table });
+  createStep(code, type, {
+    name: to,
+    was: from,
+    now: to,
+    detail: task.table,
+    tasks: [task],
+    rowsIn: task.table,
+    creates: code === 'rename-table' ? [to] : [],
+  });
 
 // Which names differ. Models are placed part by part: the parts of both are in the same order.
 

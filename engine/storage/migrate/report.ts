@@ -1,8 +1,7 @@
 /** A plan for people: each step, what it does to the records, and what has to be said or done before it is made. */
 import type { AffectedRows, Assessed, State } from './assess.ts';
-import type { Drift } from './driver.ts';
+import type { Drift } from './catalogue.ts';
 import { type MigrationStep, type StepCode, stepId } from './steps.ts';
-import type { Lock } from './tasks.ts';
 
 const PASSING: ReadonlySet<State> = new Set(['ready', 'kept']);
 
@@ -23,37 +22,25 @@ const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
 
 interface StepDetails {
   readonly sql?: boolean;
-  /** What each step locks, for how long, and what becomes of older instances. */
+  /** What becomes of older instances, and whether the step can be undone. */
   readonly notes?: boolean;
 }
 
 export const formatSteps = (steps: readonly Assessed[], shown: StepDetails = {}): string =>
   steps.map((one) => formatStep(one, shown)).join('\n');
 
-/** Seconds from which on people are told. */
-const LONG = 0.5;
-
-const waits = {
-  none: 'nobody waits',
-  rows: 'writes wait a moment for a record that is just being filled',
-  writes: 'writes wait for a moment',
-  all: 'requests of this type wait for a moment',
-} as const satisfies Record<Lock, string>;
-
-/** `about 3 s for 1000000 records, nobody waits; older instances notice nothing; can be undone`. */
-function formatNotes({ step, rows, cost }: Assessed): readonly string[] {
-  if (cost === undefined) return [];
-  const { older, undo } = stepNotes[step.code];
-  const time = cost.seconds < LONG ? '' : `about ${Math.ceil(cost.seconds)} s for ${rows} records, `;
-  const wait = cost.lockedSeconds < LONG ? waits[cost.locks] : `${cost.locks} wait that long`;
-  return [`  ${time}${wait}; ${olderWords[older]}; ${undoWords[undo]}`];
+/** `older instances notice nothing; can be undone`. */
+function formatNotes({ code }: MigrationStep): string {
+  const { older, undo } = stepNotes[code];
+  return `  ${olderWords[older]}; ${undoWords[undo]}`;
 }
 
 function formatStep(assessed: Assessed, { sql: withSql = false, notes = false }: StepDetails): string {
-  const { step, state, affected } = assessed;
+  const { step, state, affected, obstacles } = assessed;
   const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
-  const told = notes ? formatNotes(assessed) : [];
-  const lines = [...affected.map(formatAffected).map((line) => `  ${line}`), ...told, ...answers];
+  const told = notes ? [formatNotes(step)] : [];
+  const found = [...affected.map(formatAffected), ...obstacles].map((line) => `  ${line}`);
+  const lines = [...found, ...told, ...answers];
   const sql = withSql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `    ${line}`) : [];
   return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
 }
@@ -66,15 +53,22 @@ function formatAffected({ count, identifiers, says }: AffectedRows): string {
 
 export const formatDrift = (drift: readonly Drift[]): string =>
   drift
-    .map(({ table, differences }) => `Table ${table} is not as the engine left it: ${differences.join(', ')}`)
+    .flatMap(({ table, differences, cures }) => [
+      `Table ${table} is not as the engine left it: ${differences.join(', ')}`,
+      ...cures.map((sql) => `  ${sql};`),
+    ])
     .join('\n');
+
+/** What others have added to the tables; for people. */
+export const formatOthers = (others: readonly string[]): string =>
+  `The engine did not make, and leaves alone: ${others.join(', ')}`;
 
 /** Names that the tables can get; for people. */
 export const formatRenames = (steps: readonly MigrationStep[], withSql: boolean): string =>
   [
     'Tables or columns have former names, under which every version finds them. "records apply --rename-columns" renames them:',
     formatSteps(
-      steps.map((step) => ({ step, state: 'optional', isAtStake: false, affected: [], rows: undefined })),
+      steps.map((step) => ({ step, state: 'optional', isAtStake: false, affected: [], obstacles: [] })),
       { sql: withSql },
     ),
   ].join('\n');
@@ -103,7 +97,7 @@ export function formatPlan(
 }
 
 const advice: readonly (readonly [State, string])[] = [
-  ['blocked', 'x  Records stand in the way: change them first, or revert the change.'],
+  ['blocked', 'x  Something stands in the way: change it first, or revert the change.'],
   ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
   ['allow', '!  This can lose or refuse something: if it is meant, apply it with its --allow.'],
 ];
@@ -111,15 +105,13 @@ const advice: readonly (readonly [State, string])[] = [
 export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[]): string {
   const allowed = steps.filter(({ state }) => state === 'allow').map(({ step }) => `--allow ${stepId(step)}`);
   const isOpen = steps.some(({ state }) => state === 'blocked' || state === 'unclear') || drift.length > 0;
+  const shown = steps.filter(({ state }) => state !== 'kept');
   return [
-    'The descriptors differ from the tables of the database:',
-    '',
-    formatSteps(steps.filter(({ state }) => state !== 'kept')),
-    '',
-    ...advice.filter(([state]) => steps.some((one) => one.state === state)).map(([, line]) => line),
-    ...(drift.length === 0
+    ...(shown.length === 0
       ? []
-      : [formatDrift(drift), 'Put these tables back as they were; the steps above change them.']),
+      : ['The descriptors differ from the tables of the database:', '', formatSteps(shown), '']),
+    ...advice.filter(([state]) => steps.some((one) => one.state === state)).map(([, line]) => line),
+    ...(drift.length === 0 ? [] : [formatDrift(drift), 'Put back what is missing: requests and other steps need it.']),
     ...(isOpen || allowed.length === 0 ? [] : ['', `  npm run apply -- ${allowed.join(' ')}`, '']),
     'Nothing was changed.',
   ].join('\n');
@@ -131,8 +123,9 @@ export const planAsJson = (
   drift: readonly Drift[],
   withSql: boolean,
   renames: readonly MigrationStep[] = [],
+  others: readonly string[] = [],
 ) => ({
-  steps: steps.map(({ step, state, affected, cost }) => ({
+  steps: steps.map(({ step, state, affected, obstacles }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -141,11 +134,12 @@ export const planAsJson = (
     state,
     description: step.description,
     records: affected,
+    ...(obstacles.length > 0 ? { obstacles } : {}),
     ...stepNotes[step.code],
-    ...cost,
     ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
   })),
   drift,
+  ...(others.length === 0 ? {} : { others }),
   ...(renames.length === 0 ? {} : { renames: renames.map((step) => renameAsJson(step, withSql)) }),
 });
 

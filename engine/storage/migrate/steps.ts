@@ -1,7 +1,7 @@
 /** A migration as data: what each step changes, what that does to records, and the SQL that makes it. */
 import type { JsonValue } from '../../json.ts';
 import type { Model } from '../../model/model.ts';
-import type { AppliedModel, TableDefinition } from './applied.ts';
+import type { AppliedModel } from './applied.ts';
 import type { Edit } from './driver.ts';
 import type { Task } from './tasks.ts';
 
@@ -233,6 +233,10 @@ export interface MigrationStep {
   readonly tasks: readonly Task[];
   /** The table, by its name before the plan, whose rows are at stake. */
   readonly rowsIn: string | undefined;
+  /** Names of the tables and indexes that it makes besides those of its edits. */
+  readonly creates: readonly string[];
+  /** The columns of the table, or the table itself, that it drops. */
+  readonly drops: readonly string[];
 }
 
 export interface Plan {
@@ -243,22 +247,22 @@ export interface Plan {
   /** The Model, where the database keeps it. */
   readonly model: Model;
   readonly wanted: AppliedModel;
-  /** The tables that it changes, as they should be before, by name. */
-  readonly touched: Readonly<Record<string, TableDefinition>>;
 }
 
-type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks'> & Omit<Subject, 'type'>> & {
+type StepParts = Partial<
+  Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'drops'> & Omit<Subject, 'type'>
+> & {
   /** Those that this kind of step affects. */
   readonly rows?: RowQuery | undefined;
 };
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
-  const { rows, checks = [], edits = [], tasks = [], rowsIn } = parts;
+  const { rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], drops = [] } = parts;
   const subject = { ...NO_WORDS, ...parts, type };
   const { risk, describe } = stepKinds[code];
   const own = rows ? [checkOf(code, subject, rows)] : [];
   const step = { code, type, name: parts.name, risk, description: describe(subject), edits, tasks, rowsIn };
-  return { ...step, checks: [...own, ...checks] };
+  return { ...step, creates, drops, checks: [...own, ...checks] };
 }
 
 /** What a kind of step does to these rows. */

@@ -15,8 +15,6 @@ export type Lock = 'none' | 'rows' | 'writes' | 'all';
 
 interface TaskOrder {
   readonly stage: Stage;
-  /** Microseconds that it takes for each row of the table. */
-  readonly perRow: number;
   readonly lock: Lock;
   /** What it does to its table, for whoever follows the migration. */
   readonly says: string;
@@ -24,26 +22,26 @@ interface TaskOrder {
 
 /** In the order in which they run. */
 export const taskKinds = {
-  column: { stage: 'prepare', perRow: 0, lock: 'all', says: 'Add a column to' },
-  trigger: { stage: 'prepare', perRow: 0, lock: 'writes', says: 'Add a trigger to' },
-  fill: { stage: 'prepare', perRow: 40, lock: 'rows', says: 'Work through the rows of' },
-  check: { stage: 'prepare', perRow: 0, lock: 'all', says: 'Add a check to' },
-  validate: { stage: 'prepare', perRow: 0.3, lock: 'none', says: 'Check the rows of' },
-  index: { stage: 'prepare', perRow: 3, lock: 'none', says: 'Build an index of' },
+  column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
+  trigger: { stage: 'prepare', lock: 'writes', says: 'Add a trigger to' },
+  fill: { stage: 'prepare', lock: 'rows', says: 'Work through the rows of' },
+  check: { stage: 'prepare', lock: 'all', says: 'Add a check to' },
+  validate: { stage: 'prepare', lock: 'none', says: 'Check the rows of' },
+  index: { stage: 'prepare', lock: 'none', says: 'Build an index of' },
   /** Takes what is no longer wanted out of the way. */
-  define: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
+  define: { stage: 'switch', lock: 'all', says: 'Change' },
   /** Where tables change in one transaction. */
-  rewrite: { stage: 'switch', perRow: 2, lock: 'all', says: 'Work through the rows of' },
-  setAside: { stage: 'switch', perRow: 0, lock: 'none', says: 'Change' },
+  rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
+  setAside: { stage: 'switch', lock: 'none', says: 'Change' },
   /** To a name that nothing else has. */
-  moveAway: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
-  rename: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
-  renameTable: { stage: 'switch', perRow: 0, lock: 'all', says: 'Rename' },
-  settle: { stage: 'switch', perRow: 0, lock: 'all', says: 'Change' },
-  renameIndex: { stage: 'switch', perRow: 0, lock: 'none', says: 'Change' },
-  create: { stage: 'switch', perRow: 0, lock: 'none', says: 'Create' },
-  confirm: { stage: 'finish', perRow: 0.5, lock: 'none', says: 'Check the references of' },
-  dropIndex: { stage: 'finish', perRow: 0, lock: 'none', says: 'Drop an index of' },
+  moveAway: { stage: 'switch', lock: 'all', says: 'Change' },
+  rename: { stage: 'switch', lock: 'all', says: 'Change' },
+  renameTable: { stage: 'switch', lock: 'all', says: 'Rename' },
+  settle: { stage: 'switch', lock: 'all', says: 'Change' },
+  renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
+  create: { stage: 'switch', lock: 'none', says: 'Create' },
+  confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
+  dropIndex: { stage: 'finish', lock: 'none', says: 'Drop an index of' },
 } as const satisfies Record<string, TaskOrder>;
 
 type TaskKind = keyof typeof taskKinds;
@@ -56,6 +54,8 @@ export interface Task {
   readonly sql: string;
   /** Of a fill: the column of the identifier. */
   readonly identifier?: string;
+  /** The column that it drops. */
+  readonly drops?: string;
 }
 
 const RANKS: ReadonlyMap<string, number> = new Map(Object.keys(taskKinds).map((kind, rank) => [kind, rank]));
@@ -73,36 +73,3 @@ export const plainTasks = (kind: TaskKind, statements: readonly string[], table?
 
 /** For people: `Build an index of books`. */
 export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].says} ${table ?? 'the tables'}`;
-
-const LOCKS: readonly Lock[] = ['none', 'rows', 'writes', 'all'];
-
-export interface StepCost {
-  /** The strongest lock. */
-  readonly locks: Lock;
-  /** About how long others wait for it at most. */
-  readonly lockedSeconds: number;
-  /** About how long the step works. */
-  readonly seconds: number;
-}
-
-/** Seconds: what takes longer is given up, or done in smaller parts. */
-const MOMENTS: Readonly<Record<Lock, number>> = { none: 0, rows: 0.1, writes: 0.2, all: 0.2 };
-
-/** Microseconds for each row where one transaction does everything, for its kinds of tasks. */
-const PER_ROW_AT_ONCE: Readonly<Partial<Record<TaskKind, number>>> = {
-  fill: 2,
-  rewrite: 1.5,
-  index: 1,
-};
-
-/** Over a table of this many rows. `isLive`: while clients go on; otherwise in one transaction, for which writes wait. */
-export function costOf(tasks: readonly Task[], rows: number, isLive: boolean): StepCost {
-  const perRow = ({ kind }: Task): number => (isLive ? taskKinds[kind].perRow : (PER_ROW_AT_ONCE[kind] ?? 0));
-  const seconds = Math.round((rows * tasks.reduce((sum, task) => sum + perRow(task), 0)) / 100_000) / 10;
-  if (!isLive) return { locks: tasks.length === 0 ? 'none' : 'writes', lockedSeconds: seconds, seconds };
-  const strongest = Math.max(0, ...tasks.map(({ kind }) => LOCKS.indexOf(taskKinds[kind].lock)));
-  const locks = LOCKS[strongest] ?? 'none';
-  return { locks, lockedSeconds: MOMENTS[locks], seconds };
-}
-
-export const worksOnRows = (tasks: readonly Task[]): boolean => tasks.some(({ kind }) => taskKinds[kind].perRow > 0);

@@ -117,6 +117,7 @@ function withTasks(
     columns: sourcesOf(change, columns),
     create: (name) => defineTable(type, dialect, name),
     indexes: indexesOf(type, dialect).map(({ sql }) => sql),
+    others: change.others,
   });
   let at = 0;
   const compiled = steps.map((step) => {

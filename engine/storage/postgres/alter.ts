@@ -223,8 +223,10 @@ function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext)
 }
 
 /** Its indexes and constraints go with it. */
-const droppedColumn = (name: string, { alteration, dialect: { quote }, task }: AlterContext): Task =>
-  task('define', `alter table ${quote(alteration.table)} drop column ${quote(name)}`);
+const droppedColumn = (name: string, { alteration, dialect: { quote }, task }: AlterContext): Task => ({
+  ...task('define', `alter table ${quote(alteration.table)} drop column ${quote(name)}`),
+  drops: name,
+});
 
 // Indexes.
 

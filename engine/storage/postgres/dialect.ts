@@ -122,6 +122,33 @@ const folded = (text: string): string => {
   return `(select case when ${isAscii} then lower(given$.v$ collate "C") else ${other} end from (select (${text})::text as v$) as given$)`;
 };
 
+/** Of the schema that tables are made in. Constraints and indexes go with their columns; all else stands in the way. */
+const CATALOGUE = `with own as (
+    select oid, relname::text as name, relnatts from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+  ), reader as (
+    select own.name as "table", coalesce(attname::text, '') as "column", case classid
+      when 'pg_rewrite'::regclass then (select 'view ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
+      when 'pg_class'::regclass then (select 'index ' || relname from pg_class c where c.oid = objid)
+      else pg_describe_object(classid, objid, objsubid) end as name
+    from pg_depend join own on refclassid = 'pg_class'::regclass and refobjid = own.oid
+      left join pg_attribute on attrelid = refobjid and attnum = refobjsubid and refobjsubid > 0
+    where deptype = 'n' and classid <> 'pg_constraint'::regclass
+      or deptype = 'a' and refobjsubid > 0 and classid = 'pg_class'::regclass
+  )
+  select 'relation', '', relname::text, case relkind when 'r' then 'table' when 'p' then 'table' when 'v' then 'view' when 'm' then 'materialized view'
+    when 'i' then 'index' when 'I' then 'index' when 'S' then 'sequence' when 'f' then 'foreign table' else 'type' end
+    from pg_class where relnamespace = current_schema()::regnamespace
+  union all select 'relation', '', typname::text, 'type' from pg_type
+    where typnamespace = current_schema()::regnamespace and typrelid = 0 and typcategory <> 'A'
+  union all select case when attnotnull and not atthasdef and attidentity = '' then 'needed' else 'column' end, own.name, attname::text, ''
+    from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+  union all select 'ever', own.name, 'ever', relnatts::text from own
+  union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
+    where indisvalid and not indisprimary
+  union all select 'trigger', own.name, tgname::text, '' from own join pg_trigger on tgrelid = own.oid and not tgisinternal
+  union all select 'referrer', own.name, c.relname::text, '' from own join pg_constraint on confrelid = own.oid and contype = 'f' join pg_class c on c.oid = conrelid
+  union all select distinct 'reader', "table", name, "column" from reader where name is not null`;
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   // The transaction that wrote the row.
@@ -186,6 +213,7 @@ export const postgresDialect: Dialect = {
   openKeys: 'json',
   tableOptions: () => '',
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
+  catalogue: CATALOGUE,
   // As an array: for a subselect, the planner expects a hundred rows and reads the whole table.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
   listed: `(select item$.value::bigint as value, item$.key from json_array_elements_text(?) with ordinality as item$(value, key)) as listed$`,

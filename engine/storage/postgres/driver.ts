@@ -25,7 +25,6 @@ import { shareReads } from './shared-reads.ts';
 import { shareWrites } from './shared-writes.ts';
 import { createSnapshots } from './snapshot.ts';
 import { alone, readIn, shared, writeAlone, writeIn } from './transaction.ts';
-import { findDrift } from './drift.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
@@ -150,10 +149,9 @@ function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions
     migrate: (migration) => unlimited(() => migrate(connections, migration)),
     finishMigration: (watch) => unlimited(() => finishMigration(connections, watch)),
     abandonMigration: (watch) => unlimited(() => abandonMigration(connections, watch)),
-    drift: (tables) => findDrift(connections, tables),
+    // A rehearsal would lock the tables: the catalogue tells instead.
+    rehearse: () => undefined,
     expectSmallSets: (links) => expectSmallSets(connections, links),
-    // Here they are what the administrator of the server has made: nobody brings them along in a file.
-    foreign: () => undefined,
     existing: () => alone(connections).column(EXISTING, []),
     ping: async () => void (await alone(connections).value(PING, [])),
     snapshot: (caller = PATIENT) => snapshots(caller),

@@ -56,22 +56,27 @@ function references({ reference }: Column, { quote }: Dialect): string {
 
 /** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never reused: the sequence continues. */
 function rebuild(
-  { table, identifier, columns: sources, create, indexes }: TableAlteration,
+  { table, identifier, columns: sources, create, indexes, others }: TableAlteration,
   { quote, literal }: Dialect,
 ): readonly Task[] {
   const fresh = `${ENGINE_PREFIX}new_${table}`;
-  const columns = [identifier, ...sources.map(({ column }) => column.name)].map(quote).join(', ');
-  const selected = [quote(identifier), ...sources.map(({ value }) => value)].join(', ');
+  const added = others.map(({ name }) => quote(name));
+  const columns = [...[identifier, ...sources.map(({ column }) => column.name)].map(quote), ...added].join(', ');
+  const selected = [quote(identifier), ...sources.map(({ value }) => value), ...added].join(', ');
   const [key, old] = [quote(identifier), quote(table)];
   const copied = `insert into ${quote(fresh)} (${columns}) select ${selected} from ${old} where ${key} > ? and ${key} <= ?`;
   const finish = [
     `delete from sqlite_sequence where name = ${literal(fresh)}`,
     `insert into sqlite_sequence (name, seq) select ${literal(fresh)}, seq from sqlite_sequence where name = ${literal(table)}`,
     `drop table ${quote(table)}`,
+    // Views of others name the table, which is not there at this moment.
+    'pragma legacy_alter_table = on',
     `alter table ${quote(fresh)} rename to ${quote(table)}`,
+    'pragma legacy_alter_table = off',
   ];
+  const kept = others.map(({ name, words }) => `alter table ${quote(fresh)} add column ${quote(name)} ${words}`);
   return [
-    ...plainTasks('define', [create(fresh)], table),
+    ...plainTasks('define', [create(fresh), ...kept], table),
     { kind: 'fill', table, identifier, sql: copied },
     ...plainTasks('define', finish, table),
     ...plainTasks('index', indexes, table),

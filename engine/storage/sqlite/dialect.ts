@@ -25,6 +25,15 @@ const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
 const oneOf = (column: string): string => `${column} in (select value from json_each(?))`;
 
+/** A virtual table may need a module that is not loaded. Views do not say what they read: they name it. */
+const CATALOGUE = [
+  `with own as (select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' and sql not like 'create virtual%')`,
+  `select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\\_%' escape '\\'`,
+  `union all select case when c."notnull" and c.dflt_value is null and c.pk = 0 then 'needed' else 'column' end, own.name, c.name, case when c.hidden = 0 then c.type || coalesce(' default ' || c.dflt_value, '') else '' end from own, pragma_table_xinfo(own.name) as c`,
+  `union all select type, tbl_name, name, '' from sqlite_schema where type in ('index', 'trigger') and sql is not null`,
+  `union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0`,
+].join(' ');
+
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   // SQLite counts the changes of its schema: a table that comes and goes is one.
@@ -93,6 +102,7 @@ export const sqliteDialect: Dialect = {
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
+  catalogue: CATALOGUE,
   oneOf,
   listed: 'json_each(?) as listed$',
   oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,

@@ -5,7 +5,6 @@ import { PATIENT } from '../../caller.ts';
 import { makeOwnerOnly } from '../../files.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
-import { foreignObjects, listed } from './backup.ts';
 import { connect, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -14,7 +13,7 @@ import { createTurnReader, type TurnReader } from './turn-reader.ts';
 import { createLogFile, LONG_LOG } from './log-file.ts';
 import { startCopier } from './readers.ts';
 import { createListCost } from './list-cost.ts';
-import { define, findDrift, migrate, withTimeout } from './migrate.ts';
+import { define, migrate, rehearse, withTimeout } from './migrate.ts';
 
 /** Rows of a table that are read at once; more are streamed. */
 const MAX_SMALL = 1000;
@@ -78,15 +77,11 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     exclusively: async (work) => work(),
     // SQLite assumes so by itself.
     expectSmallSets: () => undefined,
-    foreign: () => {
-      const foreign = foreignObjects(readings.database);
-      return foreign.length > 0 ? listed(foreign) : undefined;
-    },
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     finishMigration: async () => undefined,
     abandonMigration: async () => false,
-    drift: (tables) => findDrift(readings.database, tables),
+    rehearse: (migration) => rehearse(readings, migration),
     scan: (work, caller) => {
       const adopt = reader.watch();
       return scanner.scan((session) => work(adoptingCounts(session, adopt)), caller);

@@ -2,12 +2,10 @@
  * Changes of tables in an SQLite file, on a connection of their own: foreign keys are off before the transaction begins,
  * and checked in it.
  */
-import Database from 'better-sqlite3';
 import { CallerGone } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
-import type { TableDefinition } from '../migrate/applied.ts';
-import { compareObjects, type Drift, type Migration, type Objects } from '../migrate/driver.ts';
+import type { Migration } from '../migrate/driver.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
@@ -65,12 +63,14 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   if (copy !== undefined) await backUp(file, copy);
   const { caller, report } = migration.watch;
   const tasks = [...migration.tasks];
+  const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
     const tell = (position: number, last: number): void =>
       report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last });
     refusing(task.sql, () => (task.kind === 'fill' ? fill(connection, task, tell) : plainly(connection, task, tell)));
   }
+  reinstate(connection, found, migration.own);
   await migration.after(connection);
   refuseBroken(connection);
   return copy;
@@ -122,57 +122,64 @@ function refuseBroken({ all }: SqliteConnection): void {
   throw new StartError(`${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}. Nothing was changed.`);
 }
 
-/** Compares tables with what SQLite makes of their DDL, in a database that lives for a moment. */
-export function findDrift(
-  file: Database.Database,
-  tables: Readonly<Record<string, TableDefinition>>,
-): readonly Drift[] {
-  const scratch = new Database(':memory:');
+// What others have made: their indexes and triggers go with a table that is rebuilt, and are made again.
+
+interface SchemaRow {
+  readonly type: string;
+  readonly name: string;
+  readonly table: string;
+  readonly sql: string;
+}
+
+const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly SchemaRow[] =>
+  database
+    .prepare<[], SchemaRow>(
+      `select type, name, tbl_name as "table", sql from sqlite_schema where sql is not null and name not like 'sqlite\\_%' escape '\\'`,
+    )
+    .all();
+
+function reinstate(connection: SqliteConnection, before: readonly SchemaRow[], own: ReadonlySet<string>): void {
+  const after = schemaOf(connection);
+  const there = new Set(after.map(({ name }) => name));
+  const tables = new Set(after.filter(({ type }) => type === 'table').map(({ name }) => name));
+  for (const { type, name, table, sql } of before)
+    if ((type === 'index' || type === 'trigger') && !own.has(name) && !there.has(name) && tables.has(table))
+      refusing(sql, () => connection.run({ sql }, []));
+}
+
+/** Over the schema of the file, without its rows: answers the task that SQLite would refuse, and why. */
+export function rehearse(
+  file: SqliteConnection,
+  { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
+): { readonly task: Task; readonly reason: string } | undefined {
+  const all = [...tasks];
+  const [first] = all;
+  if (!first) return undefined;
+  const scratch = connect(':memory:', false);
   try {
-    scratch.pragma('foreign_keys = off');
-    return Object.entries(tables).flatMap(([table, { create, indexes }]) => {
-      for (const sql of [create, ...Object.values(indexes)]) definitionOfTable(scratch, sql);
-      const differences = compareObjects(inspect(scratch, table), inspect(file, table));
-      return differences.length === 0 ? [] : [{ table, differences }];
-    });
+    scratch.execute('pragma trusted_schema = off; pragma foreign_keys = off');
+    const rows = schemaOf(file);
+    const order = ['table', 'index', 'view', 'trigger'];
+    for (const { sql } of rows.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type)))
+      // What others have made may need what is not here. A file may come from anywhere: only one statement is run.
+      reasonToRefuse(() => scratch.run({ sql }, []));
+    for (const task of all) {
+      const reason = reasonToRefuse(() =>
+        task.kind === 'fill' ? fill(scratch, task, () => undefined) : scratch.execute(task.sql),
+      );
+      if (reason !== undefined) return { task, reason };
+    }
+    const reason = reasonToRefuse(() => reinstate(scratch, rows, own));
+    return reason === undefined ? undefined : { task: first, reason };
   } finally {
     scratch.close();
   }
 }
 
-/** The definitions come from the file, which may come from anywhere: only a single CREATE statement is run. */
-function definitionOfTable(scratch: Database.Database, sql: string): void {
-  if (!/^create (unique index|index|table) /i.test(sql)) throw unknownDefinition();
+function reasonToRefuse(work: () => void): string | undefined {
   try {
-    scratch.prepare(sql).run();
+    return void work();
   } catch (error) {
-    throw unknownDefinition(error);
+    return reasonOf(error);
   }
 }
-
-const unknownDefinition = (cause?: unknown): StartError =>
-  new StartError('The database remembers a definition of a table that this engine did not make. Nothing was changed.', {
-    cause,
-  });
-
-/** Everything that belongs to a table, by its name for people. */
-function inspect(database: Database.Database, table: string): Objects {
-  const rows = (sql: string): readonly Record<string, unknown>[] =>
-    database.prepare<[string], Record<string, unknown>>(sql).all(table);
-  const columns = rows('select name, lower(type) as type, "notnull", dflt_value, pk from pragma_table_xinfo(?)');
-  const keys = rows(
-    'select "from", lower("table") as "table", lower("to") as "to", on_delete from pragma_foreign_key_list(?)',
-  );
-  const others = rows(
-    `select type, name, sql from sqlite_schema where tbl_name = ? collate nocase and type <> 'table' and sql is not null`,
-  );
-  const named = (kind: unknown, name: unknown): string => `${String(kind)} ${String(name)}`;
-  return new Map<string, unknown>([
-    ...columns.map(({ name, ...column }) => [named('column', name), column] as const),
-    ...keys.map(({ from, ...key }) => [named('foreign key', from), key] as const),
-    ...others.map(({ type, name, sql }) => [named(type, name), plain(String(sql))] as const),
-  ]);
-}
-
-/** SQL without what a rename rewrites: quotes, case, spaces. */
-const plain = (sql: string): string => sql.replaceAll(/[`"\s]/g, '').toLowerCase();
