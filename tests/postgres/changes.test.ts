@@ -102,10 +102,11 @@ onServer('a change of tables', () => {
       expect(await runCommand('apply', [], limited)).toMatchObject({ code: 0 });
       expect(await runCommand('plan', [], limited)).toMatchObject({ code: 0, err: '' });
     }
-    await client.query(`drop index ${name}.things_name_index; create index things_name_index on ${name}.things (id)`);
+    await client.query(`drop index ${name}.things_name_index; create index mine on ${name}.things (id)`);
     const { out } = await runCommand('plan', ['--json'], limited);
     expect(JSON.parse(out)).toMatchObject({
-      drift: [{ table: 'things', differences: ['index things_name_index is another one'] }],
+      drift: [{ table: 'things', differences: ['index things_name_index is missing'] }],
+      others: ['index mine of things'],
     });
   });
 

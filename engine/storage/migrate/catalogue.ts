@@ -57,7 +57,9 @@ export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect,
     name: String(name),
     detail: String(detail ?? ''),
   }));
-  const isOwn = ({ name }: { readonly name: string }): boolean => name.startsWith(ENGINE_PREFIX);
+  // What a migration has prepared: `index _records_new_1`.
+  const isOwn = ({ name }: { readonly name: string }): boolean =>
+    (name.split(' ')[1] ?? name).startsWith(ENGINE_PREFIX);
   const byTable = Map.groupBy(
     rows.filter((row) => row.kind !== 'relation' && (row.kind === 'column' || !isOwn(row))),
     ({ table }) => table,
