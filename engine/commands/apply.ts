@@ -135,7 +135,12 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 export function follow({ json, isStoppable }: FollowOptions): Following {
   const stopping = new AbortController();
-  const show = json ? showLines(eventAsJson) : process.stderr.isTTY ? showLive : showLines(asText);
+  const rateOf = rates();
+  const show: (event: MigrationEvent, rate: number | undefined) => void = json
+    ? showLines(eventAsJson)
+    : process.stderr.isTTY
+      ? showLive
+      : showLines(asText);
   let code: number | undefined;
   let hasBegun = false;
   const stop = (signal: NodeJS.Signals): void => {
@@ -154,7 +159,7 @@ export function follow({ json, isStoppable }: FollowOptions): Following {
       caller: callerUntil(stopping.signal),
       report: (event) => {
         if (!hasBegun) begin();
-        show(event);
+        show(event, event.kind === 'doing' ? rateOf(event) : undefined);
       },
     },
     stopCode: () => code,
@@ -171,39 +176,50 @@ const UNDONE = 'You can stop this with Ctrl-C or SIGTERM. Nothing is changed the
 
 // What is shown.
 
-type Show = Follower['report'];
+type Show = (event: MigrationEvent, rowsPerSecond: number | undefined) => void;
 
 /** Clears the line that the cursor is in. */
 const CLEAR = '\r\u001B[K';
 /** Of work on rows, a line is printed for each of so many parts. */
 const PARTS = 10;
 
-const showLive: Show = (event) => void process.stderr.write(`${CLEAR}${printable(asText(event))}`);
+const showLive: Show = (event, rate) => void process.stderr.write(`${CLEAR}${printable(asText(event, rate))}`);
 
 /** Batches are short: most of them are not worth a line. */
-function showLines(textOf: (event: MigrationEvent) => string): Show {
+function showLines(textOf: (...shown: Parameters<Show>) => string): Show {
   let shown = '';
-  return (event) => {
-    const part = event.kind === 'doing' ? `${event.number} ${Math.floor(PARTS * shareOf(event))}` : textOf(event);
-    if (part !== shown) printError(textOf(event));
+  return (event, rate) => {
+    const part = event.kind === 'doing' ? `${event.number} ${Math.floor(PARTS * shareOf(event))}` : textOf(event, rate);
+    if (part !== shown) printError(textOf(event, rate));
     shown = part;
   };
 }
 
 const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));
 
-function asText(event: MigrationEvent): string {
+/** Rows per second since a task began; undefined as long as none is done. */
+function rates(): (event: Doing) => number | undefined {
+  let current = 0;
+  let began = 0;
+  return ({ number, rows }) => {
+    if (number !== current) [current, began] = [number, performance.now()];
+    return rows === 0 ? undefined : Math.round((1000 * rows) / Math.max(1, performance.now() - began));
+  };
+}
+
+function asText(event: MigrationEvent, rate: number | undefined): string {
   if (event.kind === 'waiting') {
     const holders = event.holders.length === 0 ? '' : `, which is held by ${event.holders.join(', ')}`;
     return `Waiting for ${event.table}${holders}`;
   }
   const { task, number, of, last } = event;
-  const share = last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%`;
+  const speed = rate === undefined ? '' : `, ${rate} rows per second`;
+  const share = last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%${speed}`;
   return `[${number}/${of}] ${titleOf(task)}${share}`;
 }
 
-function eventAsJson(event: MigrationEvent): string {
+function eventAsJson(event: MigrationEvent, rate: number | undefined): string {
   if (event.kind === 'waiting') return JSON.stringify(event);
   const { kind, task, ...rest } = event;
-  return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest });
+  return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest, rowsPerSecond: rate });
 }

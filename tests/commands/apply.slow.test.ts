@@ -70,13 +70,15 @@ describe.each(databaseKinds)('apply on %s', (kind) => {
     const [first = '', ...lines] = running.err().trimEnd().split('\n');
     expect(first).toContain('You can stop this with Ctrl-C or SIGTERM');
     const all = lines.map((line) =>
-      /^\[(\d+)\/(\d+)\] (?:[A-Z][a-z ]+) books(?:: \d+%)?$/.exec(line)?.slice(1).map(Number),
+      /^\[(\d+)\/(\d+)\] (?:[A-Z][a-z ]+) books(?:: \d+%(?:, \d+ rows per second)?)?$/.exec(line)?.slice(1).map(Number),
     );
     expect(all).not.toContain(undefined);
     const last = all[0]?.[1] ?? 0;
     expect(new Set(all.map((one) => one?.[0]))).toEqual(new Set(Array.from({ length: last }, (_, index) => index + 1)));
     expect(lines).toContainEqual(expect.stringMatching(/Work through the rows of books: 0%$/));
-    expect(lines).toContainEqual(expect.stringMatching(/Work through the rows of books: 100%$/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/Work through the rows of books: 100%, [1-9]\d* rows per second$/),
+    );
     await finished();
   });
 
@@ -89,7 +91,14 @@ describe.each(databaseKinds)('apply on %s', (kind) => {
       .split('\n')
       .map((line) => JSON.parse(line) as object);
     expect(events[0]).toMatchObject({ kind: 'doing', table: 'books', number: 1, position: 0 });
-    expect(events).toContainEqual(expect.objectContaining({ position: BOOKS, last: BOOKS }));
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        position: BOOKS,
+        last: BOOKS,
+        rows: BOOKS,
+        rowsPerSecond: expect.any(Number),
+      }),
+    );
     expect(JSON.parse(running.out())).toMatchObject({ steps: STEPS[kind].map((code) => ({ code })) });
   });
 

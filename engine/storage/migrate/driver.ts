@@ -41,6 +41,8 @@ export interface Doing {
   /** Of a fill: the identifier up to which it is done, and the greatest one; otherwise 0. */
   readonly position: number;
   readonly last: number;
+  /** Of a fill: the rows that it has worked through since this process began it; otherwise 0. */
+  readonly rows: number;
 }
 
 /** doing: before each statement, and after each batch of a fill. waiting: others have held the table for a while. */

@@ -96,7 +96,7 @@ async function prepareOne(
   watch: Follower,
 ): Promise<void> {
   if (task.kind === 'fill') return fill(connections, task, place, position, watch);
-  watch.report({ kind: 'doing', task, ...place, position: 0, last: 0 });
+  watch.report({ kind: 'doing', task, ...place, position: 0, last: 0, rows: 0 });
   const { lock } = taskKinds[task.kind];
   if (task.kind === 'index') await buildIndex(connections, task, watch);
   const tables = task.table === undefined ? [] : [task.table];
@@ -130,10 +130,11 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
   const update = { sql: task.sql };
   const last = Number((await alone(connections).value(ends, [])) ?? 0);
   let rows = FIRST_ROWS;
+  let filled = 0;
   for (let position = from; ;) {
-    watch.report({ kind: 'doing', task, ...place, position, last });
+    watch.report({ kind: 'doing', task, ...place, position, last, rows: filled });
     const began = performance.now();
-    const next = await insist(
+    const { end: next, changes } = await insist(
       connections,
       watch,
       [task.table ?? ''],
@@ -143,12 +144,13 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
           BEGIN,
           async (writer) => {
             const end = await writer.value(batch, [position, rows]);
-            if (typeof end !== 'number') await record.done(writer, place.number);
-            else {
-              await writer.run(update, [position, end]);
-              await record.filled(writer, end);
+            if (typeof end !== 'number') {
+              await record.done(writer, place.number);
+              return { end, changes: 0 };
             }
-            return end;
+            const done = await writer.run(update, [position, end]);
+            await record.filled(writer, end);
+            return { end, changes: done.changes };
           },
           watch.caller,
         ),
@@ -156,6 +158,7 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
     );
     if (typeof next !== 'number') return;
     position = next;
+    filled += changes;
     const elapsed = performance.now() - began;
     rows = Math.ceil(Math.min(2 * rows, MOST_ROWS, (rows * BATCH_TIME) / elapsed));
     // Requests have the server to themselves for as long again.
@@ -205,7 +208,7 @@ async function change(
   const tables = [...new Set([...locked, ...strong.flatMap(({ table }) => table ?? [])])].toSorted();
   const statements = function* (): Generator<string> {
     for (const [index, task] of tasks.entries()) {
-      watch.report({ kind: 'doing', task, number: number + index, of, position: 0, last: 0 });
+      watch.report({ kind: 'doing', task, number: number + index, of, position: 0, last: 0, rows: 0 });
       yield task.sql;
     }
   };
@@ -251,7 +254,15 @@ export async function finishMigration(connections: Connections, watch: Follower,
   if (rest === undefined) return;
   const { number, of } = first ?? { number: 1, of: rest.length };
   for (const [index, { kind, sql, table }] of rest.entries()) {
-    watch.report({ kind: 'doing', task: { kind, sql, table }, number: number + index, of, position: 0, last: 0 });
+    watch.report({
+      kind: 'doing',
+      task: { kind, sql, table },
+      number: number + index,
+      of,
+      position: 0,
+      last: 0,
+      rows: 0,
+    });
     if (kind === 'dropIndex') await outside(connections, sql, watch.caller);
     else await writeIn(connections, 'begin', (writer) => writer.run({ sql }, []), watch.caller);
   }

@@ -66,8 +66,8 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
-    const tell = (position: number, last: number): void =>
-      report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last });
+    const tell = (position: number, last: number, rows: number): void =>
+      report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last, rows });
     refusing(task.sql, () => (task.kind === 'fill' ? fill(connection, task, tell) : plainly(connection, task, tell)));
   }
   reinstate(connection, found, migration.own);
@@ -76,10 +76,10 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   return copy;
 }
 
-type Tell = (position: number, last: number) => void;
+type Tell = (position: number, last: number, rows: number) => void;
 
 function plainly({ execute }: SqliteConnection, { sql }: Task, tell: Tell): void {
-  tell(0, 0);
+  tell(0, 0, 0);
   execute(sql);
 }
 
@@ -94,11 +94,13 @@ function fill({ value, run }: SqliteConnection, { table = '', identifier = '', s
     sql: `select max(${key}) from (select ${key} from ${quote(table)} where ${key} > ? order by ${key} limit ${BATCH})`,
   };
   const statement = { sql };
+  let rows = 0;
   for (let position = 0; ;) {
-    tell(position, last);
+    tell(position, last, rows);
     const end = value(next, [position]);
     if (typeof end !== 'number') return;
-    run(statement, [position, end]);
+    // Here, it is never a promise.
+    rows += (run(statement, [position, end]) as { readonly changes: number }).changes;
     position = end;
   }
 }
