@@ -22,7 +22,8 @@ const mapping = (description: string, properties: JsonObject, required: readonly
 /** The databases' limit of columns in a table, with room for hidden columns. */
 const MAX_MEMBERS = 1_000;
 /** PostgreSQL's limit of columns in an index. */
-const MAX_TOGETHER = 32;
+/** An index of PostgreSQL has at most 32 columns, of which the identifier may be one. */
+const MAX_TOGETHER = 31;
 
 const byName = (description: string, items: JsonObject): JsonObject => ({
   type: 'object',

@@ -10,13 +10,13 @@ export const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
 export const ORDER_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*( (asc|desc))?$';
 export const MAX_NAME_BYTES = 60;
 export const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
-/** Reserved words: keys of requests, which are case-sensitive, and words that are not. */
+/** Reserved words: keys of requests, which are case-sensitive, and words that are not: among them PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
-const RESERVED_ANY_CASE = /^(_open|asc|desc)$/i;
+const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
 /** Properties of every JavaScript object: a client could not tell whether a record has such a key. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
-/** The engine's own, and what would hide functions of SQLite that its SQL selects from. */
-const RESERVED_TABLE = /^(_records_|sqlite_|pragma_|json_each$|json_tree$)/i;
+/** Of the engine, of SQLite and of PostgreSQL: a table of such a name is refused by one of them, or hides one of its own. */
+const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
 
 const name = new RegExp(NAME_PATTERN, 'u');
 const PATH = new RegExp(PATH_PATTERN);
@@ -48,7 +48,7 @@ export function tableFault(text: string): TextFault | undefined {
   if (!RESERVED_TABLE.test(text)) return nameFault(text);
   return {
     code: 'reserved-name',
-    message: `${JSON.stringify(text)} starts with a prefix that is reserved for the engine or the database; choose another name`,
+    message: `${JSON.stringify(text)} is a name, or starts with a prefix, that is reserved for the engine or a database; choose another name`,
   };
 }
 

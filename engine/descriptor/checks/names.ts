@@ -53,14 +53,28 @@ function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
   ]);
 }
 
+/** PostgreSQL allows 1,600; the rest is for columns that a migration adds before it drops others. */
+const MAX_COLUMNS = 1500;
+
 /** The columns of each table: those of the identifier and the fields, then those of relations of any type. */
 export const checkColumns: SchemaCheck = (schema) => {
   const brought = Map.groupBy(
     schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),
     ({ table }) => table,
   );
-  return [...brought].flatMap(([table, columns]) => nameConflicts([...ownColumns(table), ...columns]));
+  return [
+    ...[...brought].flatMap(([table, columns]) => nameConflicts([...ownColumns(table), ...columns])),
+    ...schema.types.flatMap((type) => tooManyColumns(type, brought.get(type)?.length ?? 0)),
+  ];
 };
+
+function tooManyColumns(type: TypeDraft, brought: number): readonly TypeFinding[] {
+  const caseless = [...type.fields.values()].filter((field) => field.caseless === true).length;
+  const columns = 1 + type.fields.size + caseless + brought + (type.draft.open === true ? 1 : 0);
+  if (columns <= MAX_COLUMNS) return [];
+  const message = `the table would have ${columns} columns, and can have at most ${MAX_COLUMNS}: one for each field, another one for each caseless field, and one for each belongsTo relation`;
+  return [[type, finding('bad-value', ['fields'], 'key', message)]];
+}
 
 /** Duplicate names among these have been reported already, and are not reported again. */
 function ownColumns(type: TypeDraft): readonly NameClaim[] {

@@ -94,7 +94,6 @@ async function moveForward(model: Model, driver: Driver, before: Standing, isTid
 
 /** Throws a StartError if a table lacks something. Answers what others have added to them. */
 async function wholeTables(applied: AppliedModel, driver: Driver): Promise<readonly string[]> {
-  await driver.finishMigration(UNWATCHED);
   const catalogue = await readCatalogue(driver, driver.dialect);
   const drift = driftOf(applied, catalogue);
   if (drift.length === 0) return othersIn(applied, catalogue);

@@ -47,6 +47,10 @@ const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_
 const SILENT = /^Query read timeout/;
 const MESSAGES =
   /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect|Client (was closed|has encountered)|Cannot use a pool after)/;
+const rowTooLong = (cause: unknown): Error =>
+  new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
+/** The server's function that finds a page for a row. */
+const PLACING = /^RelationGetBufferForTuple/;
 /** The server's functions that make the entries of indexes: the SQLSTATE alone says less. */
 const INDEXING = /^(_bt_check_third_page|index_form_tuple)/;
 /** Those that make files longer: of ENOSPC the SQLSTATE says it, of EFBIG and EDQUOT only they do. */
@@ -132,6 +136,7 @@ export function translate(error: unknown): unknown {
   const known = translations.get(code) ?? translations.get(code.slice(0, 2));
   if (known && code.length === 5) return known(error);
   if (code === 'XX000' && GROWING.test(textOf(error, 'routine'))) return diskFull(error);
+  if (code === '54000' && PLACING.test(textOf(error, 'routine'))) return rowTooLong(error);
   if (code === '54000') return (INDEXING.test(textOf(error, 'routine')) ? entryTooLong : answerTooLong)(error);
   if (CROWDED.test(messageOf(error))) return busy(error);
   return isConnectionLost(error) ? unreachable(error) : error;
