@@ -89,7 +89,13 @@ async function moveForward(model: Model, driver: Driver, before: Standing, isTid
   if (isTidy) await applyPlan(await renamePlanFor(model, driver), driver, NONE);
   const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
   const others = othersIn(plan.applied, catalogue);
-  return { ...viewOf(model, standing, driver.dialect), standing, made: plan.steps.map(stepId), kept: kept.map(stepId), others };
+  return {
+    ...viewOf(model, standing, driver.dialect),
+    standing,
+    made: plan.steps.map(stepId),
+    kept: kept.map(stepId),
+    others,
+  };
 }
 
 /** Throws a StartError if a table lacks something. Answers what others have added to them. */
