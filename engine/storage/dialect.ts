@@ -98,6 +98,8 @@ export interface Dialect {
   /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
   readonly alterTable: (alteration: TableAlteration) => Altered;
+  /** Condition: columns of a row are too long together for one entry of an index. Undefined where nothing is. */
+  readonly isLongEntry: ((columns: readonly string[]) => string) | undefined;
   /** SQL of all that the database has; see readCatalogue. */
   readonly catalogue: string;
   /** Condition: `column` is in a JSON array of numbers. Bound: the array. */

@@ -1,4 +1,5 @@
 /** What a migration leaves behind when it is refused, cut off, repeated or taken back, and what it never touches. */
+import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -27,6 +28,13 @@ async function projectOf(
 async function contents({ database }: Project): Promise<string> {
   const watch = await watchDatabase(database);
   const text = await watch.contents();
+  await watch.close();
+  return text;
+}
+
+async function columnsIn({ database }: Project): Promise<string> {
+  const watch = await watchDatabase(database);
+  const text = await watch.columns();
   await watch.close();
   return text;
 }
@@ -442,6 +450,57 @@ describe('what somebody else did to the tables', () => {
     if (allow === '') await expect(project.starts()).rejects.toThrow(says);
     expect(await contents(project)).toBe(before);
   });
+});
+
+describe('limits and failures of PostgreSQL', () => {
+  const onPostgres = databaseKind === 'postgres' ? test : test.skip;
+
+  onPostgres.each([
+    ['index: true', 'add-index:Book.title'],
+    ['unique: true', 'add-unique:Book.title'],
+    ['index: true, caseless: true', 'add-index:Book.title'],
+  ])('values that are too long for an index stand in the way of { %s }', async (words, id) => {
+    const text = (more = ''): string => `type: Book\nfields:\n  title: { type: string${more} }\n`;
+    const random = randomBytes(3000).toString('base64');
+    const project = await projectOf({ 'book.yaml': text() }, async (url) => {
+      for (const title of ['short', 'a'.repeat(9000), random])
+        expect((await ask(url, 'POST /api/books', { title })).status).toBe(201);
+    });
+    project.write({ 'book.yaml': text(`, ${words}`) });
+    expect((await steps(project)).filter(({ state }) => state === 'blocked').map((step) => step.id)).toEqual([id]);
+    expect((await project.run('plan')).out).toMatch(/1 record: the values of "title".* are too long .* \(3\)/);
+    await expect(project.starts()).rejects.toThrow('too long');
+    project.write({ 'book.yaml': text() });
+    await project.serving((url) => ask(url, 'DELETE /api/books/3'));
+    project.write({ 'book.yaml': text(`, ${words}`) });
+    expect(await project.run('apply', ...(words.startsWith('unique') ? ['--allow', id] : []))).toMatchObject({
+      code: 0,
+    });
+  });
+
+  onPostgres(
+    'an apply that the database refuses at its end leaves nothing behind, and names what refused it',
+    async () => {
+      const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+      // Somebody makes a view while the rows are filled.
+      await asOther(
+        project,
+        `create function peeked() returns trigger language plpgsql as
+        'begin execute ''create or replace view counts as select pages from books''; return new; end';
+      create trigger peeked before update on books for each row execute function peeked()`,
+      );
+      const before = await columnsIn(project);
+      project.write({ 'book.yaml': REBUILT });
+      const { code, err } = await project.run('apply');
+      expect([code, err]).toEqual([1, expect.stringContaining('view counts depends on column pages')]);
+      expect(await columnsIn(project)).toBe(before);
+      const client = await connectTo(project.database.url);
+      const left = `select tgname from pg_trigger where starts_with(tgname, '_records') union all select proname from pg_proc where starts_with(proname, '_records')`;
+      expect((await client.query(left)).rows).toEqual([]);
+      await client.end();
+      expect(await project.run('plan')).toMatchObject({ code: 1, out: expect.stringContaining('view counts') });
+    },
+  );
 });
 
 describe('the backup', () => {

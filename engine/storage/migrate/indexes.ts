@@ -4,7 +4,7 @@ import { columnType } from '../columns.ts';
 import { indexesOf } from '../define.ts';
 import type { Edit } from './driver.ts';
 import type { AppliedIndex } from './applied.ts';
-import { rowsAlike } from './assess.ts';
+import { rowsAlike, rowsWhere } from './assess.ts';
 import type { ColumnChanges, TypeChange } from './match.ts';
 import { checkOf, createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
@@ -111,11 +111,21 @@ function addedSteps(
     name: shown(namesOf(index)),
     detail: described(index),
     edits,
-    checks: index.unique ? [duplicates(change, columns, index)] : [],
+    checks: [...(index.unique ? [duplicates(change, columns, index)] : []), ...longEntries(change, columns, index)],
     rowsIn: before.table,
   });
   // Nobody has relied on a new field taking equal values.
   return [hasNewMember(columns, index) ? { ...step, risk: 'safe' } : step];
+}
+
+/** Rows with values that are too long for an index. Folded and converted, a value is about as long. */
+function longEntries(change: TypeChange, { fields }: ColumnChanges, index: Index): readonly StepCheck[] {
+  const { isLongEntry, quote } = change.dialect;
+  const stored = fields.filter(({ field }) => index.members.includes(field));
+  const columns = stored.flatMap(({ before }) => (before ? quote(before.column) : []));
+  if (!isLongEntry || columns.length === 0) return [];
+  const says = `the values of ${described(index)} are too long for an index of this database; shorten them`;
+  return [{ ...rowsWhere(change, isLongEntry(columns)), effect: 'fail', says }];
 }
 
 const hasNewMember = ({ fields, references }: ColumnChanges, { members }: Index): boolean =>

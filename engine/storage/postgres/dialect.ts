@@ -122,6 +122,9 @@ const folded = (text: string): string => {
   return `(select case when ${isAscii} then lower(given$.v$ collate "C") else ${other} end from (select (${text})::text as v$) as given$)`;
 };
 
+/** Bytes: a third of a page, without what an entry has besides its values. */
+const MAX_ENTRY = 2680;
+
 /** Of the schema that tables are made in. Constraints and indexes go with their columns; all else stands in the way. */
 const CATALOGUE = `with own as (
     select oid, relname::text as name, relnatts from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
@@ -213,6 +216,9 @@ export const postgresDialect: Dialect = {
   openKeys: 'json',
   tableOptions: () => '',
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
+  // Long values are compressed, in the table as in the index.
+  isLongEntry: (columns) =>
+    `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY}`,
   catalogue: CATALOGUE,
   // As an array: for a subselect, the planner expects a hundred rows and reads the whole table.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,

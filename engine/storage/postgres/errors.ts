@@ -58,7 +58,7 @@ const GROWING = /^(mdextend|mdzeroextend|BufFileDumpBuffer)$/;
 const CROWDED = /^timeout exceeded when trying to connect/;
 
 /** By property, not by class. */
-function textOf(error: unknown, key: 'code' | 'message' | 'routine'): string {
+function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail'): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
   return typeof value === 'string' ? value : '';
 }
@@ -106,6 +106,16 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);
 }
 
+/** What may succeed later: locks, limits of the server, lost connections. */
+const PASSING = /^(08|25|40|53|55|57|58)/;
+
+/** The database refused a statement, and would refuse it again. */
+export function isFinal(error: unknown): boolean {
+  const code = codeOf(error);
+  if (/^[0-9A-Z]{5}$/.test(code)) return !PASSING.test(code) && !isConnectionLost(error);
+  return error instanceof Error && error.cause !== undefined && isFinal(error.cause);
+}
+
 /** Another process changed a table for which this connection has a prepared statement. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
@@ -120,14 +130,16 @@ export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(err
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
-const TELLING = /^(08|40|42|53|54|55|57|58)/;
+const TELLING = /^(08|2B|40|42|53|54|55|57|58)/;
 
 /** What the database said, for operators: without values of records. */
 export function stateOf(error: unknown): string {
   const said = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = codeOf(said);
   if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(said);
-  return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}` : `SQLSTATE ${code}`;
+  // What depends on an object is in the detail.
+  const detail = code.startsWith('2B') ? `: ${textOf(said, 'detail')}` : '';
+  return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}${detail}` : `SQLSTATE ${code}`;
 }
 
 /** The error that callers of the driver see. */

@@ -10,7 +10,7 @@ import { type LinkColumn, SEPARATOR } from '../define.ts';
 import type { Writer } from '../driver.ts';
 import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
-import { isRefusal, stateOf, translate } from './errors.ts';
+import { isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
 import { PREPARED, PREPARED_FUNCTIONS, PREPARED_INDEXES, readProgress, record } from './progress.ts';
 import type { Connections } from './pool.ts';
@@ -62,15 +62,15 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   try {
     for (const [index, task] of prepare.entries())
       if (index >= done) await prepareOne(connections, task, at(index + 1), index === done ? position : 0, watch);
+    await change(connections, migration, tasksOf('switch', tasks), at(prepare.length + 1), async (writer) => {
+      if (last.length > 0) await record.switched(writer, last);
+      else if (!isShort) await record.end(writer);
+    });
   } catch (error) {
-    // A record that came meanwhile stands in the way: nothing is left behind that would refuse others.
-    if (isRefusal(error)) await abandonMigration(connections, watch);
+    // Nothing is left behind that would refuse others, or that the same migration could not go on from.
+    if (isFinal(error)) await abandonMigration(connections, watch);
     throw error;
   }
-  await change(connections, migration, tasksOf('switch', tasks), at(prepare.length + 1), async (writer) => {
-    if (last.length > 0) await record.switched(writer, last);
-    else if (!isShort) await record.end(writer);
-  });
   await finishMigration(connections, watch, at(tasks.length - last.length + 1));
 }
 

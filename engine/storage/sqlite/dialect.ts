@@ -102,6 +102,7 @@ export const sqliteDialect: Dialect = {
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
+  isLongEntry: undefined,
   catalogue: CATALOGUE,
   oneOf,
   listed: 'json_each(?) as listed$',
