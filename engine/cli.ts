@@ -25,7 +25,7 @@ export const commands = {
     load: async () => (await import('./commands/start.ts')).start,
   },
   mcp: {
-    description: 'Serve agents over standard input and output (MCP); --read and --write list their types.',
+    description: 'Serve agents over standard input and output (MCP), to read; --write lets them write.',
     load: async () => (await import('./commands/mcp.ts')).mcp,
   },
   check: {

@@ -1,4 +1,5 @@
 /** The public API: serves records in any Node server, and offers them in process. */
+import { isGuarded } from './access/access.ts';
 import { settingsOf } from './embed/options.ts';
 import { createInProcess } from './embed/records.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
@@ -42,6 +43,10 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
   const fault = nodeFault();
   if (fault !== undefined) throw new StartError(fault);
   const settings = settingsOf(options);
+  if (settings.corsOrigins.includes('*') && !isGuarded(settings))
+    throw new StartError(
+      'corsOrigins is "*", and there are no tokens: pages of every site could read and write. Name the origins, or set tokens (the environment variable TOKENS of the service)',
+    );
   const engine = await startEngine(settings);
   const inProcess = createInProcess(engine);
   // The pages bring Express, which a host that only needs the records does not have to load.

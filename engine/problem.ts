@@ -69,7 +69,8 @@ export const problemKinds = {
   'origin-not-allowed': {
     status: 403,
     title: 'Pages of this origin may not use the service',
-    cause: 'A web page of this origin may not use `/mcp`; `CORS_ORIGINS` can allow it.',
+    cause:
+      'A web page of another site caused the request. Without tokens none may use the service, and none may use `/mcp`, unless `CORS_ORIGINS` lists its origin.',
   },
   'path-not-found': {
     status: 404,

@@ -1,7 +1,7 @@
 /** `mcp`: serves agents over standard input and output, from a database of its own settings. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createToken, parseTypes, tokenLine, type TypeNames } from '../access/tokens.ts';
+import { createToken, parseTypes, type Rights, tokenLine } from '../access/tokens.ts';
 import { unknownTypes } from '../access/restrict.ts';
 import { InProcessCaller, type Position, requestOf, serveCall } from '../embed/call.ts';
 import { type Engine, startEngine } from '../engine.ts';
@@ -14,19 +14,20 @@ import { StartError } from '../start-error.ts';
 import { printError } from '../terminal.ts';
 import { BOOLEAN, type Command, readOptions, stopSignal } from './command.ts';
 
-const USAGE = `records mcp [--read TYPES] [--write TYPES] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Without --read and --write, agents may do everything`;
+const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Agents only read unless there is --write; without TYPES it allows everything`;
 
 export const mcp: Command = {
   usage: USAGE,
   run: async (args) => {
     const known = { read: { type: 'string' }, write: { type: 'string' }, 'no-migrate': BOOLEAN } as const;
-    const { values } = readOptions(args, known, 0, USAGE);
+    const { values } = readOptions(withTypes(args), known, 0, USAGE);
     const read = readSettings(process.env);
     const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
-    const { line, authorization } = accessFor(values);
+    const rights = rightsIn(values);
+    const { line, authorization } = accessFor(rights);
     const engine = await startEngine({ ...settings, tokens: line, tokensFile: '', rateLimit: Infinity });
     try {
-      refuseUnknown(engine, values);
+      refuseUnknown(engine, rights);
       await serve(engine, settings, authorization);
     } finally {
       await engine.close();
@@ -40,18 +41,24 @@ interface RightsOptions {
   readonly write?: string;
 }
 
-const typesOf = (text: string | undefined): TypeNames => (text === undefined ? new Set() : parseTypes(text));
+/** `--write` without types, the last word or before another option, means all of them. */
+const withTypes = (args: readonly string[]): readonly string[] =>
+  args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
+
+/** What agents may do without options: read everything, and write nothing. */
+const rightsIn = ({ read = '*', write }: RightsOptions): Rights => ({
+  read: parseTypes(read),
+  write: write === undefined ? new Set() : parseTypes(write),
+});
 
 /** Rights are those of a token, which only this process knows. */
-function accessFor({ read, write }: RightsOptions): { readonly line: string; readonly authorization: string } {
-  if (read === undefined && write === undefined) return { line: '', authorization: '' };
+function accessFor(rights: Rights): { readonly line: string; readonly authorization: string } {
   const token = createToken();
-  const line = tokenLine({ name: 'mcp', read: typesOf(read), write: typesOf(write) }, token);
-  return { line, authorization: `Bearer ${token}` };
+  return { line: tokenLine({ name: 'mcp', ...rights }, token), authorization: `Bearer ${token}` };
 }
 
-function refuseUnknown({ model }: Engine, { read, write }: RightsOptions): void {
-  const [unknown] = unknownTypes(model, { read: typesOf(read), write: typesOf(write) });
+function refuseUnknown({ model }: Engine, rights: Rights): void {
+  const [unknown] = unknownTypes(model, rights);
   if (unknown === undefined) return;
   throw new StartError(`There is no type "${unknown}"${didYouMean(unknown, model.types.keys())}`);
 }
@@ -59,7 +66,7 @@ function refuseUnknown({ model }: Engine, { read, write }: RightsOptions): void 
 /** Resolves when the agent has left, or at a signal. */
 async function serve(engine: Engine, settings: Settings, authorization: string): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
-  const agent = requestOf('POST', authorization === '' ? {} : { authorization });
+  const agent = requestOf('POST', { authorization });
   const running = new Set<Promise<unknown>>();
   const rights = rightsOf(engine, agent, running);
   const service = {

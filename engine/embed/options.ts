@@ -13,7 +13,6 @@ const OF_SERVER = [
   'workers',
   'headerLimit',
   'requestTimeout',
-  'allowedHosts',
   'publicUrl',
   'mcp',
   'drainDelay',
@@ -70,7 +69,7 @@ function textOf(name: Name, value: unknown): string | undefined {
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
-const SEPARATORS: Partial<Record<Name, string>> = { corsOrigins: ',', dialects: ',', tokens: ';' };
+const SEPARATORS: Partial<Record<Name, string>> = { allowedHosts: ',', corsOrigins: ',', dialects: ',', tokens: ';' };
 
 function joined(name: Name, values: readonly unknown[]): string | undefined {
   const separator = SEPARATORS[name];

@@ -26,6 +26,11 @@ export interface EngineOptions {
   readonly tokensFile?: string | undefined;
   /** Origins whose web pages may call the service, like `https://shop.example.com`; `*` for all. Default: none. */
   readonly corsOrigins?: string | readonly string[] | undefined;
+  /**
+   * Host names that requests may use, without ports; `*` for all. Addresses and localhost are always among them. Default:
+   * any; agents of an engine without tokens only localhost, so that no page reaches them by a name of its own.
+   */
+  readonly allowedHosts?: string | readonly string[] | undefined;
   /** Interfaces of other clients that the handler serves besides, below `/json-server/` and `/simple-rest/`. Default: both. */
   readonly dialects?: string | readonly ('json-server' | 'simple-rest')[] | undefined;
   /** Requests per minute for each token or address. Default: `off`, since limits are the host's. */
@@ -82,7 +87,7 @@ export interface RecordEngine {
   readonly pages: MountableHandler;
   /** Serves `/openapi.json` and `/openapi.yaml` only. */
   readonly document: MountableHandler;
-  /** Serves agents at `/mcp`, by the Model Context Protocol. Without tokens, any agent that reaches it may read and write. */
+  /** Serves agents at `/mcp`, by the Model Context Protocol. Without tokens, any agent on this machine may read and write. */
   readonly mcp: MountableHandler;
   /** Doubts about the descriptors, though they are valid. */
   readonly warnings: readonly Diagnostic[];

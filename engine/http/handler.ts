@@ -6,6 +6,7 @@ import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
+import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
 import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
@@ -38,6 +39,10 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, next?
 export type HandlerOptions = SendOptions &
   EnvelopeOptions & {
     readonly budget: Budget;
+    /** Names that requests may be for; empty if the host application decides that. */
+    readonly allowedHosts: readonly string[];
+    /** Where clients reach the service behind a proxy; the empty string if there is none. */
+    readonly publicUrl: string;
     /** Characters that a URL may have. */
     readonly urlLimit: number;
     /** undefined if the number of requests is not limited. */
@@ -50,13 +55,16 @@ export type HandlerOptions = SendOptions &
     readonly within: ((asked: AskedFor, work: () => void) => void) | undefined;
   };
 
+type Handling = HandlerOptions & { readonly admit: Admit };
+
 /** The routes below a root that the client of a request has. Throws a Problem if it has none. */
 type RoutesOf = (request: IncomingMessage, root: string) => Routes;
 
 const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 
-export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Handler {
-  const envelopeOf = createEnvelopes(options);
+export function createHandler(routesOf: RoutesOf, given: HandlerOptions): Handler {
+  const envelopeOf = createEnvelopes(given);
+  const options = { ...given, admit: createAdmission({ ...given, cors: createCors(given.corsOrigins) }) };
   const { observe, within, roots } = options;
   return (request, response, next) => {
     const target = targetOf(request);
@@ -71,7 +79,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): Hand
 }
 
 /** Where nothing has to be awaited, as with most reads on SQLite, there is no promise. */
-function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): void {
+function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: Handling): void {
   const sendFound = (found: Answer): Awaitable<void> => {
     const position = delivery.caller?.written;
     if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
@@ -102,8 +110,9 @@ function withHeaders(delivery: Delivery, lines: readonly string[]): void {
 }
 
 /** Throws a Problem for anything that is wrong with the request. */
-function answer(routesOf: RoutesOf, delivery: Delivery, target: Target, options: HandlerOptions): Awaitable<Answer> {
-  const { rateLimit } = options;
+function answer(routesOf: RoutesOf, delivery: Delivery, target: Target, options: Handling): Awaitable<Answer> {
+  const { rateLimit, admit } = options;
+  admit(delivery.request);
   if (rateLimit === undefined) return operate(routesOf, delivery, target, options);
   return rateLimit(delivery.request).then((lines) => {
     withHeaders(delivery, lines);
@@ -152,6 +161,10 @@ function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Rou
 export interface HostSteps {
   /** Logs and counts the request when it is over. `next` goes on with it. */
   watch(request: IncomingMessage, response: ServerResponse, next?: () => void): void;
+  /** Throws a Problem if the request must not reach the service. */
+  readonly admit: Admit;
+  /** The same for agents. */
+  readonly admitAgent: Admit;
   /** Counts the request against the rate limit. `next` gets the Problem if the client has sent too many. */
   limit(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
   /** The headers that let pages of other origins read what else the host serves for programs. */
@@ -169,7 +182,10 @@ export interface HostSteps {
 export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): HostSteps {
   const { rateLimit, observe, within, log } = options;
   const envelopeOf = createEnvelopes(options);
+  const cors = createCors(options.corsOrigins);
   return {
+    admit: createAdmission({ ...options, cors }),
+    admitAgent: createAgentAdmission({ ...options, cors }),
     watch: (request, response, next = () => undefined) => {
       if (observe === undefined && within === undefined) return next();
       const requestId = requestIdOf(request);
@@ -188,7 +204,7 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
       };
       void rateLimit(request).then(counted, next);
     },
-    cors: createCors(options.corsOrigins),
+    cors,
     notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined, within: undefined }),
     reply: (answered, request, response) =>
       send({ request, response, envelope: envelopeOf(request) }, answered, options),

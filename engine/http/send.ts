@@ -184,6 +184,12 @@ interface Envelope {
   readonly headers: readonly string[];
 }
 
+/** No page shows or loads what is for programs, and none of it runs. */
+export const UNEMBEDDED = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;
+
 export interface EnvelopeOptions {
   /** Origins whose pages may use the service. */
   readonly corsOrigins: readonly string[];
@@ -207,6 +213,7 @@ export function createEnvelopes({ corsOrigins, guarded }: EnvelopeOptions): (req
     // Browsers do not guess another media type.
     'X-Content-Type-Options',
     'nosniff',
+    ...Object.entries(UNEMBEDDED).flat(),
   ];
   return (request) => {
     const requestId = requestIdOf(request);
@@ -296,7 +303,13 @@ export function createCors(origins: readonly string[]): Cors {
     const { origin } = headers;
     if (origin === undefined || !allows(origin)) return NO_HEADERS;
     const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-    return ['Access-Control-Allow-Origin', everyone ? '*' : origin, ...(asks ? PREFLIGHT : EXPOSE)];
+    return [
+      'Access-Control-Allow-Origin',
+      everyone ? '*' : origin,
+      'Cross-Origin-Resource-Policy',
+      'cross-origin',
+      ...(asks ? PREFLIGHT : EXPOSE),
+    ];
   };
   return { allows, varies: known.size > 0 && !everyone, headersOf: known.size === 0 ? () => NO_HEADERS : headersOf };
 }

@@ -16,7 +16,6 @@ import type { Answer } from '../http/answer.ts';
 import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { acceptedType, JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
-import type { Cors } from '../http/send.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
@@ -25,7 +24,6 @@ import type { AgentRights } from './tools.ts';
 
 interface EndpointOptions extends TextLimits {
   readonly title: string;
-  readonly publicUrl: string;
   readonly urlLimit: number;
 }
 
@@ -41,7 +39,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
   const { host } = engine;
   const position: Position = { last: undefined };
   return async (request, response) => {
-    refuseOrigin(request, host.cors, options);
+    host.admitAgent(request);
     if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
     if (request.method !== 'POST') throw notAllowed(request.method);
     acceptedType(request.headers.accept, [JSON_TYPE]);
@@ -226,20 +224,3 @@ async function* piecesOf(before: string, text: string, after: string, pace: Pace
 
 /** Not between the halves of a surrogate pair, which JSON would write as escapes. */
 const endOfPiece = (text: string, end: number): number => ((text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end);
-
-/**
- * A page of a foreign site must not use the service through the browser of somebody who can reach it, under whatever
- * name that site gives it (DNS rebinding).
- */
-function refuseOrigin({ headers }: IncomingMessage, cors: Cors, { publicUrl }: EndpointOptions): void {
-  const { origin, host } = headers;
-  if (origin === undefined || cors.allows(origin)) return;
-  if (publicUrl !== '' && new URL(publicUrl).origin === origin) return;
-  if (/^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, '') === host) return;
-  const shown = origin.slice(0, 100);
-  throw new Problem(
-    'origin-not-allowed',
-    `Pages of "${shown}" may not use this service; the setting CORS_ORIGINS can allow their origin`,
-    { errors: [{ header: 'Origin', code: 'origin-not-allowed', message: `The origin "${shown}" is not allowed` }] },
-  );
-}

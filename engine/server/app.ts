@@ -6,6 +6,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
+import { UNEMBEDDED } from '../http/send.ts';
 import type { DocumentLimits } from '../openapi/limits.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../package.ts';
@@ -105,7 +106,10 @@ const prepare =
     response.once('prefinish', () => awaitReader(request, response));
     if (isDraining()) response.shouldKeepAlive = false;
     response.set(SECURITY_HEADERS);
-    host.watch(request, response, next);
+    host.watch(request, response, () => {
+      host.admit(request);
+      next();
+    });
   };
 
 const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
@@ -132,7 +136,7 @@ const answerErrors =
 
 // Health and metrics, for operators. A cached answer would say how the service was.
 
-const UNCACHED = { 'Cache-Control': 'no-store' };
+const UNCACHED = { ...UNEMBEDDED, 'Cache-Control': 'no-store' };
 const TEXT = 'text/plain; charset=utf-8';
 
 const live: RequestHandler = (_request, response) => {

@@ -16,6 +16,7 @@ import { framingFault } from './framing.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { destroyLater } from '../http/content.ts';
+import { UNEMBEDDED } from '../http/send.ts';
 import { render } from '../http/problems.ts';
 import { Problem } from '../problem.ts';
 import { PORT_SHARING } from '../worker.ts';
@@ -254,6 +255,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-cache',
     'X-Content-Type-Options': 'nosniff',
+    ...UNEMBEDDED,
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -7,7 +7,7 @@ import { AUTO_RATE, type Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { createApp } from './app.ts';
 import { inBatches } from './batches.ts';
-import { refuseMisdirected, refuseUnclear } from './framing.ts';
+import { refuseUnclear } from './framing.ts';
 import { drain, listen, urlOf } from './listener.ts';
 
 export interface Serving {
@@ -41,7 +41,7 @@ const reserved = ({ shutdownTimeout }: Settings): number => Math.min(500, shutdo
 /** The settings as they apply to this host. Throws a StartError if strangers could write. */
 export function forHost(settings: Settings): Settings {
   requireTokens(settings);
-  return { ...settings, rateLimit: rateOf(settings) };
+  return { ...settings, rateLimit: rateOf(settings), allowedHosts: namesOf(settings) };
 }
 
 /** Requests a minute: enough for a person and a program, and too few to guess tokens or exhaust the service. */
@@ -53,21 +53,31 @@ const rateOf = ({ rateLimit, host }: Settings): number => {
 };
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+/** In URLs and in `Host`, addresses of version 6 have brackets, and every name below localhost is this machine. */
+const isHere = (name: string): boolean => LOOPBACK.test(name.replace(/^\[|\]$/g, '')) || name.endsWith('.localhost');
 
-/** Without tokens, every client that reaches the port could write: that must be this machine alone. */
+/** What makes the service reachable for others. Without tokens it must be for this machine alone: others could write. */
+function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Generator<string> {
+  if (!LOOPBACK.test(host)) yield `HOST is "${host}", which other machines can reach`;
+  if (corsOrigins.includes('*')) yield 'CORS_ORIGINS is "*", so that pages of every site may use the service';
+  if (publicUrl !== '' && !isHere(new URL(publicUrl).hostname)) yield `PUBLIC_URL is "${publicUrl}", another machine`;
+  const other = allowedHosts.find((name) => !isHere(name));
+  if (other !== undefined) yield `ALLOWED_HOSTS has "${other}", the name of another machine`;
+}
+
 function requireTokens(settings: Settings): void {
-  if (isGuarded(settings) || LOOPBACK.test(settings.host)) return;
+  const [opening] = isGuarded(settings) ? [] : openings(settings);
+  if (opening === undefined) return;
   throw new StartError(
-    `HOST is "${settings.host}", which other machines can reach, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or listen on 127.0.0.1`,
+    `${opening}, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or serve this machine alone`,
   );
 }
 
 /** The hosts that requests may name. With tokens any name will do: a stranger cannot do anything anyway. */
 function namesOf(settings: Settings): readonly string[] {
-  const { allowedHosts, host, publicUrl } = settings;
-  const own = publicUrl === '' ? [] : [new URL(publicUrl).hostname];
-  if (allowedHosts.length > 0) return [...allowedHosts, ...own];
-  return isGuarded(settings) ? ['*'] : [host, ...own];
+  const { allowedHosts, host } = settings;
+  if (allowedHosts.length > 0) return allowedHosts;
+  return isGuarded(settings) ? ['*'] : [host];
 }
 
 /** Records by the engine's handler, everything else by the Express app behind it. */
@@ -75,7 +85,7 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
   const serveAll = behind(settings, (request, response) => handler(request, response, () => app(request, response)));
-  return refuseUnclear(host, refuseMisdirected(namesOf(settings), host, serveAll));
+  return refuseUnclear(host, serveAll);
 }
 
 /** What a proxy has taken off the path stands in links and locations, as what a host application takes off does. */

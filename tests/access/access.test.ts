@@ -9,7 +9,7 @@ import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from 
 import { openAccess } from '../../engine/access/access.ts';
 import { token as tokenCommand } from '../../engine/commands/token.ts';
 import { serveReloading } from '../../engine/commands/dev.ts';
-import { serve } from '../../engine/server/serve.ts';
+import { forHost, serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -539,10 +539,120 @@ describe('a request for another host', () => {
   });
 
   test('is taken under the names of ALLOWED_HOSTS, and with tokens under any', async () => {
-    const named = await startTestServer({ schemaDirectory: SCHEMA, settings: { allowedHosts: ['rebound.example'] } });
-    expect([await status(named.url, REBOUND), await status(named.url, 'other.example')]).toEqual([200, 421]);
+    const settings = { allowedHosts: ['rebound.example'], tokens: lineOf('root') };
+    const named = await startTestServer({ schemaDirectory: SCHEMA, settings });
+    expect([await status(named.url, REBOUND), await status(named.url, 'other.example')]).toEqual([401, 421]);
     await named.close();
     expect(await status(server.url, REBOUND)).toBe(401);
+  });
+});
+
+describe('without tokens, what a page of another site asks for is refused', () => {
+  const PAGE = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  const HOST = 'localhost:3000';
+  let own: TestServer;
+  beforeAll(async () => {
+    const settings = { corsOrigins: ['http://shop.example'], metrics: true };
+    own = await startTestServer({ schemaDirectory: SCHEMA, settings });
+  });
+  afterAll(() => own.close());
+
+  test.each<readonly [string, Readonly<Record<string, string>>, number]>([
+    ['GET /api/memos', {}, 200],
+    ['GET /api/memos', { 'sec-fetch-site': 'same-origin' }, 200],
+    ['GET /api/memos', { 'sec-fetch-site': 'none', ...PAGE }, 200],
+    ['GET /api/memos', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['GET /api/memos/$summary', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'object' }, 403],
+    ['GET /api/memos', { 'sec-fetch-site': 'same-site' }, 403],
+    ['GET /api/memos', { 'sec-fetch-site': 'cross-site', ...PAGE }, 403],
+    ['GET /api/memos', { 'sec-fetch-site': 'cross-site', origin: 'http://shop.example' }, 200],
+    ['GET /api/memos', { 'sec-fetch-site': 'cross-site', origin: 'http://other.example' }, 403],
+    ['GET /api/memos', { 'sec-fetch-site': 'cross-site', referer: 'http://shop.example/' }, 403],
+    ['GET /api/memos', { origin: `http://${HOST}` }, 200],
+    ['GET /api/memos', { origin: `https://${HOST}` }, 200],
+    ['GET /api/memos', { origin: 'http://localhost:8080' }, 403],
+    ['GET /api/memos', { origin: 'http://localhost:3000.other.example' }, 403],
+    ['GET /api/memos', { origin: 'http://shop.example' }, 200],
+    ['GET /api/memos', { origin: 'null' }, 403],
+    ['GET /api/memos', { referer: `http://${HOST}/docs` }, 200],
+    ['GET /api/memos', { referer: 'http://other.example/' }, 403],
+    ['GET /api/memos', { referer: 'http://other.example/', origin: `http://${HOST}` }, 200],
+    ['POST /api/memos', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['HEAD /api/memos', { 'sec-fetch-site': 'same-site' }, 403],
+    ['GET /json-server/memos', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['GET /simple-rest/memos', { origin: 'http://other.example' }, 403],
+    ['POST /mcp', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['GET /health/live', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['GET /metrics', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['GET /openapi.json', { 'sec-fetch-site': 'cross-site', ...PAGE }, 403],
+    ['GET /studio/model.json', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['GET /', { 'sec-fetch-site': 'cross-site', ...PAGE }, 200],
+    ['GET /docs', { 'sec-fetch-site': 'same-site', ...PAGE }, 200],
+    ['GET /docs/clients', { 'sec-fetch-site': 'cross-site', ...PAGE }, 200],
+    ['GET /docsx', { 'sec-fetch-site': 'cross-site', ...PAGE }, 403],
+    ['GET /', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }, 403],
+    ['POST /docs', { 'sec-fetch-site': 'cross-site', ...PAGE }, 403],
+    ['OPTIONS /api/memos', { origin: 'http://other.example', 'access-control-request-method': 'GET' }, 403],
+    ['OPTIONS /api/memos', { origin: 'http://shop.example', 'access-control-request-method': 'GET' }, 204],
+  ])('%s %j: %i', async (title, headers, status) => {
+    const answer = await exchange(own.url, title, { headers: { host: HOST, ...headers } });
+    expect(answer.status).toBe(status);
+    if (status === 403 && !title.startsWith('HEAD')) expect(codeOf(answer)).toBe('origin-not-allowed');
+  });
+
+  test('with tokens, pages may send what they like', async () => {
+    expect((await exchange(server.url, 'GET /api/memos', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(
+      401,
+    );
+  });
+
+  test.each([
+    'GET /api/memos',
+    'GET /api/memos/7',
+    'GET /json-server/memos',
+    'GET /simple-rest/memos',
+    'OPTIONS /api/memos',
+    'GET /mcp',
+    'OPTIONS /mcp',
+    'GET /health/live',
+    'GET /health/ready',
+    'GET /metrics',
+    'GET /api/nothing',
+  ])('%s: no page may embed the response', async (title) => {
+    const policy = "default-src 'none'; frame-ancestors 'none'";
+    const { headers } = await exchange(own.url, title);
+    expect([headers['cross-origin-resource-policy'], headers['content-security-policy']]).toEqual([
+      'same-origin',
+      policy,
+    ]);
+  });
+
+  test('pages whose origin CORS_ORIGINS lists may', async () => {
+    const { headers } = await exchange(own.url, 'GET /api/memos', { headers: { origin: 'http://shop.example' } });
+    expect(headers['cross-origin-resource-policy']).toBe('cross-origin');
+  });
+
+  test.each([
+    [{ CORS_ORIGINS: '*' }, 'CORS_ORIGINS is "*"'],
+    [{ CORS_ORIGINS: 'http://shop.example,*' }, 'CORS_ORIGINS is "*"'],
+    [{ PUBLIC_URL: 'https://shop.example/records' }, 'PUBLIC_URL is "https://shop.example/records"'],
+    [{ ALLOWED_HOSTS: 'shop.example' }, 'ALLOWED_HOSTS has "shop.example"'],
+    [{ ALLOWED_HOSTS: 'localhost,*' }, 'ALLOWED_HOSTS has "*"'],
+    [{ ALLOWED_HOSTS: '192.168.0.7' }, 'ALLOWED_HOSTS has "192.168.0.7"'],
+    [{ HOST: '0.0.0.0' }, 'HOST is "0.0.0.0"'],
+  ])('the service does not start with %j', (environment, message) => {
+    expect(() => forHost(readSettings(environment))).toThrow(message);
+    expect(() => forHost(readSettings(environment))).toThrow('TOKENS');
+    expect(forHost({ ...readSettings(environment), tokens: lineOf('root') })).toMatchObject({});
+  });
+
+  test.each([
+    { CORS_ORIGINS: 'https://shop.example' },
+    { PUBLIC_URL: 'http://localhost:8080/records' },
+    { PUBLIC_URL: 'http://[::1]:8080' },
+    { ALLOWED_HOSTS: 'records.localhost,127.0.0.1' },
+  ])('it starts with %j', (environment) => {
+    expect(forHost(readSettings(environment))).toMatchObject({});
   });
 });
 

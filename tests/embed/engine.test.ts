@@ -20,7 +20,6 @@ type OfServer =
   | 'workers'
   | 'headerLimit'
   | 'requestTimeout'
-  | 'allowedHosts'
   | 'publicUrl'
   | 'mcp'
   | 'drainDelay'
@@ -38,6 +37,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   tokens: ['a b', 'c d'],
   tokensFile: 'tokens',
   dialects: ['simple-rest'],
+  allowedHosts: ['a.example', 'b.example'],
   corsOrigins: ['https://a.example', 'https://b.example'],
   rateLimit: 10,
   bodyLimit: 1000,
@@ -258,6 +258,33 @@ describe('mounted in Express', () => {
   test('what middleware in front has written into Vary stays', async () => {
     const host = express().use((_, response, next) => next(void response.vary('Cookie')), engine.handler);
     await supertest(host).get('/api/fixed').expect('vary', 'Cookie, Accept, Accept-Encoding, Prefer');
+  });
+
+  test('agents without tokens only come by names of this machine and of allowedHosts; pages of other sites read nothing', async () => {
+    const ask = async (host: express.Express, headers: Record<string, string>): Promise<readonly number[]> => {
+      const agents = await supertest(host)
+        .post('/mcp')
+        .set({ accept: '*/*', ...headers })
+        .send({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      const records = await supertest(host).get('/api/fixed').set(headers);
+      return [agents.status, records.status];
+    };
+    const open = express().use(engine.mcp, engine.handler);
+    expect(await ask(open, {})).toEqual([200, 200]);
+    expect(await ask(open, { host: 'evil.example', origin: 'http://evil.example' })).toEqual([421, 200]);
+    expect(await ask(open, { 'sec-fetch-site': 'cross-site' })).toEqual([403, 403]);
+    expect(await ask(open, { origin: 'http://evil.example' })).toEqual([403, 403]);
+    const databaseUrl = `sqlite:${join(directory, 'named.db')}`;
+    const named = await createEngine({
+      schemaDirectory: 'tests/fixtures/http',
+      databaseUrl,
+      allowedHosts: ['shop.example'],
+    });
+    const host = express().use(named.mcp, named.handler);
+    expect(await ask(host, { host: 'shop.example', origin: 'https://shop.example' })).toEqual([200, 200]);
+    expect(await ask(host, { host: 'evil.example' })).toEqual([421, 421]);
+    await named.close();
+    await expect(createEngine({ corsOrigins: '*' })).rejects.toThrow('TOKENS');
   });
 
   test('without Express, what is not there is 404', async () => {

@@ -21,7 +21,11 @@ import { type Id, rowOf, type World } from './world.ts';
 export type Headers = NonNullable<Expectation['headers']>;
 
 /** Of every answer. `Vary` may name more. */
-const ALWAYS: Headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
+const ALWAYS: Headers = {
+  'cache-control': 'no-cache',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
 const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
 
 /** In characters: the service compresses answers that are at least this long. */

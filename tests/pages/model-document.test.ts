@@ -109,8 +109,8 @@ test.each(fixtureSchemas)('the schema $name has one, with every type', ({ direct
 
 test.each([
   ['', '/api'],
-  ['https://shop.example', '/api'],
-  ['https://shop.example/records', '/records/api'],
+  ['https://shop.localhost', '/api'],
+  ['https://shop.localhost/records', '/records/api'],
 ])('PUBLIC_URL %j: records are at %s', async (publicUrl, api) => {
   const server = await startTestServer({ settings: { publicUrl, title: 'Shop' } });
   const { status, headers, text } = await exchange(server.url, 'GET /studio/model.json');

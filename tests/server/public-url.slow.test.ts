@@ -12,8 +12,8 @@ import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-const PUBLIC_URL = 'https://records.example/store/records';
-const HOST = { host: 'records.example' };
+const PUBLIC_URL = 'https://records.localhost/store/records';
+const HOST = { host: 'records.localhost' };
 
 let server: TestServer;
 beforeAll(async () => {
@@ -22,15 +22,15 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 test.each([
-  ['https://records.example/store/', 'https://records.example/store'],
-  ['http://Records.example:8080', 'http://records.example:8080'],
+  ['https://records.localhost/store/', 'https://records.localhost/store'],
+  ['http://Records.localhost:8080', 'http://records.localhost:8080'],
   ['http://[::1]:80/', 'http://[::1]'],
   ['none', ''],
   ['/store', undefined],
-  ['https://records.example?x', undefined],
-  ['https://me@records.example', undefined],
-  ['https://records.example/a//b', undefined],
-  ['https://records.example/<a>', undefined],
+  ['https://records.localhost?x', undefined],
+  ['https://me@records.localhost', undefined],
+  ['https://records.localhost/a//b', undefined],
+  ['https://records.localhost/<a>', undefined],
 ])('%s: %s', (text, url) => {
   const read = (): string => readSettings({ PUBLIC_URL: text }).publicUrl;
   if (url === undefined) expect(read).toThrow(`PUBLIC_URL is "`);
@@ -94,7 +94,7 @@ it('is what Location, Link, pages and the document follow', async () => {
 it('names a host that is allowed, among others', async () => {
   const status = async (host: string): Promise<number> =>
     (await exchange(server.url, 'GET /api/tax-classes/1', { headers: { host } })).status;
-  expect([await status('records.example:8443'), await status('localhost')]).toEqual([200, 200]);
+  expect([await status('records.localhost:8443'), await status('localhost')]).toEqual([200, 200]);
   expect(await status('other.example')).toBe(421);
 });
 
@@ -112,7 +112,7 @@ const MISSING = ['nginx', 'haproxy', 'openssl'].filter((tool) => spawnSync('whic
     beforeAll(() => {
       const names = ['-keyout', join(directory, 'key.pem'), '-out', join(directory, 'certificate.pem')];
       const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-      execFileSync('openssl', ['req', '-x509', ...curve, ...names, '-subj', '/CN=records.example'], {
+      execFileSync('openssl', ['req', '-x509', ...curve, ...names, '-subj', '/CN=records.localhost'], {
         stdio: 'ignore',
       });
       const both = execFileSync('cat', [join(directory, 'certificate.pem'), join(directory, 'key.pem')], {

@@ -44,8 +44,8 @@ const overStdio = (database: string, ...options: readonly string[]) =>
 const WAYS = [
   ['over HTTP, as of 2026', () => overHttp(tokens.writer), 'auto', '2026-07-28'],
   ['over HTTP, as of 2025', () => overHttp(tokens.writer), 'legacy', '2025-11-25'],
-  ['over standard input and output, as of 2026', () => overStdio('new.db'), 'auto', '2026-07-28'],
-  ['over standard input and output, as of 2025', () => overStdio('old.db'), 'legacy', '2025-11-25'],
+  ['over standard input and output, as of 2026', () => overStdio('new.db', '--write'), 'auto', '2026-07-28'],
+  ['over standard input and output, as of 2025', () => overStdio('old.db', '--write', '*'), 'legacy', '2025-11-25'],
 ] as const;
 
 async function use(client: Client, name: string, given: JsonObject): Promise<JsonObject> {
@@ -112,7 +112,7 @@ describe.each(WAYS)('%s', (_title, transport, mode, version) => {
 describe('rights', () => {
   test.each([
     ['of a token', () => overHttp(tokens.reader)],
-    ['of options', () => overStdio('rights.db', '--read', '*')],
+    ['of records mcp without --write', () => overStdio('rights.db')],
   ])('%s: what they do not allow is neither offered nor done', async (_title, transport) => {
     const client = new Client({ name: 'test', version: '1.0.0' });
     await client.connect(transport());

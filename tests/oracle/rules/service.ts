@@ -40,7 +40,11 @@ const cors = table(
   each(
     'from {}',
     (_, { corsOrigins }) => corsOrigins !== undefined,
-    ({ deployment: { corsOrigins = [] } }) => [...corsOrigins.filter((origin) => origin !== '*'), STRANGER],
+    ({ deployment: { corsOrigins = [], guarded } }) => [
+      ...corsOrigins.filter((origin) => origin !== '*'),
+      // Without tokens it is refused.
+      ...(guarded === true ? [STRANGER] : []),
+    ],
     (scene, origin) => {
       const { type } = scene;
       for (const { method, id } of endpoints(type)) {

@@ -75,8 +75,8 @@ const script = async (url: string): Promise<unknown> => {
 
 const fetched = (page: Page, server: TestServer): Promise<unknown> => page.evaluate(script, server.url);
 
-test.each([['its own origin'], ['*']])('with CORS_ORIGINS of %s a script does everything', async (allowed) => {
-  const server = await startTestServer({ settings: { corsOrigins: [allowed === '*' ? '*' : originUrl] } });
+test('with CORS_ORIGINS of its own origin a script does everything', async () => {
+  const server = await startTestServer({ settings: { corsOrigins: [originUrl] } });
   const { page, close } = await visit(browser);
   await page.goto(originUrl);
   const position = { id: 1, position: 1, providerOneVATRate: null, providerTwoVATRate: null };

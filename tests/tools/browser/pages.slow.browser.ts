@@ -33,7 +33,7 @@ test('try it out makes a record, and reads it', async () => {
 });
 
 test('behind PUBLIC_URL, try it out works at the internal address too', async () => {
-  const hidden = await startTestServer({ settings: { publicUrl: 'https://shop.example.com/records' } });
+  const hidden = await startTestServer({ settings: { publicUrl: 'https://shop.localhost/records' } });
   const { page, complaints, origins, close } = await visit(browser);
   await page.goto(`${hidden.url}/docs#/TaxClass/createTaxClass`);
   const block = page.locator('#operations-TaxClass-createTaxClass');
