@@ -47,9 +47,18 @@ export function stepsOf(markdown: string): readonly Step[] {
 export const fileOf = ({ language, text }: Block): string | undefined =>
   FILE_NAME.exec(text)?.[1] ?? language.split(' ')[1];
 
+/** What a page shows, as a pattern: `…` in a value stands for any text, such as a time or a tag. */
+export function matching(value: unknown): unknown {
+  if (typeof value === 'string' && value.includes('…')) return expect.any(String);
+  if (Array.isArray(value)) return value.map(matching);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, matching(member)]));
+}
+
 /** The folder of one reader, and the service that runs in it. */
 export class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), 'reader-'));
+  private isOutdated = false;
   private serving: Awaited<ReturnType<typeof serve>> | undefined;
 
   constructor() {
@@ -76,6 +85,8 @@ export class Reader {
     const path = join(this.folder, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, block.text.replace(FILE_NAME, ''));
+    // A service that runs is restarted before the next request.
+    this.isOutdated ||= file.startsWith('schema/');
     return { text: '' };
   }
 
@@ -96,6 +107,8 @@ export class Reader {
 
   private async start(): Promise<Output> {
     await this.serving?.close();
+    this.serving = undefined;
+    this.isOutdated = false;
     this.serving = await serve({
       ...readSettings({}),
       port: 0,
@@ -107,7 +120,7 @@ export class Reader {
   }
 
   private async request(words: readonly string[]): Promise<Output> {
-    if (this.serving === undefined) await this.start();
+    if (this.serving === undefined || this.isOutdated) await this.start();
     const { method, path, headers, body } = parseCurl(words);
     const url = `${this.serving?.url ?? ''}${path}`;
     const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });

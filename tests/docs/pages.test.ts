@@ -1,16 +1,8 @@
 /** The examples of the documentation, page by page: each one runs, and prints what the page shows. */
 import { globSync, readFileSync } from 'node:fs';
-import { type Output, Reader, type Step, stepsOf } from './page.ts';
+import { matching, type Output, Reader, type Step, stepsOf } from './page.ts';
 
 const PAGES = ['README.md', ...globSync('docs/**/*.md').toSorted()];
-
-/** `…` in a value stands for any text: a time, or a tag. */
-function matching(value: unknown): unknown {
-  if (typeof value === 'string' && value.includes('…')) return expect.any(String);
-  if (Array.isArray(value)) return value.map(matching);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, matching(member)]));
-}
 
 const shows: Readonly<Record<string, (shown: string, output: Output) => void>> = {
   json: (shown, { text }) => expect(JSON.parse(text)).toEqual(matching(JSON.parse(shown))),

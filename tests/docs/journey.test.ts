@@ -1,0 +1,30 @@
+/** The pages one after the other, in one clone: what a page leaves behind does not stop the service of the next one. */
+import { cpSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkSchema } from '../../engine/check.ts';
+import { matching, Reader, stepsOf } from './page.ts';
+
+const START = ['first-type', 'two-types', 'express', 'package'].map((name) => `docs/start/${name}.md`);
+const PAGES = [
+  'README.md',
+  ...START,
+  ...globSync('docs/guides/*.md').toSorted(),
+  ...globSync('docs/reference/*.md').toSorted(),
+];
+
+let reader: Reader;
+beforeAll(() => {
+  reader = new Reader();
+  cpSync('schema', join(reader.folder, 'schema'), { recursive: true });
+});
+afterAll(() => reader.close());
+
+test.each(PAGES)('%s', async (page) => {
+  for (const step of stepsOf(readFileSync(page, 'utf8'))) {
+    const { text, status = 200 } = await reader.follow(step);
+    const { shown } = step;
+    if (shown?.language === 'json') expect(JSON.parse(text)).toEqual(matching(JSON.parse(shown.text)));
+    else if (shown === undefined) expect(status).toBeLessThan(400);
+  }
+  expect(checkSchema(join(reader.folder, 'schema')).diagnostics).toEqual([]);
+});
