@@ -6,7 +6,7 @@ import { loadModel } from '../support/model.ts';
 import { createObserver } from '../support/observer.ts';
 import { startTestServer } from '../support/server.ts';
 
-export const model = loadModel('schema');
+export const model = loadModel('tests/fixtures/store');
 export const JSON_BODY = { 'content-type': 'application/json' };
 
 export interface Target {
@@ -18,7 +18,10 @@ export interface Target {
   close(): Promise<void>;
 }
 
-export async function openTarget(settings: Partial<Settings> = {}, schemaDirectory = 'schema'): Promise<Target> {
+export async function openTarget(
+  settings: Partial<Settings> = {},
+  schemaDirectory = 'tests/fixtures/store',
+): Promise<Target> {
   const server = await startTestServer({ schemaDirectory, settings: { metrics: true, ...settings } });
   const own = loadModel(schemaDirectory);
   const observer = await createObserver(server.database, own);

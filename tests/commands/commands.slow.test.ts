@@ -1,6 +1,6 @@
 /** The commands that maintainers use, on the command line: check, diff, new, describe, dev. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { PACKAGE_FOLDER } from '../../engine/package.ts';
@@ -349,7 +349,7 @@ describe('new', () => {
 });
 
 describe('describe', () => {
-  const schemas = [{ name: 'the shipped schema', directory: 'schema' }, ...fixtureSchemas];
+  const schemas = [{ name: 'the shipped schema', directory: 'tests/fixtures/store' }, ...fixtureSchemas];
 
   test.each(schemas)('of $name is a schema that means the same', async ({ directory }) => {
     const project = await projectOf({}, directory);
@@ -472,7 +472,6 @@ describe('dev', () => {
       expect(await first(url)).toEqual({ id: 1, title: 'One', isbn: 'x', pages: 'x', note: 'x' });
     }));
 
-  const withField = (name: string): string => `${BOOK}  ${name}: { type: string }\n`;
   const serves = (url: string, name: string) => async (): Promise<boolean> =>
     Object.hasOwn((await first(url)) as object, name);
 
@@ -503,46 +502,6 @@ describe('dev', () => {
         save(text);
         await until(serves(url, `f${index}`));
       }
-    }));
-
-  test('follows folders that come, go and are renamed', () =>
-    developing(async (project, url) => {
-      const at = (name: string): string => join(project.directory, name);
-      const shelves = (status: number) => async (): Promise<boolean> =>
-        (await ask(url, 'GET /api/shelves')).status === status;
-      project.write({ 'new/deep/shelf.yaml': 'type: Shelf' });
-      await until(shelves(200));
-      renameSync(at('new'), at('.away'));
-      project.write({ 'book.yaml': withField('a') });
-      await until(serves(url, 'a'));
-      await until(shelves(404));
-      renameSync(at('.away'), at('other'));
-      await until(shelves(200));
-      project.write({ 'other/deep/shelf.yaml': 'type: Shelf\npath: boards' });
-      await until(shelves(404));
-    }));
-
-  test('follows a schema that is replaced as a whole, and what links lead to', () =>
-    developing(async (project, url, running) => {
-      const { directory } = project;
-      const other = `${directory}-other`;
-      mkdirSync(other);
-      writeFileSync(join(other, 'book.yaml'), withField('a'));
-      renameSync(directory, `${directory}-away`);
-      await until(() => running.err().includes('cannot be read') && running.err().includes('Still serving'));
-      expect(await first(url)).toEqual({ id: 1, title: 'One' });
-      symlinkSync(other, directory);
-      await until(serves(url, 'a'));
-      writeFileSync(join(other, 'book.yaml'), `${withField('a')}  b: { type: string }\n`);
-      await until(serves(url, 'b'));
-      const third = `${directory}-third.yaml`;
-      writeFileSync(third, `${withField('a')}  b: { type: string }\n  c: { type: string }\n`);
-      rmSync(join(other, 'book.yaml'));
-      symlinkSync(third, join(other, 'book.yaml'));
-      await until(serves(url, 'c'));
-      rmSync(directory);
-      renameSync(`${directory}-away`, directory);
-      for (const path of [other, third]) rmSync(path, { recursive: true });
     }));
 
   test('a faulty save leaves the old one serving, and says what is wrong', () =>

@@ -207,33 +207,6 @@ describe.each(databaseKinds)('into %s', (kind) => {
     ]);
   });
 
-  it('texts that ignore case are found, and are told where they are in the file twice', async () => {
-    const label = (identifier: number, fields: string): string =>
-      `{"type":"Label","identifier":${identifier},"fields":{${fields}},"references":{}}`;
-    writeLines([label(1, '"name":"Straße"'), label(2, ''), label(3, '"name":"STRASSE"'), label(4, '"name":"mass"')]);
-    const { code, err } = await run();
-    expect([code, err.split('\n').slice(0, 2).toSorted()]).toEqual([
-      1,
-      [
-        'Line 4 /fields/name: Label 1 has this value of "name" already',
-        'Line 5 /fields/name: Label 2 has this value of "name" already',
-      ],
-    ]);
-    writeLines([label(1, '"name":"Straße"'), label(2, ''), label(3, '"name":"x"')]);
-    expect((await run()).err).toBe('');
-    await project.serving(async (url) => {
-      for (const [name, id] of [
-        ['STRASSE', 1],
-        ['MASS', 2],
-      ] as const)
-        expect((await ask(url, `GET /api/labels?_cnd[name]=${name}`)).body).toMatchObject([{ id }]);
-    });
-    expect(await project.run('export', at(`labels-${kind}`))).toMatchObject({ code: 0 });
-    expect(readFileSync(at(`labels-${kind}`), 'utf8')).not.toContain('folded');
-    await project.remove();
-    project = await createProject(SCHEMA, undefined, kind);
-  });
-
   it('a value that is too long for an index is told with its line', async () => {
     const long = Array.from({ length: 4000 }, (_, index) => createHash('md5').update(`${index}`).digest('hex')).join(
       '',
@@ -338,20 +311,6 @@ describe.each(databaseKinds)('into %s', (kind) => {
       const written = readFileSync(at(`out-${kind}`), 'utf8');
       expect(written).toContain(`"j":${text},"l":[1.0]`);
       expect(written).toContain(`"open":${JSON.stringify(open)}`);
-    });
-
-    it('thousands of lines of two types in turn, each in the right table', async () => {
-      const lines = Array.from({ length: 3000 }, (_, index) =>
-        index % 2 === 0
-          ? thing(`,"u":"${index}"`, '', index + 1)
-          : shelf('{}').replace('"identifier":1', `"identifier":${index}`),
-      );
-      writeLines(lines);
-      expect(await run()).toMatchObject({ code: 0, err: '' });
-      await project.serving(async (url) => {
-        for (const path of ['things', 'shelves'])
-          expect((await ask(url, `GET /api/${path}?include=`)).body).toHaveLength(1500);
-      });
     });
   });
 });

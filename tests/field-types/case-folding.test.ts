@@ -73,22 +73,6 @@ const letter = fc.oneof(
 );
 const anyText = fc.array(letter, { maxLength: 8 }).map((parts) => parts.join('').toWellFormed().replaceAll('\0', ''));
 
-test('folding again changes nothing, nor does normalizing before', () => {
-  fc.assert(
-    fc.property(anyText, (text) => {
-      expect(folded(folded(text))).toBe(folded(text));
-      if (later.test(text)) return;
-      for (const form of ['NFC', 'NFD'] as const) expect(folded(text.normalize(form))).toBe(folded(text));
-    }),
-    { numRuns: 3000 },
-  );
-});
-
-test('a long row of accents is not sorted by its square', () => {
-  const text = `a${'\u0301\u0316'.repeat(200_000)}`;
-  expect(folded(text).length).toBe(text.length - 1);
-});
-
 describe.each(databaseKinds)('%s', (kind) => {
   let database: TestDatabase;
   let driver: Driver;

@@ -137,7 +137,10 @@ describe('@modelcontextprotocol/inspector', () => {
 
   it('lists and calls the tools of /mcp and of records mcp', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'inspector-'));
-    const settings = [`SCHEMA_DIR=${resolve('schema')}`, `DATABASE_URL=sqlite:${join(folder, 'records.db')}`];
+    const settings = [
+      `SCHEMA_DIR=${resolve('tests/fixtures/store')}`,
+      `DATABASE_URL=sqlite:${join(folder, 'records.db')}`,
+    ];
     const program = [process.execPath, join(compiled.directory, 'engine/cli.js'), 'mcp', '--write'];
     const servers = [
       [`${server.url}/mcp`, '--transport', 'http'],

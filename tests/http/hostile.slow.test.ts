@@ -13,10 +13,10 @@ const onServer = isWhole ? 1_500 : 300;
 const numRuns = databaseKind === 'sqlite' ? drawn(3_000) : onServer;
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-const model = loadModel('schema');
+const model = loadModel('tests/fixtures/store');
 let bench: Bench;
 
-beforeAll(async () => void (bench = await openBench('schema', model)));
+beforeAll(async () => void (bench = await openBench('tests/fixtures/store', model)));
 afterAll(async () => {
   agent.destroy();
   await bench?.close();

@@ -4,8 +4,7 @@ import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
-import { connectTo, databaseKind } from '../support/databases.ts';
-import { until } from '../support/leaving.ts';
+import { databaseKind } from '../support/databases.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 
 const newProject = useProjects();
@@ -263,7 +262,7 @@ describe('names over time', () => {
   const book = (...fields: readonly string[]): Files => ({
     'book.yaml': ['type: Book', 'fields:', ...fields.map((field) => `  ${field}`), ''].join('\n'),
   });
-  const [A, B] = ['a: { type: string, unique: true }', 'b: { type: string }'];
+  const [A] = ['a: { type: string, unique: true }', 'b: { type: string }'];
 
   test('from a to b to c: each version finds it', async () => {
     const versions = [
@@ -284,45 +283,6 @@ describe('names over time', () => {
       });
     }
     expect(await columnsIn(project)).toContain('books: a id');
-  });
-
-  test('two fields exchange their names, by way of a third', async () => {
-    const versions = [
-      book(A, B),
-      book('c: { type: string, unique: true, renamedFrom: a }', B),
-      book('c: { type: string, unique: true }', 'a: { type: string, renamedFrom: b }'),
-      book('b: { type: string, unique: true, renamedFrom: c }', 'a: { type: string }'),
-    ];
-    const project = await newProject(versions[0] ?? {});
-    await project.serving((url) => bodyOf(url, 'POST /api/books', { a: '1', b: '2' }));
-    await project.starts(...versions.slice(1));
-    await project.serving(async (url) => {
-      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, b: '1', a: '2' });
-      expect((await ask(url, 'POST /api/books', { b: '1' })).status).toBe(409);
-    });
-    project.write(versions[0] ?? {});
-    await project.serving(async (url) => {
-      expect(await bodyOf(url, 'PATCH /api/books/1', { a: 'x' })).toEqual({ id: 1, a: 'x', b: '2' });
-    });
-    // Back on purpose, the names are exchanged again.
-    const { steps } = await planOf(project, '--back');
-    expect(steps.map(({ id }) => id).toSorted()).toEqual(['rename-field:Book.a', 'rename-field:Book.b']);
-    expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
-    await project.serving(async (url) =>
-      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, a: 'x', b: '2' }),
-    );
-    project.write(versions[3] ?? {});
-    expect(await project.run('apply', '--back', '--rename-columns')).toMatchObject({ code: 0 });
-    // Neither gets the name of the other one: statements that were compiled before would find it.
-    expect(await columnsIn(project)).toBe('books: a b id');
-    expect(await planOf(project)).toEqual({ steps: [], drift: [] });
-    await project.serving(async (url) =>
-      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, b: 'x', a: '2' }),
-    );
-    project.write(versions[0] ?? {});
-    await project.serving(async (url) =>
-      expect(await bodyOf(url, 'GET /api/books/1')).toEqual({ id: 1, a: 'x', b: '2' }),
-    );
   });
 
   test('types exchange their names, by way of a third, with their seeds', async () => {
@@ -407,23 +367,6 @@ describe('names over time', () => {
     });
   });
 
-  test('an older engine cannot take a database whose names differ, and can take any other', async () => {
-    const format = async (one: Project): Promise<readonly string[]> => {
-      const watch = await watchDatabase(one.database);
-      const found = (await watch.contents()).matchAll(/format\W+(\d)/g);
-      await watch.close();
-      return [...new Set([...found].map(([, number = '']) => number))].toSorted();
-    };
-    const project = await appliedIn(book(A), book(A, B));
-    expect(await format(project)).toEqual(['3']);
-    await project.starts(book(A, 'c: { type: string, renamedFrom: b }'));
-    expect(await planOf(project)).toMatchObject({
-      steps: [],
-      renames: [{ id: 'rename-column:Book.c', description: 'Rename column b of table books to c' }],
-    });
-    expect(await format(project)).toEqual(['3', '4']);
-  });
-
   test('an export has the names of the descriptors, whatever the tables call them', async () => {
     const project = await newProject(OLD);
     await project.serving(fill);
@@ -441,113 +384,5 @@ describe('names over time', () => {
         await bodyOf(url, 'GET /api/writers?fields=label,allies.label'),
       ]);
     expect(await lists(fresh)).toEqual(await lists(project));
-  });
-});
-
-describe('apply --rename-columns', () => {
-  test('gives everything the names of the descriptors; every version finds its records', async () => {
-    const older = await newProject(OLD);
-    const project = await newProject(OLD);
-    await project.serving(fill);
-    for (const version of [NEW, NEWER]) {
-      project.write(version);
-      await project.starts();
-    }
-    const fresh = await newProject(NEWER);
-    await fresh.starts();
-    const { out } = await project.run('plan');
-    expect(out).toContain('~ Rename column title of table books to heading');
-    await withBoth(project, older, async (old, newer) => {
-      expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
-      // Requests that are under way may be told to come again.
-      for (const [url, path] of [
-        [old, 'books'],
-        [newer, 'volumes'],
-      ] as const) {
-        let answer = await ask(url, `GET /api/${path}/1`);
-        for (let tries = 0; answer.status === 503 && tries < 5; tries += 1)
-          answer = await ask(url, `GET /api/${path}/1`);
-        expect([path, answer.status]).toEqual([path, 200]);
-      }
-      await bodyOf(old, 'POST /api/books', { title: 'Two', author: { id: 2 }, tags: [{ id: 1 }] });
-      await bodyOf(newer, 'PATCH /api/volumes/2', { heading: 'Three', title: 'sub' });
-      expect(await bodyOf(old, 'GET /api/books/2?fields=title,author.name,tags')).toEqual({
-        id: 2,
-        title: 'Three',
-        author: { id: 2, name: 'B' },
-        tags: [{ id: 1, word: 'w' }],
-      });
-      await bodyOf(old, 'DELETE /api/books/2');
-    });
-    // As a start of these descriptors makes them, but for a name that another column had.
-    expect(await columnsIn(project)).toBe((await columnsIn(fresh)).replace('title writer_id', 'title_2 writer_id'));
-    expect(await planOf(project)).toEqual({ steps: [], drift: [] });
-    await withBoth(project, older, async (old, newer) => {
-      expect(await bodyOf(old, 'GET /api/books?fields=title')).toEqual([{ id: 1, title: 'One' }]);
-      expect(await bodyOf(newer, 'GET /api/volumes?fields=heading')).toEqual([{ id: 1, heading: 'One' }]);
-    });
-  });
-
-  test('under writers of both versions: done, or 503, and what was acknowledged is there', async () => {
-    // In one process, a change of tables in SQLite would wait for a write that waits for it.
-    if (databaseKind === 'sqlite') return;
-    const older = await newProject(OLD);
-    const project = await newProject(OLD);
-    await project.serving(fill);
-    for (const version of [NEW, NEWER]) {
-      project.write(version);
-      await project.starts();
-    }
-    await withBoth(project, older, async (old, newer) => {
-      const over = new AbortController();
-      const statuses = new Set<number>();
-      const acknowledged: string[] = [];
-      const done = { old: 0, new: 0 };
-      const client = async (which: 'old' | 'new', make: (title: string) => ReturnType<typeof ask>): Promise<void> => {
-        for (let count = 0; !over.signal.aborted; count += 1) {
-          const title = `${which} ${count}`;
-          const { status } = await make(title);
-          statuses.add(status);
-          if (status !== 201) continue;
-          acknowledged.push(title);
-          done[which] += 1;
-        }
-      };
-      const clients = [
-        client('old', (title) => ask(old, 'POST /api/books', { title, author: { id: 1 } })),
-        client('new', (title) => ask(newer, 'POST /api/volumes', { heading: title, title: 'sub' })),
-      ];
-      const more = async (): Promise<void> => {
-        const [one, other] = [done.old + 10, done.new + 10];
-        await until(() => done.old >= one && done.new >= other);
-      };
-      await more();
-      expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
-      await more();
-      over.abort();
-      await Promise.all(clients);
-      expect([...statuses].filter((status) => status !== 201 && status !== 503)).toEqual([]);
-      const books = (await bodyOf(old, 'GET /api/books?fields=title')) as readonly { title: string }[];
-      expect(books.map(({ title }) => title).toSorted()).toEqual(['One', ...acknowledged].toSorted());
-      const subtitles = (await bodyOf(newer, 'GET /api/volumes?_cnd[title]=sub&fields=heading')) as readonly unknown[];
-      expect(subtitles).toHaveLength(acknowledged.filter((title) => title.startsWith('new')).length);
-    });
-  });
-
-  test('waits for no long lock on PostgreSQL, and gives up where something stays in the way', async () => {
-    if (databaseKind === 'sqlite') return;
-    const project = await appliedIn(OLD, NEW);
-    const reader = await connectTo(project.database.url);
-    // A start waits until nobody changes tables.
-    await project.serving(async (url) => {
-      await reader.query('begin; select * from books');
-      const applying = project.run('apply', '--rename-columns');
-      // It is asking for the lock by now, or soon; others read meanwhile.
-      await bodyOf(url, 'GET /api/volumes');
-      await reader.query('commit');
-      await reader.end();
-      expect(await applying).toMatchObject({ code: 0 });
-    });
-    expect(await planOf(project)).toEqual({ steps: [], drift: [] });
   });
 });

@@ -12,7 +12,11 @@ import { randomBody } from '../support/random-body.ts';
 import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
 import fc from '../support/fast-check.ts';
 
-const folders = [{ name: 'schema', directory: 'schema' }, ...fixtureSchemas, { name: 'wide', directory: wideSchema() }];
+const folders = [
+  { name: 'schema', directory: 'tests/fixtures/store' },
+  ...fixtureSchemas,
+  { name: 'wide', directory: wideSchema() },
+];
 const checked = folders.map(({ name, directory }) => ({ name, schema: checkSchema(directory).schema }));
 
 /** Bodies that a type takes, and such as differ from them in one value. */

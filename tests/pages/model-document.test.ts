@@ -28,7 +28,7 @@ function documentOf(directory: string): Readonly<Record<string, Entry>> {
 }
 
 describe('of the shipped descriptors', () => {
-  const types = documentOf('schema');
+  const types = documentOf('tests/fixtures/store');
 
   test('types have titles, labels and what they can be asked for', () => {
     expect(types['Notification']).toMatchObject({

@@ -17,7 +17,7 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 import { openTwins } from '../support/twins.ts';
 
 const FIXTURES = 'tests/fixtures/schemas';
-const schemas = ['schema', ...readdirSync(FIXTURES).map((name) => `${FIXTURES}/${name}`)];
+const schemas = ['tests/fixtures/store', ...readdirSync(FIXTURES).map((name) => `${FIXTURES}/${name}`)];
 /** Where the cases of suites are sampled, schemas with every kind of field stand for the rest. */
 const asked = isWhole ? schemas : schemas.filter((one) => /schema$|every-field|caseless/.test(one));
 

@@ -43,7 +43,8 @@ onServer('many instances on one database', () => {
   });
 
   it('make the tables and the seeds once, though all of them found an empty database', async () => {
-    const seeds = [...loadModel('schema').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
+    const seeds =
+      [...loadModel('tests/fixtures/store').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
     expect((await send('GET /api/notifications')).headers.get('x-total-count')).toBe(String(seeds.length));
   });
 

@@ -80,7 +80,8 @@ onServer('WORKERS', () => {
     const { service, url } = await start({ WORKERS: '3', ACCESS_LOG: 'on' });
     await untilAllServe(service, url, 3);
     expect(new Set(logOf(service).map(({ worker }) => worker))).toEqual(new Set([1, 2, 3]));
-    const seeds = [...loadModel('schema').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
+    const seeds =
+      [...loadModel('tests/fixtures/store').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
     expect((await exchange(url, 'GET /api/notifications')).headers['x-total-count']).toBe(String(seeds.length));
     expect(service.out()).toBe(`Serving records at ${url}/api/, by 3 workers\n`);
     expect(await stop(service)).toBe(0);

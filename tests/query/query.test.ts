@@ -1,7 +1,3 @@
-import Database from 'better-sqlite3';
-import type { ValueFilter } from '../../engine/query/list-query.ts';
-import { operators, pattern } from '../../engine/query/operators.ts';
-import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { parseParameters } from '../../engine/query/parameters.ts';
 import { faultsOf, filterText, list, orderText, problemOf, typeOf, view } from '../support/library.ts';
 
@@ -547,61 +543,5 @@ describe('messages', () => {
         '_cnd[pages][lt]: invalid-value',
       ].toSorted(),
     );
-  });
-});
-
-describe('operators, as SQLite runs them', () => {
-  const database = new Database(':memory:');
-  database.exec(String.raw`create table t (v text) strict;
-    insert into t values (null), (''), ('a'), ('A'), ('ab'), ('a%'), ('a_b'), ('a\b'), ('é'), ('É')`);
-  afterAll(() => database.close());
-
-  function found(filter: Pick<ValueFilter, 'operator' | 'value'>): string {
-    const { condition, count, operands } = operators[filter.operator];
-    const sql = `select v from t where ${condition('v', count(filter.value), sqliteDialect.like)} order by rowid`;
-    const values: unknown[] = database
-      .prepare(sql)
-      .pluck()
-      .all(...operands(filter.value));
-    return values.map((value) => JSON.stringify(value)).join(' ');
-  }
-
-  test.each<[ValueFilter['operator'], ValueFilter['value'], string]>([
-    ['eq', 'a', '"a"'],
-    ['eq', '', '""'],
-    ['ne', 'a', 'null "" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],
-    ['lt', 'a', '"" "A"'],
-    ['lte', 'a', '"" "a" "A"'],
-    ['gt', 'ab', '"é" "É"'],
-    ['gte', 'ab', '"ab" "é" "É"'],
-    ['in', ['a', 'ab', 'x'], '"a" "ab"'],
-    ['in', ['a'], '"a"'],
-    ['like', 'a', '"a" "A"'],
-    ['like', 'a*', '"a" "A" "ab" "a%" "a_b" "a\\\\b"'],
-    ['like', '*B', '"ab" "a_b" "a\\\\b"'],
-    ['like', 'a%', '"a%"'],
-    ['like', 'a_b', '"a_b"'],
-    ['like', 'a\\b', '"a\\\\b"'],
-    ['like', 'é', '"é"'],
-    ['like', '', '""'],
-    ['like', '*', '"" "a" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],
-    ['null', true, 'null'],
-    ['null', false, '"" "a" "A" "ab" "a%" "a_b" "a\\\\b" "é" "É"'],
-  ])('%s %j', (operator, value, expected) => {
-    expect(found({ operator, value })).toBe(expected);
-  });
-
-  test.each([
-    ['', ''],
-    ['a*b', 'a%b'],
-    ['***', '%'],
-    ['50%_\\', '50\\%\\_\\\\'],
-  ])('the pattern of %j is %j', (text, expected) => {
-    expect(pattern(text)).toBe(expected);
-  });
-
-  test.each(Object.entries(operators))('%s', (name, operator) => {
-    expect(operator.name).toBe(name);
-    expect(operator.description).toMatch(/\.$/);
   });
 });

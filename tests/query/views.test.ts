@@ -1,6 +1,4 @@
-import { createBoundedCache } from '../../engine/memo.ts';
 import type { RecordType } from '../../engine/model/model.ts';
-import type { View } from '../../engine/query/list-query.ts';
 import { countRelations } from '../../engine/query/view.ts';
 import { faultsOf, list, typeOf, view, viewText } from '../support/library.ts';
 
@@ -91,47 +89,6 @@ describe('views', () => {
     },
   );
 
-  test('a fault-free view of an open type with its own fields', () => {
-    expect(view('fields=image', typeOf('Cover')).openKeys).toBe(false);
-    expect(view('', typeOf('Cover')).openKeys).toBe(true);
-  });
-
-  test.each<[string, string, boolean]>([
-    ['', 'include=author,editor,cover,shelves', true],
-    ['include=author,cover', 'include=cover,author,cover', true],
-    ['fields=title,pages', 'fields=pages,title,book_id', true],
-    ['include=author', 'include=editor', false],
-    ['include=author', 'include=author.mentor', false],
-    ['fields=title', 'fields=pages', false],
-    ['fields=author.name', 'fields=author.born', false],
-    ['fields=author.name', 'fields=editor.name', false],
-    ['fields=cover', 'fields=cover.image', false],
-    ['include=', 'fields=', false],
-    ['fields=author', 'fields=author.mentor', false],
-  ])('?%s and ?%s: the same key %s', (one, other, same) => {
-    expect(view(one).key === view(other).key).toBe(same);
-  });
-
-  test('views of all types and relations have keys of their own', () => {
-    const related = (one: View): View[] => [one, ...one.relations.flatMap(({ view: inner }) => related(inner))];
-    const all = ['', 'fields=', 'include=author.mentor,editor.mentor'].flatMap((search) => related(view(search)));
-    const texts = new Map(all.map((one) => [one.key, `${one.type.name} ${viewText(one)}`]));
-    expect(new Set(texts.values()).size).toBe(texts.size);
-    for (const one of all) expect(texts.get(one.key)).toBe(`${one.type.name} ${viewText(one)}`);
-  });
-
-  test('the usual views are made once', () => {
-    expect(view('')).toBe(view(''));
-    expect(list('')).toBe(list(''));
-    expect(list('').view).toBe(view(''));
-    expect(list('_cnd[limit][1]=5').view).toBe(view(''));
-    expect(list('_cnd[limit][1]=5').order).toBe(list('').order);
-    expect(list('include=author').view).toBe(view('include=author'));
-    expect(list('_cnd[limit][1]=6')).toBe(list('_cnd[limit][1]=6'));
-    expect(list('_cnd[limit][1]=6')).not.toBe(list('_cnd[limit][1]=6&'));
-    expect(view('variant=short', typeOf('Shelf'))).toBe(view('variant=short', typeOf('Shelf')));
-  });
-
   test('as many relations as there may be', () => {
     const pathsFrom = (type: RecordType, depth: number): string[] =>
       [...type.relations.values()].flatMap(({ name, target }) => [
@@ -142,15 +99,6 @@ describe('views', () => {
     expect(countRelations(view(`include=${paths.slice(0, 100).join()}`))).toBe(100);
     expect(faultsOf(() => view(`include=${paths.slice(0, 101).join()}`))).toEqual(['include: too-many']);
     expect(faultsOf(() => view(`fields=${paths.join()}`))).toEqual(['fields: too-many']);
-  });
-
-  test('what was not asked for the longest makes room', () => {
-    const cache = createBoundedCache<number>(2, 5);
-    for (const [key, value] of Object.entries({ one: 1, two: 2 })) cache.set(key, value);
-    cache.get('one');
-    cache.set('three', 3);
-    cache.set('longer', 4);
-    expect(['one', 'two', 'three', 'longer'].map((key) => cache.get(key))).toEqual([1, undefined, 3, undefined]);
   });
 });
 
@@ -165,11 +113,6 @@ describe('variants', () => {
   ])('?%s', (search, variant, expected) => {
     expect(view(`${search}&include=`, shelf).variant).toBe(shelf.variants.get(variant));
     expect(viewText(view(`${search}&include=`, shelf))).toBe(expected);
-  });
-
-  test('each variant has its own views', () => {
-    const keys = ['full', 'short', 'label'].map((variant) => view(`variant=${variant}&fields=label`, shelf).key);
-    expect(new Set(keys).size).toBe(3);
   });
 
   test.each([

@@ -41,7 +41,7 @@ beforeAll(() => {
   app = join(folder, 'app');
   path = `${bin}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
   install(source, pack(source, compiled), engine, join(engine, 'node_modules'));
-  cpSync('schema', join(app, 'schema'), { recursive: true });
+  cpSync('tests/fixtures/store', join(app, 'schema'), { recursive: true });
   mkdirSync(bin);
   symlinkSync(join(engine, 'dist/engine/cli.js'), join(bin, 'records'));
 });

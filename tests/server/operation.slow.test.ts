@@ -1,5 +1,5 @@
 /** What operators rely on: health, figures, the log, and restarts that nobody notices. */
-import { closeSync, mkdtempSync, openSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,7 +12,6 @@ import { type Environment, type Running, urlOf, useCompiled } from '../support/c
 import { fileOf } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
-import { pause } from '../support/postgres.ts';
 import { promtoolIsSilent } from '../support/promtool.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
@@ -288,27 +287,6 @@ describe('a database of many records', () => {
       msg: 'slow statement',
     });
   });
-
-  test('damaged pages are a fault of the service for who reads them; it goes on', async () => {
-    const service = serveMany();
-    const url = await urlOf(service);
-    const half = Math.floor(statSync(file()).size / 2);
-    const handle = openSync(file(), 'r+');
-    writeSync(handle, Buffer.alloc(half, 0xff), 0, half, half);
-    closeSync(handle);
-    for (let time = 0; time < 2; time += 1) {
-      const { status, text } = await exchange(url, 'GET /api/memos/19000');
-      expect([status, text]).toEqual([500, expect.stringContaining('urn:problem:internal-error')]);
-      expect(text).not.toMatch(/malformed|sqlite/i);
-    }
-    expect((await exchange(url, 'GET /health/live')).status).toBe(200);
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-
-    const again = serveMany();
-    expect(await again.ended).toBe(1);
-    expect(again.err()).toMatch(/many\.db is damaged \(.+\); it was not touched\. Put a backup back: restore FILE/);
-  });
 });
 
 test.each([
@@ -345,86 +323,4 @@ test.each([
   const described = describeError(error);
   expect(described).toMatchObject({ message, stack: expect.stringContaining('operation.slow.test') });
   expect(JSON.stringify(described)).not.toContain('ada@example.com');
-});
-
-/** Asks each instance whether it is ready, and sends each request to one that is. */
-class Balancer {
-  readonly instances: string[] = [];
-  private ready: readonly string[] = [];
-  private turn = 0;
-  private isClosed = false;
-
-  async look(): Promise<void> {
-    const asked = this.instances.map(async (url) => {
-      const status = await exchange(url, 'GET /health/ready').then(
-        (answer) => answer.status,
-        () => 0,
-      );
-      return status === 200 ? [url] : [];
-    });
-    this.ready = (await Promise.all(asked)).flat();
-  }
-
-  next(): string {
-    const url = this.ready[this.turn++ % this.ready.length];
-    if (url === undefined) throw new Error('no instance is ready');
-    return url;
-  }
-
-  /** One look after the other: an earlier one cannot overtake a later one. */
-  async watch(): Promise<void> {
-    while (!this.isClosed) {
-      await this.look();
-      await pause(20);
-    }
-  }
-
-  close(): void {
-    this.isClosed = true;
-  }
-}
-
-test('a rolling restart of two instances fails no request', async () => {
-  // Long enough for a look, and for the requests that were sent before it, on a busy machine too.
-  const environment = { DRAIN_DELAY: '4', DATABASE_URL: `sqlite:${join(directory, 'rolling.db')}` };
-  const balancer = new Balancer();
-  const all: Running[] = [];
-  const launch = async (): Promise<readonly [Running, string]> => {
-    const service = start(environment);
-    all.push(service);
-    const url = await urlOf(service);
-    balancer.instances.push(url);
-    await balancer.look();
-    return [service, url];
-  };
-  const running = [await launch(), await launch()];
-  const watching = balancer.watch();
-  const state = { stopped: false };
-  const answers = new Map<string, number>();
-  const client = async (): Promise<void> => {
-    while (!state.stopped) {
-      const url = balancer.next();
-      const write = await exchange(url, 'POST /api/memos', { headers: HEADERS, body: '{"text":"x"}' }).catch(String);
-      const read = await exchange(balancer.next(), 'GET /api/memos/1').catch(String);
-      for (const one of [write, read]) {
-        const key = typeof one === 'string' ? one : String(one.status);
-        answers.set(key, (answers.get(key) ?? 0) + 1);
-      }
-    }
-  };
-  const clients = [client(), client(), client()];
-  for (const [service, url] of running) {
-    await launch();
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-    balancer.instances.splice(balancer.instances.indexOf(url), 1);
-  }
-  state.stopped = true;
-  await Promise.all(clients);
-  balancer.close();
-  await watching;
-  expect([...answers.keys()].toSorted()).toEqual(['200', '201']);
-  expect(answers.get('201')).toBeGreaterThan(20);
-  for (const { child } of all) child.kill('SIGTERM');
-  await Promise.all(all.map(({ ended }) => ended));
 });

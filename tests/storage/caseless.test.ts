@@ -146,25 +146,6 @@ test.each<[request: string, body: unknown, answer: object]>([
   expect({ status, body: answered }).toEqual(answer);
 });
 
-test('of many records at once', async () => {
-  const bodies = [{ email: 'one@x.org', name: 'Maß' }, { email: 'two@x.org', name: 'MASS' }, { email: 'TWO@x.org' }];
-  const { status, body } = await ask(server.url, 'POST /api/members', bodies);
-  expect([status, body]).toEqual([
-    409,
-    expect.objectContaining({
-      errors: [
-        { pointer: '/2/email', code: 'unique', message: expect.stringContaining('"/1/email" in the same body') },
-      ],
-    }),
-  ]);
-  const made = await ask(server.url, 'POST /api/members', bodies.slice(0, 2));
-  expect(made.status).toBe(201);
-  expect(await found('_cnd[name]=mass')).toHaveLength(2);
-  const changes = (made.body as readonly { id: number }[]).map(({ id }) => ({ id, name: `Fuß ${id}` }));
-  expect((await ask(server.url, 'PATCH /api/members', changes)).status).toBe(200);
-  expect(await found('_cnd[name][like]=FUSS*')).toHaveLength(2);
-});
-
 test('values that move from one record to another in one body, whatever their case', async () => {
   const team = await ask(server.url, 'POST /api/teams', {
     title: 'Movers',
@@ -205,20 +186,4 @@ test('checks ignore the case of such fields', async () => {
   });
   expect(await ask(server.url, 'PATCH /api/members/1', { nick: 'SAME' })).toMatchObject({ status: 422 });
   expect(await ask(server.url, 'PATCH /api/members/1', { nick: 'SAME', name: 'X' })).toMatchObject({ status: 200 });
-});
-
-test('null and another value, in writes of each kind', async () => {
-  expect(await ask(server.url, 'PATCH /api/members/1', { name: null })).toMatchObject({ body: { name: null } });
-  expect(await found('_cnd[name][null]=true')).toEqual([1, 4]);
-  const send = async (request: string, headers: Record<string, string>, body: object): Promise<number> => {
-    const [method = '', path = ''] = request.split(' ');
-    const all = { 'content-type': 'application/json', ...headers };
-    return (await fetch(server.url + path, { method, headers: all, body: JSON.stringify(body) })).status;
-  };
-  const tag = (await ask(server.url, 'GET /api/members/1')).headers.get('etag') ?? '';
-  expect(await send('PUT /api/members/1', { 'if-match': tag }, { name: 'ÄBC', code: 'y' })).toBe(200);
-  expect(await found('_cnd[name]=äbc')).toEqual([1]);
-  const kelvin = { email: 'K@x.org', name: '\u212Aelvin' };
-  expect(await send('POST /api/members', { 'idempotency-key': 'kelvin-1' }, kelvin)).toBe(201);
-  expect(await found('_cnd[name]=KELVIN')).toHaveLength(1);
 });

@@ -81,17 +81,6 @@ describe('a deleted identifier', () => {
       expect((await ask(url, 'GET /api/books?include=')).body).toHaveLength(2);
     }));
 
-  it('is not assigned by the service, whatever was brought back', async () =>
-    project.serving(async (url) => {
-      const last = await madeAndDeleted(url);
-      expect(await made(url, {})).toMatchObject({ id: last + 1 });
-      const far = await madeAndDeleted(url, { id: last + 1000 });
-      await made(url, { id: last });
-      expect(await made(url, {})).toMatchObject({ id: far + 1 });
-      await made(url, { id: far });
-      expect(await made(url, {})).toMatchObject({ id: far + 2 });
-    }));
-
   it('is assigned to nobody after a restart either', async () => {
     const last = await project.serving((url) => madeAndDeleted(url));
     await project.serving(async (url) => {
@@ -135,18 +124,6 @@ describe('a deleted identifier', () => {
       expect((await ask(url, `GET /api/shelves/${kept}`)).body).toMatchObject({ books: [{ title: 'kept' }] });
     }));
 
-  it('has another entity tag if its content is another', async () =>
-    project.serving(async (url) => {
-      const { id } = await made(url, { name: 'first' });
-      const tag = (await ask(url, `GET /api/shelves/${id}`)).headers.get('etag') ?? '';
-      await ask(url, `DELETE /api/shelves/${id}`);
-      await made(url, { id, name: 'second' });
-      const headers = { ...JSON_BODY, 'if-match': tag };
-      const body = '{"name":"third"}';
-      expect((await exchange(url, `PUT /api/shelves/${id}`, { headers, body })).status).toBe(412);
-      expect((await exchange(url, `DELETE /api/shelves/${id}`, { headers })).status).toBe(412);
-    }));
-
   it('does not come back by a retry under an Idempotency-Key', async () =>
     project.serving(async (url) => {
       const headers = { ...JSON_BODY, 'idempotency-key': 'a' };
@@ -157,18 +134,6 @@ describe('a deleted identifier', () => {
       expect(await send()).toMatchObject({ status: 201, text: '' });
       expect((await ask(url, `GET /api/shelves/${id}`)).status).toBe(404);
     }));
-
-  it('of a seed may come back too, and a start leaves it as it is', async () => {
-    await project.serving(async (url) => {
-      expect((await ask(url, 'DELETE /api/shelves/1')).status).toBe(200);
-      await made(url, { id: 1, name: 'mine' });
-    });
-    await project.serving(async (url) => {
-      expect((await ask(url, 'GET /api/shelves/1')).body).toMatchObject({ name: 'mine' });
-      await ask(url, 'DELETE /api/shelves/1');
-    });
-    await project.serving(async (url) => expect((await ask(url, 'GET /api/shelves/1')).status).toBe(404));
-  });
 
   it('comes back by an import, and the sequence stays past every one that was ever used', async () => {
     const target = await createProject(FILES);

@@ -80,24 +80,6 @@ describe('a child without its identifier is left out by', () => {
   it.each(leftOut)('%s: its owner is new', async (_, bodyOf, pointers) => {
     expect(told(await send('POST /api/boxes', bodyOf(await cast())))).toEqual({ status: 422, pointers });
   });
-
-  it.each(leftOut)('%s: its owner has it', async (_, bodyOf, pointers) => {
-    const names = await cast();
-    const before = (await send('GET /api/lids')).body;
-    expect(told(await send(`PUT /api/boxes/${names.box}`, bodyOf(names)))).toEqual({ status: 422, pointers });
-    expect((await send('GET /api/lids')).body).toEqual(before);
-  });
-
-  it.each(leftOut)('%s: its owner has none yet', async (_, bodyOf, pointers) => {
-    const { id } = await make('boxes');
-    expect(told(await send(`PUT /api/boxes/${id}`, bodyOf(await cast())))).toEqual({ status: 422, pointers });
-  });
-});
-
-describe('a child without its identifier, of a record that is not there,', () => {
-  it.each(leftOut)('is left out by %s: that comes before 404', async (_, bodyOf, pointers) => {
-    expect(told(await send('PUT /api/boxes/999999', bodyOf(await cast())))).toEqual({ status: 422, pointers });
-  });
 });
 
 describe('a child without its identifier', () => {
@@ -114,30 +96,6 @@ describe('a child without its identifier', () => {
       rack: { id: rack },
       hook: { id: hook },
       tags: [{ id: tag }],
-    });
-  });
-
-  it('gives each key one value in all places that the database knows to be one record', async () => {
-    const { box, lid, rack, hook } = await cast();
-    const body = {
-      rack: { id: rack, lids: [{ id: lid, color: 'a' }] },
-      hook: { id: hook, lid: { id: lid, color: 'b' } },
-      lid: { color: 'c' },
-    };
-    const pointers = ['/rack/lids/0/color', '/hook/lid/color', '/lid/color'];
-    expect(told(await send(`PUT /api/boxes/${box}`, body))).toEqual({ status: 422, pointers });
-    expect(told(await send(`PUT /api/boxes/${box}`, { ...body, hook: { id: hook, unheard: 1 } }))).toEqual({
-      status: 422,
-      pointers: ['/rack/lids/0/color', '/hook/unheard', '/lid/color'],
-    });
-  });
-
-  it('that its parent names is not contradicted by another that names the parent', async () => {
-    const { box, lid, hook } = await cast();
-    const body = { spare: { hook: { id: hook } }, lid: { hook: { id: hook } }, hook: { id: hook, lid: { id: lid } } };
-    expect(told(await send(`PUT /api/boxes/${box}`, body))).toEqual({
-      status: 422,
-      pointers: ['/spare/hook', '/hook/lid'],
     });
   });
 

@@ -1,13 +1,10 @@
 /** Searches on SQLite end: when their time is over, when their client has gone, and when the service ends. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { getPriority, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
-import { createBudget } from '../../engine/budget.ts';
-import { Problem } from '../../engine/problem.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { moduleOf, openBuild } from '../support/compiled.ts';
@@ -18,11 +15,6 @@ const HOURS = {
   sql: 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n where i < 0',
 };
 const ONE = { sql: 'select 1' };
-/** Records that have four megabytes. */
-const LONG = {
-  sql: "with recursive n (i) as (select 1 union all select i + 1 from n where i < 9) select printf('%.*c', 4194304, 'x') from n",
-};
-const LIST = { sql: 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000) select i from n' };
 
 interface Process {
   readonly pid: number;
@@ -73,13 +65,6 @@ afterEach(async () => {
 });
 
 describe('a search', () => {
-  it('leaves scarce processors to the service', async () => {
-    driver = open(600_000);
-    await driver.scan((reader) => reader.value(ONE, []), PATIENT);
-    const [reader = 0] = children();
-    expect(getPriority(reader)).toBe(Math.max(10, getPriority()));
-  });
-
   it('that takes longer than the deadline is ended: 503', async () => {
     driver = open(200);
     await expect(hours(PATIENT)).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
@@ -118,17 +103,6 @@ describe('a search', () => {
     await Promise.all(searches);
   });
 
-  it('is not held up by lists that are read slowly', async () => {
-    driver = open(600_000);
-    const snapshots = await Promise.all([1, 2, 3].map(() => driver.snapshot(PATIENT, false)));
-    const lists = snapshots.map((snapshot) => snapshot.texts(LIST, [])[Symbol.asyncIterator]());
-    for (const list of lists) expect((await list.next()).value.slice(0, 2)).toEqual([1, 2]);
-    const slow = await driver.snapshot(PATIENT, true);
-    expect(await slow.value(ONE, [])).toBe(1);
-    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
-    for (const snapshot of [...snapshots, slow]) await snapshot.close();
-  });
-
   it('whose process ends is told so, and the next one finds another process', async () => {
     driver = open(600_000);
     const search = settled(hours(PATIENT));
@@ -159,46 +133,6 @@ describe('a list', () => {
     await snapshot.close();
     await until(() => children().length === 0);
   });
-
-  it('draws what its process holds, before the next one begins', async () => {
-    driver = open(600_000);
-    const budget = createBudget(128 * 1024 ** 2);
-    const lists = Array.from({ length: 40 }, async () => {
-      const share = budget.take(0);
-      const caller: Caller = { ...PATIENT, most: 16 * 1024 ** 2, take: (bytes) => share.grow(bytes) };
-      const snapshot = await driver.snapshot(caller, false);
-      const first = await settled(snapshot.texts(LONG, [])[Symbol.asyncIterator]().next());
-      if (first instanceof Error) await snapshot.close();
-      return first;
-    });
-    const first = await Promise.all(lists);
-    const refused = first.filter((one) => one instanceof Error);
-    // Each of the others holds twenty megabytes.
-    expect(refused).toHaveLength(35);
-    expect(refused[0]).toMatchObject({ code: 'overloaded', status: 503 });
-    const [reader = 0] = children();
-    const [, most = ''] = /^VmHWM:\s+(\d+) kB/m.exec(readIfThere(`/proc/${reader}/status`)) ?? [];
-    // Without an order, it had 600 MiB.
-    expect(Number(most)).toBeLessThan(300 * 1024);
-  });
-
-  it('that fails does not stop the next one', async () => {
-    driver = open(600_000);
-    const caller: Caller = {
-      ...PATIENT,
-      most: 1,
-      take: () => {
-        throw new Problem('overloaded', 'full');
-      },
-    };
-    const [poor, rich] = [await driver.snapshot(caller, false), await driver.snapshot(PATIENT, false)];
-    const [refused, read] = [poor, rich].map((snapshot) =>
-      settled(snapshot.texts(LONG, [])[Symbol.asyncIterator]().next()),
-    );
-    expect(await refused).toMatchObject({ code: 'overloaded' });
-    expect(await read).toMatchObject({ done: false });
-    await Promise.all([poor.close(), rich.close()]);
-  });
 });
 
 it('a service that is killed leaves no process behind, whatever runs', async () => {
@@ -217,20 +151,4 @@ it('a service that is killed leaves no process behind, whatever runs', async () 
   const readers = new Set(running().map(({ pid }) => pid));
   service.kill('SIGKILL');
   await until(() => !processes().some(({ pid }) => readers.has(pid)));
-});
-
-it('a process that starts as its service is killed says nothing', async () => {
-  driver = open(1000);
-  const program = `
-    require('node:child_process').fork(${JSON.stringify(join(dirname(moduleOf('startReader', openBuild())), 'reader-program.js'))},
-      [JSON.stringify({ file: ${JSON.stringify(join(directory, 'other.db'))}, cache: 100, longest: 100 })],
-      { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'] });
-    process.kill(process.pid, 'SIGKILL');
-  `;
-  const service = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  service.stderr.on('data', (piece: Buffer) => (said += String(piece)));
-  // It holds the pipe as well.
-  await once(service, 'close');
-  expect(said).toBe('');
 });

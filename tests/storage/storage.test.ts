@@ -6,16 +6,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkSchema } from '../../engine/check.ts';
-import { type Caller, CallerGone, PATIENT } from '../../engine/caller.ts';
-import type { JsonObject } from '../../engine/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings.ts';
-import { ConstraintError, type Driver, type Reader, Rehearsed } from '../../engine/storage/driver.ts';
+import { ConstraintError, type Driver } from '../../engine/storage/driver.ts';
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
-import { UNPACED } from '../../engine/pace.ts';
-import type { Problem } from '../../engine/problem.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
 import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
@@ -83,53 +79,11 @@ afterEach(() => rmSync(directory, { recursive: true }));
 describe.each(databaseKinds)('reads of %s', (kind) => {
   let database: TestDatabase;
   let driver: Driver;
-  let statements: string[];
-
-  /** The same driver, noting each statement that is run. */
-  function noting(inner: Driver): Driver {
-    const noted = <R extends Reader>(reader: R): R => ({
-      ...reader,
-      ...Object.fromEntries(
-        (['get', 'all', 'value', 'column'] as const).map((name) => [
-          name,
-          (statement: { sql: string }, values: never) => {
-            statements.push(statement.sql);
-            return reader[name](statement, values);
-          },
-        ]),
-      ),
-    });
-    return {
-      ...noted(inner),
-      write: (work) =>
-        inner.write((writer) =>
-          work({
-            ...noted(writer),
-            run: (statement, values) => {
-              statements.push(statement.sql);
-              return writer.run(statement, values);
-            },
-          }),
-        ),
-      read: (work, caller) => inner.read((reader) => work(noted(reader)), caller),
-      snapshot: async (caller, heavy) => {
-        const snapshot = await inner.snapshot(caller, heavy);
-        return {
-          ...noted(snapshot),
-          texts: (statement, values) => {
-            statements.push(statement.sql);
-            return snapshot.texts(statement, values);
-          },
-        };
-      },
-    };
-  }
 
   beforeEach(async () => {
     database = await createDatabase(kind);
     driver = await databaseAt(database.url).open();
     await prepare(model, driver);
-    statements = [];
   });
   afterEach(async () => {
     await driver.close();
@@ -154,127 +108,6 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
       await Promise.all(Array.from({ length: Math.min(TOGETHER, shelves - from) }, (_, index) => create(from + index)));
   }
 
-  async function empty(): Promise<void> {
-    for (const table of ['books', 'shelves'])
-      await driver.write((writer) => writer.run({ sql: `delete from ${table}` }, []));
-  }
-
-  const searches = ['', 'include=books.cover,tags', 'include=books.shelf.tags&_cnd[orderBy]=name'];
-  const limited = (search: string): string => `${search}&_cnd[limit]=0&_cnd[limit]=50`;
-
-  it('a body takes as many statements for 60 links to records that are not there as for 20', async () => {
-    const writes = createWrites(noting(driver), createReads(driver), { served: () => model });
-    const view = queries('Shelf').view('');
-    const statementsFor = async (links: number): Promise<number> => {
-      statements = [];
-      const tags = Array.from({ length: links }, (_, index) => ({ id: index + 3 }));
-      const items = [wholeBody({ name: 's', tags })];
-      const refused = writes.create({ type: view.type, items, mergePatch: false, author: null, view });
-      const { errors } = (await refused.catch((error: unknown) => error)) as Problem;
-      expect(errors).toHaveLength(links);
-      return statements.length;
-    };
-    expect(await statementsFor(60)).toBe(await statementsFor(20));
-  });
-
-  it.each(searches)('a page with %j takes as many statements for 50 records as for 2', async (search) => {
-    const count = async (shelves: number): Promise<number> => {
-      await fill(shelves);
-      statements = [];
-      await createReads(noting(driver)).page(queries('Shelf').list(limited(search)), 'exact');
-      return statements.length;
-    };
-    const few = await count(2);
-    await empty();
-    expect(await count(50)).toBe(few);
-    expect(few).toBeLessThan(8);
-  });
-
-  it.each(searches)('a stream with %j takes as many statements for 600 records as for 2', async (search) => {
-    const count = async (shelves: number): Promise<number> => {
-      await fill(shelves);
-      statements = [];
-      const { records } = await createReads(noting(driver)).stream(queries('Shelf').list(search), 'exact');
-      const found: string[] = [];
-      for await (const some of records) found.push(...some);
-      expect(found).toHaveLength(shelves);
-      return statements.length;
-    };
-    const few = await count(2);
-    await empty();
-    expect(await count(600)).toBe(few);
-  });
-
-  it('sets that stay, are linked, unlinked or deleted take as many statements for 300 records as for 20', async () => {
-    const { view } = queries('Shelf');
-    const noted = noting(driver);
-    const writes = createWrites(noted, createReads(noted), { served: () => model });
-    const type = view('').type;
-    const whole = view('include=books,tags');
-    const body = (count: number): JsonObject => ({
-      books: Array.from({ length: count }, (_, index) => ({ title: `b${index}` })),
-      tags: Array.from({ length: count }, () => ({ word: 'w' })),
-    });
-    const count = async (rows: number): Promise<readonly number[]> => {
-      const { records } = await writes.create({
-        type,
-        items: [wholeBody(body(rows))],
-        mergePatch: false,
-        author: null,
-        view: whole,
-      });
-      const [{ identifier, body: text } = { identifier: 0, body: '' }] = records;
-      const { books, tags } = JSON.parse(text);
-      const steps = [
-        { books, tags },
-        { books: books.slice(0, 9), tags: tags.slice(0, 9) },
-        { books: [], tags: [] },
-      ];
-      const counts: number[] = [];
-      for (const step of steps) {
-        statements = [];
-        await writes.update({
-          type,
-          items: [wholeBody(step, identifier)],
-          mergePatch: false,
-          author: null,
-          view: whole,
-        });
-        counts.push(statements.length);
-      }
-      return counts;
-    };
-    const few = await count(20);
-    expect(await count(300)).toEqual(few);
-    expect(Math.max(...few)).toBeLessThan(16);
-  });
-
-  it('a long write lets others go on after each hundred records, and between its steps', async () => {
-    let pauses = 0;
-    const pause = async (): Promise<void> => void (pauses += 1);
-    const writes = createWrites(driver, createReads(driver), {
-      served: () => model,
-      pace: { ...UNPACED, pause },
-    });
-    const { view } = queries('Shelf');
-    const asked = { type: view('').type, mergePatch: false, author: null, view: view('') };
-    const books = [1, 2, 3].map((number) => ({ title: `b${number}` }));
-    const items = Array.from({ length: 300 }, (_, index) => ({
-      ...wholeBody({ name: `s${index}`, books }),
-      pointer: `/${index}`,
-    }));
-    const { records } = await writes.create({ ...asked, items });
-    expect(records).toHaveLength(300);
-    expect(pauses).toBeGreaterThan(12 + 4);
-    pauses = 0;
-    const changes = records.map(({ identifier }, index) => ({
-      ...wholeBody({ name: `t${index}` }, identifier),
-      pointer: `/${index}`,
-    }));
-    await writes.update({ ...asked, items: changes });
-    expect(pauses).toBeGreaterThan(3 + (driver.dialect.locks ? 3 : 0));
-  });
-
   it('a stream shows the records as they were when it began', async () => {
     await fill(600);
     const { total, records } = await createReads(driver).stream(queries('Shelf').list(''), 'exact');
@@ -292,7 +125,6 @@ async function failAfter(statement: unknown): Promise<never> {
 }
 
 const INSERT = { sql: 'insert into shelves (name) values (?)' };
-const INSERT_NOTHING = { sql: 'insert into shelves (name) select name from shelves where false' };
 const COUNT = { sql: 'select count(*) from shelves' };
 
 describe.each(databaseKinds)('writes to %s', (kind) => {
@@ -426,25 +258,6 @@ describe('group commit, which SQLite alone needs', () => {
     expect(own.value({ sql: 'pragma busy_timeout' }, [])).toBe(0);
   });
 
-  it('writes that are all undone leave nothing to be written to the disk', async () => {
-    const other = new Database(file(), { readonly: true });
-    const version = (): unknown => other.pragma('data_version', { simple: true });
-    const before = version();
-    const undone = Array.from({ length: 5 }, (_, index) =>
-      commits.write(async (group) => {
-        await group.run(INSERT, [`undone ${index}`]);
-        throw new Error('undone');
-      }),
-    );
-    const settled = await Promise.allSettled(undone);
-    expect(settled.map(({ status }) => status)).toEqual(undone.map(() => 'rejected'));
-    expect(version()).toBe(before);
-    await commits.write((group) => group.run(INSERT, ['kept']));
-    expect(version()).not.toBe(before);
-    expect(other.prepare('select name from shelves').pluck().all()).toEqual(['kept']);
-    other.close();
-  });
-
   it.each([0, 1, 2])('of three writes, all but number %i, which fails, are kept', async (failing) => {
     const names = ['first', 'second', 'third'];
     const work = names.map((name, index) =>
@@ -477,93 +290,6 @@ describe('group commit, which SQLite alone needs', () => {
     expect(kept.flat()).toEqual(['a', 'c']);
   });
 
-  it('does not begin a group again for the first of its writes, or for one that has changed nothing', async () => {
-    expect(await begun(['a', 'b', 'c'], new Set(['a']))).toEqual(['a', 'b', 'c']);
-    const runs: string[] = [];
-    const all = ['d', 'e', 'f'].map((name) =>
-      commits.write(async (group) => {
-        runs.push(name);
-        if (name === 'e') throw new Error(name);
-        await group.run(INSERT, [name]);
-      }),
-    );
-    const settled = await Promise.allSettled(all);
-    expect([runs, settled.map(({ status }) => status)]).toEqual([
-      ['d', 'e', 'f'],
-      ['fulfilled', 'rejected', 'fulfilled'],
-    ]);
-    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
-    expect(kept.flat()).toEqual(['b', 'c', 'd', 'f']);
-  });
-
-  it('answers a write that changes nothing before one that fails halfway', async () => {
-    const same = commits.write((group) => group.run(INSERT_NOTHING, []));
-    const [first, second] = await Promise.allSettled([same, begun(['a'], new Set(['a']))]);
-    expect([first.status, second.status]).toEqual(['fulfilled', 'fulfilled']);
-    expect(await own.all({ sql: 'select name from shelves' }, [])).toEqual([]);
-  });
-
-  it('asks whether the client of a write that waits is there, and drops the write if it has left', async () => {
-    const client = leaving();
-    const done: string[] = [];
-    const first = commits.write(() => {
-      if (client.isWatched) client.leave();
-    });
-    const dropped = commits.write(() => void done.push('written'), client);
-    await Promise.all([first, expect(dropped).rejects.toBeInstanceOf(CallerGone)]);
-    expect(done).toEqual([]);
-  });
-
-  it('begins ever fewer groups again while writes keep failing halfway', async () => {
-    const again: number[] = [];
-    for (let index = 0; index < 16; index += 1) {
-      const runs = await begun([`good ${index}`, `bad ${index}`], new Set([`bad ${index}`]));
-      if (runs.length > 2) again.push(index);
-    }
-    // The group that is begun again is the first of one, two, four and eight with savepoints.
-    expect(again).toEqual([0, 1, 3, 7, 15]);
-  });
-
-  it('gives back what a write has drawn before it is begun again', async () => {
-    const budget = { used: 0, most: 0 };
-    const caller: Caller = {
-      ...PATIENT,
-      take: (bytes) => {
-        budget.used += bytes;
-        budget.most = Math.max(budget.most, budget.used);
-      },
-      drawing: () => {
-        const before = budget.used;
-        return () => void (budget.used = before);
-      },
-    };
-    const first = commits.write((group) => {
-      caller.take(100);
-      return group.run(INSERT, ['drawing']);
-    }, caller);
-    await Promise.allSettled([first, begun(['fails'], new Set(['fails']))]);
-    expect(budget).toEqual({ used: 100, most: 100 });
-  });
-
-  it('keeps a rehearsal apart from the writes before it', async () => {
-    const runs: string[] = [];
-    const write = (name: string, isRehearsal = false): Promise<void> =>
-      commits.write(
-        async (group) => {
-          runs.push(name);
-          await group.run(INSERT, [name]);
-          if (isRehearsal) throw new Rehearsed();
-        },
-        undefined,
-        undefined,
-        isRehearsal,
-      );
-    await Promise.allSettled([write('a'), write('b', true), write('c')]);
-    expect(runs).toEqual(['a', 'b', 'c']);
-    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
-    expect(kept.flat()).toEqual(['a', 'c']);
-  });
-
   it('nothing is answered before another connection can see it', async () => {
     const other = new Database(file(), { readonly: true });
     const count = other.prepare('select count(*) from shelves').pluck();
@@ -572,41 +298,6 @@ describe('group commit, which SQLite alone needs', () => {
     );
     other.close();
     expect(counts).toEqual([3, 3, 3]);
-  });
-
-  it('leaves turns to other requests during long work, and keeps the order of statements', async () => {
-    let time = 0;
-    const slow = createGroupCommit(own, { ...STILL, now: () => (time += 6) });
-    const state = { turns: 0, over: false };
-    const count = (): void => {
-      state.turns += 1;
-      if (!state.over) setImmediate(count);
-    };
-    setImmediate(count);
-    const names = Array.from({ length: 20 }, (_, index) => `long${index}`);
-    await slow.write(async (group) => {
-      for (const name of names.slice(0, 10)) await group.run(INSERT, [name]);
-      await Promise.all(names.slice(10).map((name) => group.run(INSERT, [name])));
-    });
-    const { turns } = state;
-    state.over = true;
-    expect(turns).toBeGreaterThan(5);
-    expect(await driver.column({ sql: "select name from shelves where name like 'long%' order by id" }, [])).toEqual(
-      names,
-    );
-  });
-
-  it('leaves turns to other requests between full groups', async () => {
-    const state = { answered: 0 };
-    const many = Array.from({ length: 300 }, async (_, index) => {
-      await commits.write((group) => group.run(INSERT, [`many${index}`]));
-      state.answered += 1;
-    });
-    let turns = 0;
-    for (; state.answered < 300 && turns < 1000; turns += 1) await nextTurn();
-    await Promise.all(many);
-    // Of 128, 128 and 44.
-    expect(turns).toBeGreaterThanOrEqual(3);
   });
 
   it('waits for another process that writes, without holding up reads', async () => {

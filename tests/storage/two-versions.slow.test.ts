@@ -1,6 +1,4 @@
 /** Tables that another process changes under a running service: it goes on, or says 503, and nothing acknowledged is lost. */
-import { serve } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
 import { databaseKind } from '../support/databases.ts';
@@ -158,32 +156,6 @@ test.each(FOLLOWED)('%s, and no request is refused, not even those that find it 
     expect([untitled.status, untitled.body]).toEqual([201, expect.objectContaining({ pages: 8 })]);
   });
   await project.remove();
-});
-
-test('a field that may be null now is null for the running service, too', async () => {
-  const titled = BOOK.replace('title: { type: string }', 'title: { type: string, required: true }');
-  const [project, newer] = [
-    await createProject({ 'book.yaml': titled, 'shelf.yaml': SHELF }),
-    await createProject(BEFORE),
-  ];
-  await project.serving(async (url) => {
-    await ask(url, 'POST /api/books', { title: 'a' });
-    const { close, url: beside } = await serve(
-      readSettings({ ...newer.environment, DATABASE_URL: project.database.url }),
-    );
-    await ask(beside, 'POST /api/books', { title: null });
-    expect((await ask(url, 'GET /api/books')).body).toMatchObject([{ title: 'a' }, { title: null }]);
-    expect((await ask(url, 'PUT /api/books/2', { title: null, pages: 3 })).body).toMatchObject({
-      title: null,
-      pages: 3,
-    });
-    expect((await exchange(url, 'GET /health/ready')).text).toBe(
-      'ready\nThe database has model 2, this instance serves model 1\n',
-    );
-    await close();
-  });
-  await project.remove();
-  await newer.remove();
 });
 
 test('a change that is taken back is served again', async () => {

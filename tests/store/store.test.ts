@@ -97,7 +97,7 @@ describeStore.each(['engine', 'studio'])('%s/', (folder) => {
 describeStore('the service', () => {
   let server: Awaited<ReturnType<typeof startTestServer>>;
   beforeAll(async () => {
-    server = await startTestServer();
+    server = await startTestServer({ schemaDirectory: 'schema' });
   });
   afterAll(() => server.close());
 

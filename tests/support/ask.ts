@@ -1,4 +1,7 @@
 /** One HTTP request, written as its title: `ask(url, 'GET /api/things/1')`. */
+import { Agent } from 'node:http';
+import request from 'supertest';
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -6,18 +9,45 @@ export interface Answer {
   readonly body: unknown;
 }
 
+/** On a busy machine, a connection that is kept may be closed by the service just as the next request is sent. */
+const ALONE = new Agent({ keepAlive: false });
+
 export async function ask(
   url: string,
-  request: string,
+  title: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const [method = 'GET', path = '/'] = request.split(' ', 2);
-  const sent =
-    body === undefined
-      ? { headers }
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } };
-  const response = await fetch(url + path, { method, ...sent });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  const [method = 'GET', path = '/'] = title.split(' ', 2);
+  const client = request(url);
+  const sent = client[METHODS[method] ?? 'get'](path)
+    .agent(ALONE)
+    .redirects(0)
+    .buffer(true)
+    .parse((response, done) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => (text += piece));
+      response.on('end', () => done(null, text));
+    })
+    .set({ ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers });
+  const response = await (body === undefined ? sent : sent.send(JSON.stringify(body)));
+  const text = String(response.body);
+  return {
+    status: response.status,
+    headers: headersOf(response.headers),
+    body: text === '' ? undefined : JSON.parse(text),
+  };
 }
+
+const METHODS: Readonly<Record<string, 'get' | 'post' | 'put' | 'patch' | 'delete' | 'head' | 'options'>> = {
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+  HEAD: 'head',
+  OPTIONS: 'options',
+};
+
+const headersOf = (headers: Readonly<Record<string, string | readonly string[]>>): Headers =>
+  new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));

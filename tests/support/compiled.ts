@@ -82,7 +82,7 @@ export async function urlOf({ child, out, err, ended }: Running): Promise<string
 }
 
 function run(words: readonly string[], environment: Environment): Running {
-  const env = { ...process.env, ...environment };
+  const env = { SCHEMA_DIR: 'tests/fixtures/store', ...process.env, ...environment };
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const texts = { out: '', err: '' };
   child.stdout.on('data', (piece: Buffer) => (texts.out += String(piece)));

@@ -3,6 +3,7 @@ import { describe, it } from '@jest/globals';
 import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { connectTo, POSTGRES_URL } from './databases.ts';
+import { STORE } from './server.ts';
 
 /** `describe` where there is a server; where there is none, the test says so. */
 export const onServer = POSTGRES_URL === '' ? describe.skip : describe;
@@ -15,7 +16,14 @@ export const POOLER_URL = process.env['TEST_POOLER_URL'] ?? '';
 
 /** An instance of the service. */
 export const startInstance = (databaseUrl: string, settings: Partial<Settings> = {}): Promise<Serving> =>
-  serve({ ...readSettings({}), port: 0, databaseUrl, shutdownTimeout: 1000, logLevel: 'warn', ...settings });
+  serve({
+    ...readSettings({ SCHEMA_DIR: STORE }),
+    port: 0,
+    databaseUrl,
+    shutdownTimeout: 1000,
+    logLevel: 'warn',
+    ...settings,
+  });
 
 export function withParameters(url: string, parameters: Readonly<Record<string, string>>): string {
   const changed = new URL(url);

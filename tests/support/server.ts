@@ -6,6 +6,9 @@ import { serve } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 
+/** Types as those of the shipped store, which `schema/` may no longer have. */
+export const STORE = 'tests/fixtures/store';
+
 /** In milliseconds. On a busy machine, a statement may take long. */
 const HOUR = 3_600_000;
 
@@ -23,7 +26,7 @@ export interface TestServer {
 export type TestSettings = Partial<Settings> & Pick<EngineSettings, 'clock'>;
 
 interface Options {
-  /** From the root of the project; `schema` where it is not given. */
+  /** From the root of the project; STORE where it is not given. */
   readonly schemaDirectory?: string;
   readonly settings?: TestSettings;
   readonly kind?: DatabaseKind;
@@ -32,7 +35,7 @@ interface Options {
 }
 
 export async function startTestServer({
-  schemaDirectory = 'schema',
+  schemaDirectory = STORE,
   settings = {},
   kind,
   database: given,

@@ -1,14 +1,13 @@
 /** The shipped store. Its tests are skipped when `schema/` no longer has its types. */
-import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { OBJECTS, OPEN_TYPES } from '../store/specification.ts';
-import { temporaryFolder } from './temporary.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(OBJECTS), ...OPEN_TYPES]);
 const typeOf = (file: string): string => (parse(readFileSync(file, 'utf8')) as { type: string }).type;
 
-export const isShipped = (file: string): boolean => file.endsWith('.yaml') && KNOWN.has(typeOf(file));
+const isShipped = (file: string): boolean => file.endsWith('.yaml') && KNOWN.has(typeOf(file));
 
 /** Without what somebody has added to `schema/`. */
 export const shippedFiles: readonly string[] = readdirSync('schema', { recursive: true, encoding: 'utf8' })
@@ -21,11 +20,3 @@ if (!isStore) test.todo('schema/ does not have the types of the shipped store: i
 
 /** `describe`, for tests of the shipped store. */
 export const describeStore = isStore ? describe : describe.skip;
-
-/** A new folder with a copy of the shipped descriptors, for the time of a test file. */
-export function shippedSchema(): string {
-  const directory = temporaryFolder('shipped-');
-  const filter = (file: string): boolean => statSync(file).isDirectory() || isShipped(file);
-  cpSync('schema', directory, { recursive: true, filter });
-  return directory;
-}

@@ -37,7 +37,7 @@ const overStdio = (database: string, ...options: readonly string[]) =>
   new StdioClientTransport({
     command: process.execPath,
     args: [join(compiled.directory, 'engine/cli.js'), 'mcp', ...options],
-    env: { SCHEMA_DIR: resolve('schema'), DATABASE_URL: `sqlite:${join(folder, database)}` },
+    env: { SCHEMA_DIR: resolve('tests/fixtures/store'), DATABASE_URL: `sqlite:${join(folder, database)}` },
     stderr: 'pipe',
   });
 

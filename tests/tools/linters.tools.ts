@@ -19,7 +19,7 @@ const SMALL = 'tests/fixtures/schemas/only-identifier';
 type Mutable = { [key: string]: Mutable };
 const copyOf = (document: JsonObject): Mutable => structuredClone(document) as unknown as Mutable;
 
-const modelOf = { schema: loadModel('schema'), words: loadModel(EVERY_WORD) };
+const modelOf = { schema: loadModel('tests/fixtures/store'), words: loadModel(EVERY_WORD) };
 
 type Named = Readonly<Record<string, JsonObject>>;
 const both = (schema: Profile, words: Profile): Named => ({

@@ -15,7 +15,7 @@ const named = (key: string, identifier: string, names: readonly string[], index:
 
 async function draw(): Promise<void> {
   await buildStudio();
-  const server = await startTestServer({ settings: { title: 'Store administration' } });
+  const server = await startTestServer({ schemaDirectory: 'schema', settings: { title: 'Store administration' } });
   const browser = await startBrowser();
   try {
     for (let index = 0; index < COUNT; index += 1) {

@@ -1,0 +1,180 @@
+/** PUBLIC_URL: what the service says of its own address, alone and behind proxies that take off a prefix and end TLS. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../chaos/instances.ts';
+import { until } from '../support/leaving.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const PUBLIC_URL = 'https://records.localhost/store/records';
+const HOST = { host: 'records.localhost' };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ settings: { publicUrl: PUBLIC_URL } });
+});
+afterAll(() => server.close());
+
+interface Got {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Requests as clients send them: their paths begin with the prefix. */
+type Ask = (title: string, headers?: Record<string, string>, body?: string) => Promise<Got>;
+
+const PREFIX = '/store/records';
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Goes where the service says, as generated clients and people do. */
+async function follow(ask: Ask): Promise<void> {
+  const made = await ask(`POST ${PREFIX}/api/tax-classes`, JSON_TYPE, '{"position":1}');
+  const location = String(made.headers.location);
+  expect([made.status, location]).toEqual([201, expect.stringMatching(/^\/store\/records\/api\/tax-classes\/\d+$/)]);
+  const change = { ...JSON_TYPE, 'if-match': String(made.headers.etag) };
+  expect((await ask(`PUT ${location}`, change, '{"position":2}')).status).toBe(200);
+  expect((await ask(`PUT ${location}`, change, '{"position":3}')).status).toBe(412);
+  const lost = await ask(`GET ${PREFIX}/api/tax-classes/999`);
+  expect([lost.status, JSON.parse(lost.text).instance]).toEqual([404, `${PREFIX}/api/tax-classes/999`]);
+  await ask(`POST ${PREFIX}/api/tax-classes`, JSON_TYPE, '{"position":9}');
+  for (const path of ['tax-classes?_cnd%5Blimit%5D=0,1', 'tax-classes/$summary?by=position&_cnd%5Blimit%5D=0,1']) {
+    const first = await ask(`GET ${PREFIX}/api/${path}`);
+    const [, next = ''] = /<([^>]*)>; rel="next"/.exec(String(first.headers.link)) ?? [];
+    expect(next).toMatch(/^\/store\/records\/api\/tax-classes[/?]/);
+    expect(JSON.parse((await ask(`GET ${next}`)).text)).toHaveLength(1);
+  }
+  const document = await ask(`GET ${PREFIX}/openapi.json`);
+  expect(JSON.parse(document.text).servers).toEqual([expect.objectContaining({ url: PUBLIC_URL })]);
+  const simple = await ask(`GET ${PREFIX}/openapi.json?profile=simple`);
+  expect(JSON.parse(simple.text).servers).toEqual([expect.objectContaining({ url: `${PUBLIC_URL}/api` })]);
+  expect((await ask(`GET ${PREFIX}/openapi.yaml`)).text).toContain(`url: ${PUBLIC_URL}\n`);
+  for (const page of ['/', '/docs', '/docs/clients']) {
+    const { status, text } = await ask(`GET ${PREFIX}${page}`);
+    expect([page, status, /(?:href|src)="\//.exec(text)]).toEqual([page, 200, null]);
+    expect(text).not.toContain('127.0.0.1');
+  }
+  expect((await ask(`GET ${PREFIX}/`)).text).toContain(`<code>${PUBLIC_URL}/api/tax-classes</code>`);
+  const moved = await ask(`GET ${PREFIX}/docs/`);
+  expect([moved.status, moved.headers.location]).toEqual([308, '../docs']);
+}
+
+const MISSING = ['nginx', 'haproxy', 'openssl'].filter((tool) => spawnSync('which', [tool]).status !== 0);
+
+(MISSING.length === 0 ? describe : describe.skip)(
+  `proxies${MISSING.length === 0 ? '' : `, skipped without ${MISSING.join(' and ')}: .ci/install ${MISSING.join(' ')}`}`,
+  () => {
+    const directory = mkdtempSync(join(tmpdir(), 'proxies-'));
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(directory, name), text);
+      return join(directory, name);
+    };
+
+    beforeAll(() => {
+      const names = ['-keyout', join(directory, 'key.pem'), '-out', join(directory, 'certificate.pem')];
+      const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+      execFileSync('openssl', ['req', '-x509', ...curve, ...names, '-subj', '/CN=records.localhost'], {
+        stdio: 'ignore',
+      });
+      const both = execFileSync('cat', [join(directory, 'certificate.pem'), join(directory, 'key.pem')], {
+        encoding: 'utf8',
+      });
+      file('both.pem', both);
+    });
+    afterAll(() => rmSync(directory, { recursive: true }));
+
+    const through =
+      (port: number): Ask =>
+      (title, headers = {}, body) =>
+        new Promise((resolve, reject) => {
+          const [method = 'GET', path = '/'] = title.split(' ', 2);
+          const all = { ...HOST, ...headers, ...(body === undefined ? {} : { 'content-length': String(body.length) }) };
+          const options = { port, path, method, headers: all, rejectUnauthorized: false, agent: false } as const;
+          const sent = request({ host: '127.0.0.1', ...options }, (response) => {
+            let text = '';
+            response.on('data', (piece: Buffer) => (text += piece.toString('latin1')));
+            response.on('error', reject);
+            response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+          });
+          sent.on('error', reject);
+          sent.end(body);
+        });
+
+    async function behind(command: string, words: readonly string[], port: number, run: (ask: Ask) => Promise<void>) {
+      const child = spawn(command, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+      const ask = through(port);
+      try {
+        await until(async () => {
+          if (child.exitCode !== null) throw new Error(`${command}: ${said}`);
+          return ask('GET /').then(
+            () => true,
+            () => false,
+          );
+        });
+        await run(ask);
+      } finally {
+        const ended = new Promise((resolve) => child.once('exit', resolve));
+        if (child.exitCode === null) {
+          child.kill('SIGTERM');
+          await ended;
+        }
+      }
+    }
+
+    it('nginx, also one that compresses and weakens tags', async () => {
+      const port = await freePort();
+      const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+      const pass = `proxy_pass ${server.url}/; proxy_http_version 1.1; proxy_set_header Host $host;`;
+      const configuration = file(
+        'nginx.conf',
+        `${process.getuid?.() === 0 ? 'user root;' : ''}
+        daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log stderr crit;
+        events {}
+        http {
+          access_log off;
+          ${folders.map((name) => `${name}_temp_path ${directory}/${name};`).join('\n')}
+          server {
+            listen 127.0.0.1:${port} ssl;
+            ssl_certificate ${directory}/certificate.pem; ssl_certificate_key ${directory}/key.pem;
+            location ${PREFIX}/ { ${pass} }
+            location /weak/ { ${pass} gzip on; gzip_min_length 1; gzip_types application/json; }
+          }
+        }`,
+      );
+      await behind('nginx', ['-c', configuration, '-p', directory, '-e', 'stderr'], port, async (ask) => {
+        await follow(ask);
+        const { headers } = await ask('GET /weak/api/tax-classes/1', { 'accept-encoding': 'gzip' });
+        expect(headers.etag).toMatch(/^W\//);
+        const change = { ...JSON_TYPE, 'if-match': String(headers.etag) };
+        const { status, text } = await ask('PUT /weak/api/tax-classes/1', change, '{}');
+        expect([status, JSON.parse(text).detail]).toEqual([412, expect.stringContaining('nginx: "gzip off;"')]);
+      });
+    });
+
+    it('HAProxy', async () => {
+      const port = await freePort();
+      const configuration = file(
+        'haproxy.cfg',
+        `defaults
+  mode http
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+frontend public
+  bind 127.0.0.1:${port} ssl crt ${directory}/both.pem
+  http-request set-path %[path,regsub(^${PREFIX}/,/)]
+  default_backend records
+backend records
+  server one ${new URL(server.url).host}
+`,
+      );
+      await behind('haproxy', ['-db', '-f', configuration], port, follow);
+    });
+  },
+);
