@@ -21,6 +21,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
+import { type AddressOf, createAddressOf } from './http/client-address.ts';
 import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import type { AskedFor, Observe } from './http/request.ts';
@@ -96,7 +97,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
-  const rateLimit = await rateLimitOf(settings, access);
+  const addressOf = createAddressOf(settings.trustedProxies);
+  const rateLimit = await rateLimitOf(settings, addressOf, access);
   const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
   const statements = statementObserver(settings, log, metrics, nameOf);
   let { model } = schema;
@@ -174,6 +176,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     log,
     awaitReader,
     budget,
+    addressOf,
     observe: requestObserver(settings, log, metrics, nameOf),
     within: statements?.within,
     guarded: access !== undefined,
@@ -214,10 +217,14 @@ const MINUTE = 60_000;
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 /** An engine inside an application does not know its host, and leaves limits to the application. */
-async function rateLimitOf({ rateLimit }: EngineSettings, access: Access | undefined): Promise<RateLimit | undefined> {
+async function rateLimitOf(
+  { rateLimit }: EngineSettings,
+  addressOf: AddressOf,
+  access: Access | undefined,
+): Promise<RateLimit | undefined> {
   if (rateLimit === AUTO_RATE || rateLimit === Infinity) return undefined;
   const { createRateLimit } = await import('./http/rate-limit.ts');
-  return createRateLimit(rateLimit, (request) => clientOf(request, access));
+  return createRateLimit(rateLimit, (request) => clientOf(request, addressOf(request), access));
 }
 
 type OpenedBy = (request: IncomingMessage) => TokenRoutes;

@@ -1,4 +1,5 @@
 /** How the values of settings are written, and of the parameters of URLs. */
+import { isIP } from 'node:net';
 
 interface SettingValue<T> {
   /** Completes "expected …". */
@@ -80,4 +81,20 @@ export function originsOf(text: string): readonly string[] | undefined {
   if (text === 'none') return [];
   const origins = text.split(',').map((origin) => origin.trim());
   return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
+}
+
+/** `10.0.0.7` or `10.0.0.0/8`. undefined if one is neither. */
+export function networksOf(text: string): readonly string[] | undefined {
+  const networks = text.split(',').map((one) => one.trim());
+  return networks.every(isNetwork) ? networks : undefined;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', length, ...more] = text.split('/');
+  const most = isIP(address) === 6 ? 128 : 32;
+  return (
+    isIP(address) > 0 &&
+    more.length === 0 &&
+    (length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= most))
+  );
 }

@@ -1,6 +1,16 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { hostsOf, onOrOff, oneOf, originsOf, publicUrlOf, seconds, someOf, wholeNumber } from './setting-values.ts';
+import {
+  hostsOf,
+  networksOf,
+  onOrOff,
+  oneOf,
+  originsOf,
+  publicUrlOf,
+  seconds,
+  someOf,
+  wholeNumber,
+} from './setting-values.ts';
 import { StartError } from './start-error.ts';
 
 /** How much is logged, from most to least. */
@@ -209,6 +219,14 @@ export const settingsTable = {
       'Host names that requests may use, separated by commas; auto: any with tokens, only localhost without.',
     expected: 'auto, *, or host names like records.example.com, separated by commas, without ports',
     parse: hostsOf,
+  }),
+  trustedProxies: setting<readonly string[]>({
+    name: 'TRUSTED_PROXIES',
+    default: 'none',
+    description:
+      'Proxies whose X-Forwarded-For names the client, for the rate limit and the log: addresses or networks, separated by commas.',
+    expected: 'none, or addresses and networks like 127.0.0.1,10.0.0.0/8, separated by commas',
+    parse: (text) => (text === 'none' ? [] : networksOf(text)),
   }),
   publicUrl: setting<string>({
     name: 'PUBLIC_URL',

@@ -9,6 +9,7 @@ import type { Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants, type Rights, type TypeNames } from './tokens.ts';
+import { networkOf } from '../http/client-address.ts';
 import type { Routes } from '../http/routes.ts';
 import type { Model } from '../model/model.ts';
 import { restrict, type Restricted } from './restrict.ts';
@@ -81,9 +82,9 @@ const follow = (file: string, text: string, take: (found: TokenText) => void): (
 const isFollowed = (file: string): boolean => statSync(file).isFile();
 
 /** The name of the client for the rate limit: that of its token, else its address. An unknown token counts as none. */
-export function clientOf(request: IncomingMessage, access: Access | undefined): string {
+export function clientOf(request: IncomingMessage, address: string, access: Access | undefined): string {
   const name = tokenNameOf(request, access);
-  return name === undefined ? (request.socket.remoteAddress ?? '') : `token ${name}`;
+  return name === undefined ? networkOf(address) : `token ${name}`;
 }
 
 /** undefined without a token, or for one that is unknown. */

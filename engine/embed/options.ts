@@ -69,7 +69,13 @@ function textOf(name: Name, value: unknown): string | undefined {
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
-const SEPARATORS: Partial<Record<Name, string>> = { allowedHosts: ',', corsOrigins: ',', dialects: ',', tokens: ';' };
+const SEPARATORS: Partial<Record<Name, string>> = {
+  allowedHosts: ',',
+  corsOrigins: ',',
+  dialects: ',',
+  tokens: ';',
+  trustedProxies: ',',
+};
 
 function joined(name: Name, values: readonly unknown[]): string | undefined {
   const separator = SEPARATORS[name];

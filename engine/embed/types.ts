@@ -31,6 +31,8 @@ export interface EngineOptions {
    * any; agents of an engine without tokens only localhost, so that no page reaches them by a name of its own.
    */
   readonly allowedHosts?: string | readonly string[] | undefined;
+  /** Proxies whose `X-Forwarded-For` names the client: addresses, or networks like `10.0.0.0/8`. Default: none. */
+  readonly trustedProxies?: string | readonly string[] | undefined;
   /** Interfaces of other clients that the handler serves besides, below `/json-server/` and `/simple-rest/`. Default: both. */
   readonly dialects?: string | readonly ('json-server' | 'simple-rest')[] | undefined;
   /** Requests per minute for each token or address. Default: `off`, since limits are the host's. */

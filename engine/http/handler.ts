@@ -6,6 +6,7 @@ import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
+import type { AddressOf } from './client-address.ts';
 import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
 import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
@@ -39,6 +40,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, next?
 export type HandlerOptions = SendOptions &
   EnvelopeOptions & {
     readonly budget: Budget;
+    readonly addressOf: AddressOf;
     /** Names that requests may be for; empty if the host application decides that. */
     readonly allowedHosts: readonly string[];
     /** Where clients reach the service behind a proxy; the empty string if there is none. */
@@ -65,13 +67,13 @@ const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 export function createHandler(routesOf: RoutesOf, given: HandlerOptions): Handler {
   const envelopeOf = createEnvelopes(given);
   const options = { ...given, admit: createAdmission({ ...given, cors: createCors(given.corsOrigins) }) };
-  const { observe, within, roots } = options;
+  const { observe, within, roots, addressOf } = options;
   return (request, response, next) => {
     const target = targetOf(request);
     if (next !== undefined && rootOf(target.path, roots) === undefined) return next();
     const delivery: Delivery = { request, response, envelope: envelopeOf(request) };
     if (observe === undefined && within === undefined) return respond(routesOf, delivery, target, options);
-    const asked = askedFor(request, delivery.envelope.requestId, () => delivery.label);
+    const asked = askedFor(request, delivery.envelope.requestId, addressOf(request), () => delivery.label);
     if (observe) watchRequest(asked, response, observe);
     if (within) within(asked, () => respond(routesOf, delivery, target, options));
     else respond(routesOf, delivery, target, options);
@@ -124,7 +126,7 @@ function operate(
   routesOf: RoutesOf,
   delivery: Delivery,
   target: Target,
-  { guarded, urlLimit, budget, roots }: HandlerOptions,
+  { guarded, urlLimit, budget, roots, addressOf }: HandlerOptions,
 ): Awaitable<Answer> {
   const { request } = delivery;
   refuseLong(request, urlLimit);
@@ -139,7 +141,7 @@ function operate(
   delivery.label = label;
   const offered = tried !== undefined && asksForReport(target.query) ? tried : mediaTypes;
   const mediaType = acceptedType(request.headers.accept, offered);
-  const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, budget));
+  const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, budget, addressOf));
   return serve({ request, caller, target, identifier, mediaType });
 }
 
@@ -161,6 +163,7 @@ function refuseMethod({ method = '' }: IncomingMessage, { allow, withheld }: Rou
 export interface HostSteps {
   /** Logs and counts the request when it is over. `next` goes on with it. */
   watch(request: IncomingMessage, response: ServerResponse, next?: () => void): void;
+  readonly addressOf: AddressOf;
   /** Throws a Problem if the request must not reach the service. */
   readonly admit: Admit;
   /** The same for agents. */
@@ -180,10 +183,11 @@ export interface HostSteps {
 }
 
 export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): HostSteps {
-  const { rateLimit, observe, within, log } = options;
+  const { rateLimit, observe, within, log, addressOf } = options;
   const envelopeOf = createEnvelopes(options);
   const cors = createCors(options.corsOrigins);
   return {
+    addressOf,
     admit: createAdmission({ ...options, cors }),
     admitAgent: createAgentAdmission({ ...options, cors }),
     watch: (request, response, next = () => undefined) => {
@@ -191,7 +195,7 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
       const requestId = requestIdOf(request);
       // Where the answer names the request as well, it is by this name.
       request.headers['x-request-id'] = requestId;
-      const asked = askedFor(request, requestId);
+      const asked = askedFor(request, requestId, addressOf(request));
       if (observe) watchRequest(asked, response, observe);
       if (within) within(asked, next);
       else next();

@@ -9,9 +9,28 @@ export type RateLimit = (request: IncomingMessage) => Promise<readonly string[]>
 
 const SECONDS = 60;
 
-/** `clientOf` names the client; each client has its own limit. */
-export function createRateLimit(perMinute: number, clientOf: (request: IncomingMessage) => string): RateLimit {
+/** Clients that are counted at the same time: each takes about a kibibyte. */
+const MAX_CLIENTS = 20_000;
+
+/** `clientOf` names the client; each client has its own limit. Beyond so many, the one that has been silent longest is forgotten. */
+export function createRateLimit(
+  perMinute: number,
+  clientOf: (request: IncomingMessage) => string,
+  mostClients = MAX_CLIENTS,
+): RateLimit {
   const limiter = createLimiter({ points: perMinute, duration: SECONDS });
+  /** In the order of their last requests. */
+  const known = new Set<string>();
+  const counted = (client: string): string => {
+    known.delete(client);
+    known.add(client);
+    if (known.size > mostClients) {
+      const [longest = ''] = known;
+      known.delete(longest);
+      void limiter.delete(longest).catch(() => undefined);
+    }
+    return client;
+  };
   const policy = ['RateLimit-Policy', `"minute";q=${perMinute};w=${SECONDS}`];
   const stateOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes): string[] => [
     ...policy,
@@ -20,7 +39,7 @@ export function createRateLimit(perMinute: number, clientOf: (request: IncomingM
   ];
   return async (request) => {
     try {
-      return stateOf(await limiter.consume(clientOf(request)));
+      return stateOf(await limiter.consume(counted(clientOf(request))));
     } catch (refused) {
       if (!(refused instanceof RateLimiterRes)) throw uncounted(refused);
       throw tooMany(perMinute, stateOf(refused), refused.msBeforeNext);

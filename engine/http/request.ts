@@ -6,6 +6,7 @@ import type { Budget, Share } from '../budget.ts';
 import type { Caller } from '../caller.ts';
 import type { ProblemCode } from '../problem.ts';
 import type { Answer } from './answer.ts';
+import type { AddressOf } from './client-address.ts';
 import { problemAnswered } from './problems.ts';
 
 /** A request on its way through an operation. */
@@ -93,7 +94,7 @@ export interface Observed {
 export interface AskedFor {
   readonly request: IncomingMessage;
   readonly requestId: string;
-  /** Of the client's side of the connection, which is not known any more once that is closed. */
+  /** Of the client: not known any more once the connection is closed. */
   readonly address: string;
   /** The trace that the request belongs to (W3C Trace Context). */
   readonly traceparent: string | undefined;
@@ -105,11 +106,12 @@ const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 export function askedFor(
   request: IncomingMessage,
   requestId: string,
+  address: string,
   labelOf: AskedFor['labelOf'] = () => undefined,
 ): AskedFor {
   const trace = String(request.headers['traceparent'] ?? '');
   const traceparent = TRACEPARENT.test(trace) ? trace : undefined;
-  return { request, requestId, address: request.socket.remoteAddress ?? '', traceparent, labelOf };
+  return { request, requestId, address, traceparent, labelOf };
 }
 
 export type Observe = (observed: Observed) => void;
@@ -142,10 +144,12 @@ export class HttpCaller implements Caller {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #budget: Budget;
+  readonly #addressOf: AddressOf;
   #share: Share | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, budget: Budget) {
+  constructor(request: IncomingMessage, response: ServerResponse, budget: Budget, addressOf: AddressOf) {
     this.#request = request;
+    this.#addressOf = addressOf;
     this.#response = response;
     this.#budget = budget;
   }
@@ -192,7 +196,7 @@ export class HttpCaller implements Caller {
   }
 
   get origin(): string {
-    return this.#request.socket.remoteAddress ?? '';
+    return this.#addressOf(this.#request);
   }
 
   onGone(listener: () => void): () => void {

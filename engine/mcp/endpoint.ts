@@ -44,7 +44,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     if (request.method !== 'POST') throw notAllowed(request.method);
     acceptedType(request.headers.accept, [JSON_TYPE]);
     const { model } = engine.permittedTo(request);
-    const caller = new AgentCaller(request, response, engine.budget, position);
+    const caller = new AgentCaller(request, response, engine, position);
     try {
       // That costs less than a message whose sender has left already.
       await whatHasArrived();
@@ -88,8 +88,8 @@ const notAllowed = (method = ''): Problem =>
 class AgentCaller extends HttpCaller {
   readonly #position: Position;
 
-  constructor(request: IncomingMessage, response: ServerResponse, budget: Engine['budget'], position: Position) {
-    super(request, response, budget);
+  constructor(request: IncomingMessage, response: ServerResponse, { budget, host }: Engine, position: Position) {
+    super(request, response, budget, host.addressOf);
     this.#position = position;
   }
 

@@ -1,6 +1,9 @@
 /** What is too much is refused in words, and nothing else suffers. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { createAddressOf, networkOf } from '../../engine/http/client-address.ts';
+import { createRateLimit } from '../../engine/http/rate-limit.ts';
 import { patience } from '../../engine/http/slow-readers.ts';
 import { mostConnections } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
@@ -179,6 +182,60 @@ describe('RATE_LIMIT', () => {
     expect(Number(last?.headers['retry-after'])).toBeGreaterThan(0);
     for (let sent = 0; sent < 4; sent += 1) await alive(own.url);
     await own.close();
+  });
+
+  test.each<readonly [readonly string[], string, string, string]>([
+    [[], '192.0.2.1', '198.51.100.7', '192.0.2.1'],
+    [['192.0.2.1'], '192.0.2.1', '198.51.100.7', '198.51.100.7'],
+    [['192.0.2.1'], '::ffff:192.0.2.1', '198.51.100.7', '198.51.100.7'],
+    [['192.0.2.1'], '192.0.2.2', '198.51.100.7', '192.0.2.2'],
+    [['192.0.2.1'], '192.0.2.1', 'spoofed, 203.0.113.9, 198.51.100.7', '198.51.100.7'],
+    [['192.0.2.1', '10.0.0.0/8'], '192.0.2.1', '203.0.113.9, 198.51.100.7,10.1.2.3', '198.51.100.7'],
+    [['192.0.2.1', '10.0.0.0/8'], '192.0.2.1', '10.9.9.9, 10.1.2.3', '10.9.9.9'],
+    [['192.0.2.1'], '192.0.2.1', 'unknown', '192.0.2.1'],
+    [['192.0.2.1'], '192.0.2.1', '', '192.0.2.1'],
+    [['192.0.2.1'], '192.0.2.1', '198.51.100.7:4711', '198.51.100.7'],
+    [['2001:db8::/32'], '2001:db8::5', '[2001:DB9::7]:4711', '2001:DB9::7'],
+  ])('TRUSTED_PROXIES of %j: %s, which forwards for "%s", means %s', (trusted, peer, forwarded, client) => {
+    const request = { socket: { remoteAddress: peer }, headers: { 'x-forwarded-for': forwarded } };
+    expect(createAddressOf(trusted)(request as unknown as IncomingMessage)).toBe(client);
+  });
+
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:DB8:0:0:ffff::', '2001:db8:0:0::/64'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ])('%s counts as %s', (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+
+  test('counts the clients of a trusted proxy one by one, and those of another one together', async () => {
+    for (const [trustedProxies, statuses] of [
+      [['127.0.0.1'], [200, 429, 200, 200, 429]],
+      [[], [200, 429, 429, 429, 429]],
+    ] as const) {
+      const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 1, trustedProxies } });
+      const seen: number[] = [];
+      for (const client of ['192.0.2.1', '9.9.9.9, 192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2'])
+        seen.push((await exchange(own.url, 'GET /api/gadgets', { headers: { 'x-forwarded-for': client } })).status);
+      expect(seen).toEqual(statuses);
+      await own.close();
+    }
+  });
+
+  test('forgets the client that has been silent longest when there are too many', async () => {
+    const limit = createRateLimit(1, ({ url = '' }) => url, 2);
+    const asks = (client: string): Promise<boolean> =>
+      limit({ url: client } as IncomingMessage).then(
+        () => true,
+        () => false,
+      );
+    const seen: boolean[] = [];
+    for (const client of ['a', 'b', 'a', 'c', 'a', 'b']) seen.push(await asks(client));
+    expect(seen).toEqual([true, true, false, true, false, true]);
   });
 });
 
