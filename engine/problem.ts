@@ -168,6 +168,12 @@ export const problemKinds = {
     cause:
       'The write would delete, unlink or change more than `WRITE_ROWS` rows, or on SQLite delete or unlink more than 1 GiB of long values. `errors` names the set; `records delete --chunked` removes large trees.',
   },
+  'refused-by-database': {
+    status: 422,
+    title: 'A rule of the database refuses this',
+    cause:
+      'A trigger, domain, constraint or policy that others have added to the database refuses the write. The message is theirs.',
+  },
   'idempotency-conflict': {
     status: 422,
     title: 'The idempotency key was used for another request',
@@ -194,6 +200,12 @@ export const problemKinds = {
     status: 500,
     title: 'The service failed',
     cause: 'A fault of the service. The cause is in its log.',
+  },
+  'missing-privilege': {
+    status: 503,
+    title: 'The service lacks a privilege in the database',
+    cause:
+      'The database user of the service may not do this. An administrator of the database must grant the privilege; the log of the service says which one.',
   },
   'statement-timeout': {
     status: 503,

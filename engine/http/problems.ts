@@ -36,7 +36,10 @@ export const problemAnswered = (request: IncomingMessage): ProblemCode | undefin
 
 /** An error that is not a Problem is a fault of the service: logged, and not sent. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
-  if (error instanceof Problem) return error;
+  if (error instanceof Problem) {
+    if (error.code === 'missing-privilege') log.error({ requestId, err: error.cause }, error.message);
+    return error;
+  }
   if (isTooLong(error)) return answerTooLong(error);
   // Nobody is there to see it, and it is not a fault of the service.
   if (error instanceof CallerGone) return new Problem('bad-request', error.message);

@@ -45,6 +45,8 @@ const NEXT: Readonly<Record<ProblemCode, string>> = {
   'headers-too-large': 'Send fewer headers.',
   'internal-error': 'This is a fault of the service. Tell the user; its log says more.',
   'statement-timeout': 'Ask for less: a smaller limit, a filter on an indexed field, or fewer relations.',
+  'refused-by-database': 'A rule of the database refuses this write. Tell the user what the message says.',
+  'missing-privilege': 'Tell the user that the service lacks a privilege in its database.',
   'storage-busy': WAIT,
   overloaded: WAIT,
   'outcome-unknown': RETRY_WRITE,

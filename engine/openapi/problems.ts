@@ -19,6 +19,7 @@ const ANY = [
   'internal-error',
   'statement-timeout',
   'storage-busy',
+  'missing-privilege',
   'overloaded',
 ] as const;
 const ONE = ['invalid-identifier', 'record-not-found'] as const;
@@ -28,6 +29,7 @@ const WRITING = [
   'precondition-failed',
   'outcome-unknown',
   'storage-full',
+  'refused-by-database',
   'idempotency-conflict',
 ] as const;
 /** Of requests that may write an array. */
@@ -55,6 +57,7 @@ const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
     'too-many-rows',
     'outcome-unknown',
     'storage-full',
+    'refused-by-database',
   ],
 };
 

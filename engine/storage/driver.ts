@@ -221,11 +221,14 @@ export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
 /** A statement broke a constraint. The caller finds out which one by looking at the rows. */
 export class ConstraintError extends Error {
-  readonly kind: 'unique' | 'reference';
+  readonly kind: 'unique' | 'reference' | 'too-long';
+  /** The index that an entry is too long for, if the database names it. */
+  readonly index: string | undefined;
 
-  constructor(kind: 'unique' | 'reference', cause: unknown) {
+  constructor(kind: ConstraintError['kind'], cause: unknown, index?: string) {
     super(`${kind} constraint`, { cause });
     this.kind = kind;
+    this.index = index;
   }
 }
 

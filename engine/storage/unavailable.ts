@@ -45,6 +45,18 @@ export const isOutage = (error: unknown): error is Problem =>
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof Problem && error.message === reasons.unreachable;
 
+/** What others have added to the database refuses a write, in their words. */
+export const refusedByOthers = (text: string, cause: unknown): Problem =>
+  new Problem('refused-by-database', text.slice(0, MAX_TEXT), { cause });
+const MAX_TEXT = 1000;
+
+export const missingPrivilege = (cause: unknown): Problem =>
+  new Problem(
+    'missing-privilege',
+    'The database user of the service lacks a privilege; the log of the service says which one',
+    { cause },
+  );
+
 export const diskFull = (cause: unknown, detail = 'The database has no space left on its disk'): Problem =>
   new Problem('storage-full', detail, { cause });
 

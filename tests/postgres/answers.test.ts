@@ -68,17 +68,31 @@ onServer('a value that is too long for an index', () => {
     const schemaDirectory = mkdtempSync(join(tmpdir(), 'long-'));
     writeFileSync(
       join(schemaDirectory, 'thing.yaml'),
-      'type: Thing\nfields:\n  code: { type: string, unique: true }\n  name: { type: string, index: true }\n',
+      'type: Thing\nfields:\n  code: { type: string, unique: true }\n  name: { type: string, index: true, caseless: true }\n  note: { type: string }\nrelations:\n  parts: { kind: hasMany, type: Thing, owned: true }\n',
     );
     const database = await createDatabase('postgres');
     const { url, close } = await startInstance(database.url, { schemaDirectory });
+    const expectFault = async (title: string, body: unknown, pointer: string): Promise<void> =>
+      expect(await ask(url, title, body)).toMatchObject({
+        status: 422,
+        body: {
+          type: 'urn:problem:invalid-body',
+          detail: expect.stringContaining('too long for an index'),
+          errors: [{ pointer, code: 'too-long' }],
+        },
+      });
     try {
       for (const key of ['code', 'name'])
-        for (const size of [3000, 10_000])
-          expect(await ask(url, 'POST /api/things', { [key]: randomBytes(size).toString('hex') })).toMatchObject({
-            status: 422,
-            body: { type: 'urn:problem:invalid-body', detail: expect.stringContaining('too long for an index') },
-          });
+        for (const size of [3000, 10_000]) {
+          const long = { [key]: randomBytes(size).toString('hex'), note: 'x'.repeat(30_000) };
+          await expectFault('POST /api/things', long, `/${key}`);
+          await expectFault('POST /api/things', { parts: [{}, long] }, `/parts/1/${key}`);
+          await expectFault('POST /api/things', [{}, long, {}], `/1/${key}`);
+          expect((await ask(url, 'POST /api/things', { id: 1 })).status).toBe(201);
+          await expectFault('PATCH /api/things/1', long, `/${key}`);
+          await expectFault('PATCH /api/things', [{ id: 1, ...long }], `/0/${key}`);
+          expect((await ask(url, 'DELETE /api/things/1')).status).toBe(200);
+        }
       expect((await ask(url, 'GET /api/things')).body).toEqual([]);
     } finally {
       await close();

@@ -1,19 +1,16 @@
 /** SQLSTATEs -> problems. An error that is not listed is a fault of the engine and is passed on unchanged. */
 import { answerTooLong, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
-import { diskFull, unavailable } from '../unavailable.ts';
+import { diskFull, missingPrivilege, refusedByOthers, unavailable } from '../unavailable.ts';
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const unreachable = (cause: unknown): Error => unavailable('unreachable', cause);
 const entryTooLong = (cause: unknown): Error =>
-  new Problem('invalid-body', 'A value is too long for an index of the database', { cause });
-/** Requests are validated first: only what newer descriptors bring can refuse them here. */
-const newRule = (cause: unknown): Error =>
-  new Problem(
-    'invalid-body',
-    'A value does not fit a rule that newer descriptors bring to the database; their validation will tell which one, once they are served',
-    { cause },
-  );
+  new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
+/** Requests are validated first: only what newer descriptors or others bring to the database can refuse them here. */
+const refused = (cause: unknown): Error => refusedByOthers(messageOf(cause), cause);
+const privilege = (cause: unknown): Error =>
+  textOf(cause, 'routine') === 'ExecWithCheckOptions' ? refused(cause) : missingPrivilege(cause);
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const reference = (cause: unknown): Error => new ConstraintError('reference', cause);
 
@@ -22,7 +19,13 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['23505', unique],
   ['23503', reference],
   ['23001', reference],
-  ['23514', newRule],
+  ['23P01', (cause) => new Problem('unique-conflict', messageOf(cause), { cause })],
+  ['23', refused],
+  ['44', refused],
+  // Columns that others have made narrower.
+  ['22001', refused],
+  ['22003', refused],
+  ['42501', privilege],
   ['40001', busy],
   ['40P01', busy],
   ['25P02', busy],
@@ -39,6 +42,11 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['57P05', unreachable],
   ['08', unreachable],
 ]);
+
+/** States that say nothing of the row, wherever they come from: conflicts, limits, what is lost or cancelled. */
+const OF_NO_ROW = /^(08|25|40|53|57|58|55P03|42501)/;
+/** In the context of an error: a function that neither the engine has made nor a migration runs. */
+const OTHERS = /\bfunction (?!inline_code_block|"?_records_)/;
 
 const REPEATED = new Set(['40001', '40P01', '25P02']);
 const GONE = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '25P04']);
@@ -58,7 +66,7 @@ const GROWING = /^(mdextend|mdzeroextend|BufFileDumpBuffer)$/;
 const CROWDED = /^timeout exceeded when trying to connect/;
 
 /** By property, not by class. */
-function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail'): string {
+function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail' | 'where'): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
   return typeof value === 'string' ? value : '';
 }
@@ -145,6 +153,7 @@ export function stateOf(error: unknown): string {
 /** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {
   const code = codeOf(error);
+  if (code.length === 5 && !OF_NO_ROW.test(code) && OTHERS.test(textOf(error, 'where'))) return refused(error);
   const known = translations.get(code) ?? translations.get(code.slice(0, 2));
   if (known && code.length === 5) return known(error);
   if (code === 'XX000' && GROWING.test(textOf(error, 'routine'))) return diskFull(error);

@@ -20,9 +20,11 @@ import {
   isSilent,
   isStale,
   isUnanswered,
+  postgresReasonOf,
   translate,
 } from './errors.ts';
-import { lateStatement, outcomeUnknown, unavailable } from '../unavailable.ts';
+import { Problem } from '../../problem.ts';
+import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
 import type { Answered } from './prepared.ts';
 import { readerOf, type RunQuery } from './reader.ts';
@@ -129,11 +131,17 @@ export async function writeIn<T>(
   try {
     return await repeating(attempt, connections, caller);
   } catch (error) {
-    if (!(error instanceof NeedsSavepoints)) throw error;
+    if (!(error instanceof NeedsSavepoints)) throw withoutPlace(error);
     savepoints = true;
     return repeating(attempt, connections, caller);
   }
 }
+
+/** Of work that does not look for the value that is too long. */
+const withoutPlace = (error: unknown): unknown =>
+  error instanceof ConstraintError && error.kind === 'too-long'
+    ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
+    : error;
 
 /** Each statement on its own. */
 export const alone = (connections: Connections, caller = PATIENT): Reader =>
@@ -187,7 +195,9 @@ async function commit(connection: PostgresConnection): Promise<void> {
   try {
     await connection.commit(true);
   } catch (error) {
-    throw isConnectionLost(error) ? new Unknown('commit', { cause: error }) : new DatabaseError(error);
+    if (isConnectionLost(error)) throw new Unknown('commit', { cause: error });
+    // Constraints that are deferred are those of others.
+    throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : new DatabaseError(error);
   }
 }
 

@@ -10,7 +10,7 @@ import { foldedText } from '../columns.ts';
 import { FOLDED } from './dialect.ts';
 import { isLike, LIKE } from './like.ts';
 import { answerTooLong } from '../../problem.ts';
-import { diskFull, unavailable } from '../unavailable.ts';
+import { diskFull, refusedByOthers, unavailable } from '../unavailable.ts';
 
 /** A prepared statement, as much of it as is used. */
 interface Prepared {
@@ -113,6 +113,8 @@ const translations = new Map<string, (cause: unknown) => unknown>([
   ['SQLITE_CONSTRAINT_PRIMARYKEY', unique],
   ['SQLITE_CONSTRAINT_ROWID', unique],
   ['SQLITE_CONSTRAINT_FOREIGNKEY', (cause) => new ConstraintError('reference', cause)],
+  // RAISE in a trigger of others.
+  ['SQLITE_CONSTRAINT_TRIGGER', (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause)],
   ['SQLITE_BUSY', busy],
   ['SQLITE_BUSY_SNAPSHOT', busy],
   ['SQLITE_BUSY_RECOVERY', busy],

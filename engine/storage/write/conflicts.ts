@@ -31,6 +31,20 @@ export async function uniqueConflict(session: WriteSession, { type }: Node): Pro
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
 }
 
+/** The longest value of the index, or of all indexes if the database does not name it. */
+export function tooLongForIndex({ type, assigned }: Node, name: string | undefined): Problem {
+  const named = type.indexes.filter((index) => index.name === name);
+  const members = (named.length > 0 ? named : type.indexes).flatMap((index) => index.members);
+  const bytesOf = (member: Field | Relation): number => String(assigned.get(columnOf(member))?.value ?? '').length;
+  const [longest] = members.toSorted((a, b) => bytesOf(b) - bytesOf(a));
+  const pointer = longest && assigned.get(columnOf(longest))?.pointer;
+  const message =
+    'The value is too long for an index of the database, which holds about 2,700 bytes; send a shorter one';
+  return pointer === undefined
+    ? new Problem('invalid-body', message)
+    : faultyRequest('invalid-body', [{ pointer, code: 'too-long', message }]);
+}
+
 /** Those that are there before those that are made, as they are written. */
 function written({ made, existing, deleted }: WriteSession): readonly Node[] {
   const present = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter((node) => !deleted.has(node)));

@@ -7,7 +7,7 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../raw-json.ts';
 import { columnOf, encode, foldedText, heldOperand, withFolded } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
-import { findHolders, heldAs, uniqueConflict } from './conflicts.ts';
+import { findHolders, heldAs, tooLongForIndex, uniqueConflict } from './conflicts.ts';
 import { isNode, plain } from './members.ts';
 import { openKeysOf } from './record.ts';
 import { type Node, storedValue, type WriteSession } from './session.ts';
@@ -181,6 +181,7 @@ export const gone = ({ pointer }: Node): Problem => goneAt(pointer);
 export const explained = <T>(session: WriteSession, node: Node, work: () => Awaitable<T>): Awaitable<T> =>
   orElse(work, async (error) => {
     if (!(error instanceof ConstraintError)) throw error;
+    if (error.kind === 'too-long') throw tooLongForIndex(node, error.index);
     throw error.kind === 'unique' ? await uniqueConflict(session, node) : gone(node);
   });
 
