@@ -9,10 +9,12 @@ import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from 
 import { openAccess } from '../../engine/access/access.ts';
 import { token as tokenCommand } from '../../engine/commands/token.ts';
 import { serveReloading } from '../../engine/commands/dev.ts';
+import { type Engine, startEngine } from '../../engine/engine.ts';
 import { forHost, serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/access';
@@ -544,6 +546,43 @@ describe('a request for another host', () => {
     expect([await status(named.url, REBOUND), await status(named.url, 'other.example')]).toEqual([401, 421]);
     await named.close();
     expect(await status(server.url, REBOUND)).toBe(401);
+  });
+});
+
+describe('what the process keeps for tokens', () => {
+  let directory: string;
+  beforeAll(() => void (directory = mkdtempSync(join(tmpdir(), 'tokens-'))));
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  const asks = (token: string): IncomingMessage =>
+    ({ headers: { authorization: `Bearer ${token}` } }) as unknown as IncomingMessage;
+  const [first, second] = [createToken(), createToken()];
+  const lineFor = (name: string, token: string): string => tokenLine({ name, read: 'all', write: new Set() }, token);
+  const start = async (tokensFile: string): Promise<Engine> => {
+    writeFileSync(tokensFile, `${lineFor('first', first)}\n${lineFor('second', second)}\n`);
+    const databaseUrl = `sqlite:${tokensFile}.db`;
+    return startEngine(readSettings({ SCHEMA_DIR: SCHEMA, DATABASE_URL: databaseUrl, TOKENS_FILE: tokensFile }));
+  };
+
+  it.failing('two tokens with equal rights share one model', async () => {
+    const engine = await start(join(directory, 'equal'));
+    const [one, other] = [engine.modelFor(asks(first)), engine.modelFor(asks(second))];
+    await engine.close();
+    expect(one.types.size).toBeGreaterThan(0);
+    // toBe would print both.
+    expect(one === other).toBe(true);
+  });
+
+  it.failing('nothing of a token that was revoked', async () => {
+    const file = join(directory, 'revoked');
+    const engine = await start(file);
+    const kept = new WeakRef(engine.modelFor(asks(first)));
+    writeFileSync(file, `${lineFor('second', second)}\n`);
+    await until(async () => engine.modelFor(asks(first)).types.size === 0);
+    await collectGarbage();
+    const isKept = kept.deref() !== undefined;
+    await engine.close();
+    expect(isKept).toBe(false);
   });
 });
 

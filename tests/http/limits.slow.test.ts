@@ -1,11 +1,15 @@
 /** What is too much is refused in words, and nothing else suffers. */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { createBudget } from '../../engine/budget.ts';
+import { inBatches } from '../../engine/server/batches.ts';
+import { readSettings } from '../../engine/settings.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { createAddressOf, networkOf } from '../../engine/http/client-address.ts';
 import { createRateLimit } from '../../engine/http/rate-limit.ts';
 import { patience } from '../../engine/http/slow-readers.ts';
-import { mostConnections } from '../../engine/server/listener.ts';
+import { drain, listen, mostConnections } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { closed } from '../support/closed.ts';
 import { raw, statusesOf } from '../support/raw.ts';
@@ -392,4 +396,23 @@ describe('of more connections than MEMORY_LIMIT has room for, the one that has w
     await once(late, 'close');
     expect(sockets.map((socket) => socket.closed)).toEqual([false, false, false, false, true]);
   });
+});
+
+// With its body: each idle connection keeps up to two bodies, for which MEMORY_LIMIT does not count any more.
+it.failing('the last request on an idle connection is not kept', async () => {
+  const seen: WeakRef<IncomingMessage>[] = [];
+  const answer: RequestListener = (request, response) => {
+    seen.push(new WeakRef(request));
+    request.resume().on('end', () => response.end('x'));
+  };
+  const settings = readSettings({ PORT: '0' });
+  const listener = await listen(inBatches(answer, createBudget(settings.memoryLimit)), settings);
+  const socket = connect((listener.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello');
+  await once(socket, 'data');
+  await collectGarbage();
+  const kept = seen.map((request) => request.deref() !== undefined);
+  socket.destroy();
+  await drain(listener, 1000);
+  expect(kept).toEqual([false]);
 });
