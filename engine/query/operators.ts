@@ -127,6 +127,18 @@ export function pattern(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
 }
 
+/** What a text with the beginning of a pattern is at least, and what it is below, by code points; undefined for `*…`. */
+export function rangeOfPattern(text: string): readonly [from: string, below: string] | undefined {
+  const [first = ''] = text.split('*', 1);
+  const points = [...first].map((sign) => sign.codePointAt(0) ?? 0);
+  while (points.at(-1) === LAST_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  // Surrogates are no characters.
+  return [first, String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)];
+}
+const LAST_POINT = 0x10ffff;
+
 /** Number of segments of a pattern that would be too slow with LIKE; 0 for other patterns. */
 function longSegments(text: string): number {
   const [first = '', ...others] = text.split(/\*+/);

@@ -1,7 +1,7 @@
 /** Conditions -> SQL over the tables of a list. The SQL depends on their shape, not on their operands. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Filter, ValueFilter, Group, SetCount, SetFilter } from '../../query/list-query.ts';
-import { operators } from '../../query/operators.ts';
+import { operators, rangeOfPattern } from '../../query/operators.ts';
 import type { Dialect } from '../dialect.ts';
 import { createJoinedTables, fromTables, type JoinedTables, operandOf, relatedRows, relatedTables } from './views.ts';
 
@@ -36,7 +36,7 @@ function shapeOf(condition: Filter): string {
   if ('conditions' in condition)
     return `${condition.kind} ${condition.path.name}(${shapeOfConditions(condition.conditions)})`;
   const { kind, path, operator, value } = condition;
-  return `${kind} ${path.name} ${operator} ${operators[operator].count(value)}`;
+  return `${kind} ${path.name} ${operator} ${operators[operator].count(value)}${rangeOf(condition) ? ' range' : ''}`;
 }
 
 export function sqlOf(conditions: readonly Filter[], source: JoinedTables, dialect: Dialect): SqlCondition {
@@ -53,8 +53,14 @@ export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): reado
 function operandsOf(condition: ValueFilter | SetCount, dialect: Dialect): readonly SqlValue[] {
   const field = condition.kind === 'value' ? condition.path.field : undefined;
   const operand = operandOf(field, dialect);
-  return operators[condition.operator].operands(condition.value).map(operand);
+  return [...(rangeOf(condition) ?? []), ...operators[condition.operator].operands(condition.value)].map(operand);
 }
+
+/** What a pattern says by its beginning, as far as an index can use it: LIKE itself uses none that ignores case. */
+const rangeOf = (condition: ValueFilter | SetCount): ReturnType<typeof rangeOfPattern> =>
+  condition.kind === 'value' && condition.operator === 'like' && condition.path.field?.caseless === true
+    ? rangeOfPattern(String(condition.value))
+    : undefined;
 
 function oneCondition(condition: Filter, source: JoinedTables, dialect: Dialect): SqlCondition {
   if ('items' in condition) return groupCondition(condition, source, dialect);
@@ -62,7 +68,9 @@ function oneCondition(condition: Filter, source: JoinedTables, dialect: Dialect)
   const column =
     condition.kind === 'value' ? source.path(condition.path).comparable : countSql(condition, source, dialect);
   const { count, condition: compared } = operators[condition.operator];
-  return { sql: compared(column, count(condition.value), dialect.like), values: operandsOf(condition, dialect) };
+  const sql = compared(column, count(condition.value), dialect.like);
+  const range = rangeOf(condition) ? `${column} >= ? and ${column} < ? and ` : '';
+  return { sql: `${range}${sql}`, values: operandsOf(condition, dialect) };
 }
 
 function groupCondition({ kind, items }: Group, source: JoinedTables, dialect: Dialect): SqlCondition {
