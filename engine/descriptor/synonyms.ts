@@ -4,15 +4,16 @@ import { didYouMean } from '../names.ts';
 /** By the word of descriptors; without regard to case, spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   // Field types.
-  integer: 'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year',
+  integer:
+    'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year uint unsignedint',
   number: 'float float4 float8 float32 float64 double doubleprecision real',
-  decimal: 'numeric money currency bigdecimal',
+  decimal: 'numeric money currency bigdecimal percent',
   string:
-    'text str varchar char character charactervarying citext tinytext mediumtext longtext uuid email url uri enum slug',
+    'text str varchar char character charactervarying citext tinytext mediumtext longtext uuid email url uri enum slug nvarchar nchar clob password phone richtext',
   boolean: 'bool bit flag',
-  any: 'json jsonb object map dict dictionary hash mixed',
+  any: 'json jsonb object map dict dictionary hash mixed hstore',
   array: 'list set tuple',
-  timestamp: 'datetime datetime2 timestamptz datetimetz timestampwithtimezone instant',
+  timestamp: 'datetime datetime2 timestamptz datetimetz timestampwithtimezone instant timestampwithouttimezone',
   // Relations.
   belongsTo: 'manytoone reference foreignkey',
   hasMany: 'onetomany',
@@ -43,7 +44,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   update: 'edit put patch',
   delete: 'remove destroy',
   // Keys of a field.
-  type: 'target model entity to',
+  type: 'target model entity to ref',
   enum: 'choices values oneof options const',
   pattern: 'regex regexp match',
   minimum: 'min exclusiveminimum',
@@ -55,9 +56,15 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   default: 'defaultvalue',
   description: 'comment doc help',
   examples: 'example',
+  required: 'notnull mandatory',
+  readOnly: 'immutable',
+  sensitive: 'secret private hidden writeonly',
+  caseless: 'caseinsensitive',
+  precision: 'digits maxdigits',
+  titles: 'labels',
   // Keys of a check.
-  must: 'then assert that condition',
-  when: 'if',
+  must: 'then assert that condition require requires',
+  when: 'if where',
   message: 'error msg',
 };
 
@@ -66,9 +73,12 @@ const WORDS = new Map<string, readonly string[]>();
 for (const [word, others] of Object.entries(SYNONYMS))
   for (const other of others.split(' ')) WORDS.set(other, [...(WORDS.get(other) ?? []), word]);
 
-/** The one of these words that others call so. */
-export const wordMeant = (name: string, known: readonly string[]): string | undefined =>
-  WORDS.get(name.toLowerCase().replace(/[-_ ]/g, ''))?.find((word) => known.includes(word));
+/** The one of these words that others call so: `varchar(20)` is a string, `text[]` an array. */
+export function wordMeant(name: string, known: readonly string[]): string | undefined {
+  const bare = name.toLowerCase().replace(/\(.*$|[-_ ]/g, '');
+  const words = bare.endsWith('[]') ? ['array'] : WORDS.get(bare);
+  return words?.find((word) => known.includes(word)) ?? known.find((word) => word.toLowerCase() === bare);
+}
 
 /** The end of a message about an unknown word. */
 export function suggested(name: string, known: readonly string[]): string {
