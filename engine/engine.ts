@@ -83,6 +83,8 @@ export interface Engine {
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
   /** For tests: the time that records are stamped with. Default: the clock of the database. */
   readonly clock?: Clock | undefined;
+  /** Whether the start waits for a database that cannot be reached. */
+  readonly waits?: boolean | undefined;
 };
 
 /**

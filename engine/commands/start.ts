@@ -27,7 +27,7 @@ export const start: Command = {
 };
 
 async function alone(settings: Settings): Promise<number> {
-  const serving = await serve(settings);
+  const serving = await serve({ ...settings, waits: true });
   const { warnings } = serving.engine;
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
   // Heard before anybody can know that it serves.
@@ -72,7 +72,7 @@ async function work(settings: Settings): Promise<number> {
   const { stopMessage, tellReady } = await loadWorkers();
   // It may be told before it serves.
   const told = stopMessage();
-  const serving = await serve(settings).catch((error: unknown) => {
+  const serving = await serve({ ...settings, waits: true }).catch((error: unknown) => {
     // Its channel to the first process would keep it alive, once the error is printed.
     setImmediate(() => process.exit(1));
     throw error;

@@ -17,8 +17,8 @@ export interface Serving {
   close(): Promise<boolean>;
 }
 
-export async function serve(settings: Settings & Pick<EngineSettings, 'clock'>): Promise<Serving> {
-  const engine = await startEngine({ ...forHost(settings), clock: settings.clock });
+export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 'waits'>): Promise<Serving> {
+  const engine = await startEngine({ ...forHost(settings), clock: settings.clock, waits: settings.waits });
   try {
     const listener = await listen(inBatches(answering(engine, settings), engine.budget), settings);
     const close = async (): Promise<boolean> => {

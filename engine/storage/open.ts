@@ -1,9 +1,10 @@
 /** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
 import { existsSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { withoutPassword } from '../settings.ts';
-import { StartError } from '../start-error.ts';
+import { NotYetThere, StartError } from '../start-error.ts';
 import { linksOf } from './define.ts';
 import type { Dialect } from './dialect.ts';
 import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
@@ -28,6 +29,8 @@ import { createWrites, type WriteOptions } from './write/writes.ts';
 type StorageOptions = DriverOptions &
   PrepareOptions &
   Pick<WriteOptions, 'writeRows' | 'longBytes' | 'clock' | 'pace'> & {
+    /** Whether a database that cannot be reached, or is still starting, is waited for. */
+    readonly waits?: boolean | undefined;
     /** Replicas that answer reads; the empty text if there are none. */
     readonly readUrl?: string;
   };
@@ -60,7 +63,9 @@ export async function openStorage(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
   const lost = (address: string): DriverOptions['onLost'] => log && lostConnections(withoutPassword(address), log);
-  const opened = await database.open(options && { ...options, onWait, onLost: lost(url), positions: readUrl !== '' });
+  const open = (): Awaitable<Driver> =>
+    database.open(options && { ...options, onWait, onLost: lost(url), positions: readUrl !== '' });
+  const opened = await (options?.waits === true ? insisting(open, url, log) : open());
   const observed = (one: Driver): Driver => {
     const watched = log ? watchedDriver(one, log) : one;
     return onStatement ? timedDriver(watched, onStatement) : watched;
@@ -130,6 +135,23 @@ export async function openStorage(
   } catch (error) {
     await driver.close();
     throw error;
+  }
+}
+
+/** Milliseconds between two attempts to reach the database. */
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 10_000;
+
+async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | undefined): Promise<Driver> {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!(error instanceof NotYetThere)) throw error;
+      const again = { database: withoutPassword(url), cause: error.message, milliseconds: pause };
+      log?.warn(again, 'the start waits for the database');
+    }
+    await delay(pause);
   }
 }
 

@@ -1,4 +1,5 @@
 /** One connection to PostgreSQL: the server parses each statement once, under a name. */
+import { createHash } from 'node:crypto';
 import { type Client, Connection, type PoolClient } from 'pg';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -40,12 +41,12 @@ interface Compiled {
 const MAX_STATEMENTS = 2000;
 
 const compiled = new WeakMap<Statement, Compiled>();
-let statements = 0;
-
 function compile(statement: Statement): Compiled {
   const known = compiled.get(statement);
   if (known) return known;
-  const fresh = { text: numbered(statement.sql), name: `s${(statements += 1)}` };
+  const text = numbered(statement.sql);
+  // By what it says: where instances share connections through a pooler, a name means the same to each of them.
+  const fresh = { text, name: `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}` };
   compiled.set(statement, fresh);
   return fresh;
 }

@@ -1,5 +1,6 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { PATIENT } from '../../caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
@@ -15,7 +16,8 @@ import {
 import { createPlaces } from '../places.ts';
 import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
-import { postgresReasonOf, translate } from './errors.ts';
+import { translate } from './errors.ts';
+import { startFault, TRANSACTION_POOLER } from './start-faults.ts';
 import { createHosts, createReplicaHost, type Hosts } from './hosts.ts';
 import { parseAddress, type PostgresAddress } from './address.ts';
 import { type Connections, createConnections } from './pool.ts';
@@ -50,6 +52,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   const address = parseAddress(url);
   const { driver, connections, streams } = driverOf(address, createHosts(address), options);
   try {
+    if (address.prepared) await refuseTransactionPooler(address);
     await probe([connections, streams], address);
     if (options.maxStreams !== undefined && address.prepared)
       await requireRoom(connections, address, driver.maxStreams);
@@ -178,8 +181,9 @@ async function requireRoom(connections: Connections, { pool, shown }: PostgresAd
 }
 
 /** Reads what connections cannot change, and remembers the schema for those that are opened later. */
-async function probe(pools: readonly [Connections, Connections], { shown, prepared }: PostgresAddress): Promise<void> {
-  const { settings, found } = await usable(pools[0], shown, prepared);
+async function probe(pools: readonly [Connections, Connections], address: PostgresAddress): Promise<void> {
+  const { shown, prepared } = address;
+  const { settings, found } = await usable(pools[0], address);
   const [encoding, schema] = found;
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);
@@ -190,25 +194,58 @@ async function probe(pools: readonly [Connections, Connections], { shown, prepar
   for (const pool of pools) pool.useSchema(String(schema));
 }
 
+/** Tries to find a connection of the server that a second client gets while the first one is there. */
+const POOLER_TRIES = 3;
+const BACKEND = 'select pg_backend_pid()';
+const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
+
+/** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
+async function refuseTransactionPooler(address: PostgresAddress): Promise<void> {
+  const {
+    urls: [url = ''],
+    shown,
+  } = address;
+  const clients = [1, 2].map(() => new Client({ ...PROBE, connectionString: url }));
+  const backendOf = async (client: Client): Promise<number | undefined> =>
+    (await client.query<{ pg_backend_pid: number }>(BACKEND)).rows[0]?.pg_backend_pid;
+  try {
+    const [first, second] = clients;
+    if (first === undefined || second === undefined) return;
+    first.on('error', () => undefined);
+    await first.connect();
+    // Without a pooler, the server has told the client which process it has.
+    if ((await backendOf(first)) === (first as Client & { readonly processID: number | null }).processID) return;
+    second.on('error', () => undefined);
+    await second.connect();
+    for (let tries = 0; tries < POOLER_TRIES; tries += 1)
+      if ((await backendOf(first)) === (await backendOf(second)))
+        throw new StartError(`The database at ${shown} cannot be used like this: ${TRANSACTION_POOLER}`);
+  } catch (error) {
+    throw startFault(address, error);
+  } finally {
+    for (const client of clients) client.connection.stream.destroy();
+  }
+}
+
 interface Probed {
   readonly settings: readonly Row[];
   readonly found: Row;
 }
 
-async function usable(connections: Connections, shown: string, prepared: boolean): Promise<Probed> {
+async function usable(connections: Connections, address: PostgresAddress): Promise<Probed> {
   try {
     const connection = await connections.take();
     try {
       const { rows: settings } = await connection.query(READ_SETTINGS, [], false);
       const [found = []] = (await connection.query(SCHEMAS, [], false)).rows;
       const [, schema] = found;
-      if (prepared && typeof schema === 'string') await connection.execute(useSchema(schema));
+      if (address.prepared && typeof schema === 'string') await connection.execute(useSchema(schema));
       return { settings, found };
     } finally {
       connection.release();
     }
   } catch (error) {
-    throw new StartError(`The database at ${shown} cannot be used: ${postgresReasonOf(error)}`, { cause: error });
+    throw startFault(address, error);
   }
 }
 

@@ -72,7 +72,11 @@ function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail' |
 }
 
 const codeOf = (error: unknown): string => textOf(error, 'code');
-const messageOf = (error: unknown): string => textOf(error, 'message');
+export const messageOf = (error: unknown): string => textOf(error, 'message');
+
+/** Empty for what is no error of the server. */
+export const sqlStateOf = (error: unknown): string =>
+  /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
 /** It is not known what became of a statement that was running. */
 export function isConnectionLost(error: unknown): boolean {
@@ -127,6 +131,10 @@ export function isFinal(error: unknown): boolean {
 /** Another process changed a table for which this connection has a prepared statement. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
+
+/** The server, or a pooler, has as many connections as it may have. */
+export const isFull = (error: unknown): boolean =>
+  codeOf(error) === '53300' || /no more connections allowed/.test(messageOf(error));
 
 /** It waited for others for too long. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';

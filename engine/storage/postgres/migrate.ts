@@ -11,6 +11,7 @@ import type { Writer } from '../driver.ts';
 import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
 import { isFinal, isRefusal, stateOf, translate } from './errors.ts';
+import { cureOf } from './start-faults.ts';
 import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
 import { PREPARED, PREPARED_FUNCTIONS, PREPARED_INDEXES, readProgress, record } from './progress.ts';
 import type { Connections } from './pool.ts';
@@ -44,7 +45,9 @@ async function telling(work: () => Promise<void>, current: () => string): Promis
 function whyNot(error: unknown, sql: string): string {
   if (error instanceof Problem && error.code === 'outcome-unknown')
     return 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice';
-  return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed`;
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const cure = cureOf(cause);
+  return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
 }
 
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {

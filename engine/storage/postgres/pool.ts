@@ -5,6 +5,7 @@ import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
 import type { DriverOptions } from '../driver.ts';
 import type { PoolUsage } from '../usage.ts';
+import { isFull } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 import type { PostgresAddress } from './address.ts';
 import { type KnownStatement, types } from './prepared.ts';
@@ -12,6 +13,10 @@ import { APPLY_SETTINGS, CHECK_CLIENT_LOCALLY, useSchema } from './session.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
 const WAIT_TIMEOUT = 5_000;
+/** Milliseconds for which a server that has taken no further connection is not asked for another. */
+const FULL_FOR = 1000;
+/** Milliseconds until it is asked again where none is open. */
+const FULL_PAUSE = 50;
 const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
 /** How long connections may take to end in order, in milliseconds, before they are closed. */
@@ -77,6 +82,8 @@ export function createConnections(
   // The pool forgets a connection that breaks; a running statement reports it.
   pool.on('error', () => undefined);
   let isClosed = false;
+  /** Until then, no further connections are asked for. */
+  let growing: NodeJS.Timeout | undefined;
   const names = new WeakMap<PoolClient, Map<string, KnownStatement>>();
   /** As the server was told last. */
   const told = new WeakMap<PoolClient, TimeLimits>();
@@ -99,11 +106,30 @@ export function createConnections(
     return known;
   }
 
+  /** Where the server takes no further connection, one that is open will come free. */
+  async function connected(caller: Caller): Promise<PoolClient> {
+    for (const end = performance.now() + WAIT_TIMEOUT; ;) {
+      try {
+        return await unlessGone(pool.connect(), caller);
+      } catch (error) {
+        if (!isFull(error) || performance.now() > end) throw error;
+      }
+      pool.options.max = Math.max(1, pool.totalCount);
+      growing ??= setTimeout(grow, FULL_FOR).unref();
+      if (pool.totalCount === 0) await delay(FULL_PAUSE);
+    }
+  }
+
+  function grow(): void {
+    growing = undefined;
+    pool.options.max = max;
+  }
+
   async function upToDate(caller: Caller): Promise<PoolClient> {
     for (;;) {
       const ready = hosts.ready();
       if (ready) await ready;
-      const client = await unlessGone(pool.connect(), caller);
+      const client = await connected(caller);
       if (!outdated.has(client)) return client;
       client.release(true);
     }

@@ -1,8 +1,9 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
 import { mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { PATIENT } from '../../caller.ts';
-import { makeOwnerOnly } from '../../files.ts';
+import { codeOf, makeOwnerOnly } from '../../files.ts';
+import { reasonOf, StartError } from '../../start-error.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
 import { connect, type SqliteConnection } from './connection.ts';
@@ -34,9 +35,11 @@ const PING: Statement = { sql: 'select 1 from sqlite_schema' };
 const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
 
 export function openSqlite(file: string, { statementTimeout }: DriverOptions = UNLIMITED): Driver {
-  mkdirSync(dirname(file), { recursive: true });
-  makeOwnerOnly(file);
-  const writer = connect(file, false);
+  const writer = writable(file, () => {
+    mkdirSync(dirname(file), { recursive: true });
+    makeOwnerOnly(file);
+    return connect(file, false);
+  });
   const readings = closedOnError(writer, () => {
     withTimeout(writer, OPEN_TIMEOUT, 'pragma journal_mode = wal');
     writer.execute(
@@ -107,6 +110,19 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
       }
     },
   };
+}
+
+function writable<T>(file: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    const cause = error instanceof StartError ? error.cause : error;
+    const user = process.getuid === undefined ? '' : ` (uid ${process.getuid()})`;
+    throw new StartError(
+      `The database ${file} cannot be opened (${codeOf(cause)}: ${reasonOf(cause)}). The user of this process${user} must be able to write the file and its folder, ${resolve(dirname(file))}; DATABASE_URL names another file`,
+      { cause },
+    );
+  }
 }
 
 function closedOnError<T>(connection: SqliteConnection, work: () => T): T {
