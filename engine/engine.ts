@@ -24,7 +24,7 @@ import { createHandler, createHostSteps, type Handler, type HandlerOptions, type
 import { type AddressOf, createAddressOf } from './http/client-address.ts';
 import type { Service } from './http/operations.ts';
 import type { RateLimit } from './http/rate-limit.ts';
-import type { AskedFor, Observe } from './http/request.ts';
+import { type AskedFor, type Observe, shownQuery, targetOf } from './http/request.ts';
 import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
 import { bodyParsers } from './http/record-lines.ts';
 import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
@@ -40,7 +40,6 @@ import { StartError } from './start-error.ts';
 import type { FitObserver } from './storage/fitting.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { openStorage } from './storage/open.ts';
-import type { ListAdvice } from './storage/read/advice.ts';
 import type { Clock } from './storage/write/stamps.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
@@ -109,14 +108,12 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const onServed = (served: Model): void => {
     [model, openedBy, everything] = [served, undefined, undefined];
   };
-  const onAdvice = adviceReporter(log);
   const observers = {
     onStatement: statements?.onStatement,
     log,
     onServed,
     onFit: fitReporter(log),
     onWait: metrics?.wait,
-    onAdvice,
   };
   const pace = createPace();
   let draining = false;
@@ -234,7 +231,7 @@ type OpenedBy = (request: IncomingMessage) => TokenRoutes;
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log): Reports => ({
   changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded'),
-  refused: (faults) => log.error({ faults }, 'TOKENS_FILE has faults; the faulty lines give no access'),
+  refused: (faults) => log.error({ faults }, 'the tokens have faults; faulty lines give no access'),
 });
 
 const fitReporter =
@@ -243,11 +240,6 @@ const fitReporter =
     tables.length > 0
       ? log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503')
       : log.info({}, 'the tables match the descriptors again');
-
-const adviceReporter =
-  (log: Log) =>
-  (advice: ListAdvice): void =>
-    log.warn({ ...advice }, 'lists look at many more records than they return; an index would help');
 
 /** Names of steps that a line of the log has at most. */
 const MAX_NAMED = 20;
@@ -344,7 +336,8 @@ function statementObserver(
       const asked = current.getStore();
       // The statement has placeholders instead of values.
       const took = { sql, milliseconds: Math.round(milliseconds) };
-      log.warn({ ...(asked && fieldsOf(asked, nameOf)), ...took }, 'slow statement');
+      const who = asked && { ...fieldsOf(asked, nameOf), query: shownQuery(targetOf(asked.request).query) };
+      log.warn({ ...who, ...took }, 'slow statement');
     },
   };
 }

@@ -93,3 +93,18 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 
 /** `bookShelf` -> `BookShelf` */
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Whether one letter is missing, added, another one, or has changed places with its neighbour; letters in another case count as equal. */
+export function isOneEditAway(given: string, name: string): boolean {
+  const [one, other] = [given.toUpperCase(), name.toUpperCase()];
+  if (distance(one, other) <= 1) return true;
+  const at = [...one].findIndex((letter, index) => letter !== other[index]);
+  return (
+    one ===
+    `${other.slice(0, at)}${other
+      .slice(at, at + 2)
+      .split('')
+      .toReversed()
+      .join('')}${other.slice(at + 2)}`
+  );
+}

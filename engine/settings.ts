@@ -11,6 +11,7 @@ import {
   someOf,
   wholeNumber,
 } from './setting-values.ts';
+import { isOneEditAway } from './names.ts';
 import { StartError } from './start-error.ts';
 
 /** How much is logged, from most to least. */
@@ -329,6 +330,22 @@ export function readSettings(environment: Environment): Settings {
   if (faulty.length > 0) throw new StartError(faulty.map(([, entry]) => fault(entry, environment)).join('\n'));
   // Each value was parsed by the entry of its key.
   return values as Settings;
+}
+
+/**
+ * What an operator should know of the environment: variables that are almost the name of a setting, and secrets that are
+ * set to nothing, which counts as not set.
+ */
+export function doubtsAbout(environment: Environment): readonly string[] {
+  const names = Object.values<Setting<unknown>>(settingsTable).map(({ name }) => name);
+  const known = new Set(names);
+  const misspelled = Object.keys(environment).flatMap((variable) => {
+    const near = known.has(variable) ? undefined : names.find((name) => isOneEditAway(variable, name));
+    return near === undefined ? [] : [`${variable} is set, and is no setting; did you mean ${near}?`];
+  });
+  const { tokens, tokensFile } = settingsTable;
+  const empty = [tokens.name, tokensFile.name].filter((name) => environment[name]?.trim() === '');
+  return [...misspelled, ...empty.map((name) => `${name} is set, but empty: it counts as not set`)];
 }
 
 const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>

@@ -42,6 +42,10 @@ export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Repo
   const first = parseAll(tokens, tokensFile, text);
   if (first.faults.length > 0) throw new StartError(first.faults.join('; '));
   let { grants } = first;
+  if (grants.length === 0)
+    reports.refused([
+      `${tokensFile === '' ? 'TOKENS has' : `TOKENS_FILE is "${tokensFile}", which has`} no tokens: nobody has access`,
+    ]);
   const take = (found: TokenText): void => {
     const { grants: now, faults } = parseAll(tokens, tokensFile, found.text);
     grants = now;

@@ -1,156 +1,183 @@
-/** `advise`: the indexes that lists in a log would be faster with. */
+/** `advise`: the indexes that lists in a log would be faster with, judged by what they ask for. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { isObject, type JsonObject, parsedJson } from '../json.ts';
-import type { Model, RecordType } from '../model/model.ts';
-import { Problem } from '../problem.ts';
-import type { ListQuery } from '../query/list-query.ts';
-import { createQueryResolver, type TypeQueries } from '../query/resolve.ts';
+import { isObject, parsedJson } from '../json.ts';
+import type { Field, Model, Relation, RecordType } from '../model/model.ts';
+import { ownPath } from '../query/paths.ts';
 import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
-import type { Driver } from '../storage/driver.ts';
-import { planFor } from '../storage/migrate/apply.ts';
-import { adviseOn, type ListAdvice, shownList } from '../storage/read/advice.ts';
+import { servedByIndex } from '../storage/read/lists.ts';
 import { print } from '../terminal.ts';
-import { BOOLEAN, type Command, readOptions } from './command.ts';
-import { withDatabase } from './transfer.ts';
+import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
 const USAGE =
-  'records advise [LOG] [--json]: reads the log of the service, or of a proxy with the addresses of requests, from a file or from standard input; exit code 0 nothing to do, 2 an index would help, 1 faults';
+  'records advise [LOG] [--json]: reads the log of the service, which has slow statements with SLOW_STATEMENT_MS, or of a proxy with the addresses of requests, from a file or from standard input; exit code 0 nothing to do, 2 an index would help, 1 faults';
+
+interface Advice {
+  readonly type: string;
+  /** The word of the descriptor: `date: { index: true }` below `fields`, or `indexes: [[status, date]]`. */
+  readonly advice: string;
+  /** How many lists in the log it would help. */
+  readonly lists: number;
+  /** Of their slow statements together; undefined in the log of a proxy. */
+  readonly milliseconds?: number;
+}
 
 export const advise: Command = {
   usage: USAGE,
   run: async (args) => {
     const { values, positionals } = readOptions(args, { json: BOOLEAN }, 1, USAGE);
-    const { logged, requested } = await readLog(positionals[0]);
-    const measured =
-      requested.size === 0 ? [] : await withDatabase((model, driver) => measure(model, driver, requested));
-    const all = together([...logged, ...measured]);
+    const model = readModel(readSettings(process.env).schemaDirectory);
+    const all = together(await readLog(positionals[0]), model);
     print(values.json ? JSON.stringify(all, null, 2) : format(all));
     return all.length === 0 ? 0 : 2;
   },
 };
 
-interface LoggedLists {
-  /** What a service has told. */
-  readonly logged: readonly ListAdvice[];
-  /** How often each path was requested, query string included. */
-  readonly requested: ReadonlyMap<string, number>;
+/** A list as a line of the log has it. */
+interface LoggedList {
+  /** The name of the type, or the last part of its path. */
+  readonly of: string;
+  /** The query string; its values may be left out. */
+  readonly query: string;
+  /** The same for several slow statements of one list. */
+  readonly request?: string | undefined;
+  readonly milliseconds?: number;
 }
 
 /** The address of a request for a list, in the log of any server. */
-const REQUEST = /(?:^|[\s"])(?:GET\s+)?(?:https?:\/\/[^/\s"]+)?(?<target>\/[^\s"?]*\?[^\s"]+)/;
+const REQUEST = /(?:^|[\s"])(?:GET\s+)?(?:https?:\/\/[^/\s"]+)?(?<path>\/[^\s"?]*)\?(?<query>[^\s"]+)/;
 
-async function readLog(file: string | undefined): Promise<LoggedLists> {
-  const logged: ListAdvice[] = [];
-  const requested = new Map<string, number>();
+async function readLog(file: string | undefined): Promise<readonly LoggedList[]> {
+  const lists: LoggedList[] = [];
   try {
     const input = file === undefined || file === '-' ? process.stdin : createReadStream(file);
     for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-      const told = adviceIn(line);
-      const target = told ? undefined : REQUEST.exec(line)?.groups?.['target'];
-      if (told) logged.push(told);
-      if (target !== undefined) requested.set(target, (requested.get(target) ?? 0) + 1);
+      const found = line.startsWith('{') ? slowList(line) : requestedList(line);
+      if (found) lists.push(found);
     }
   } catch (error) {
     throw new StartError(`${file ?? 'The log'} cannot be read: ${reasonOf(error)}`, { cause: error });
   }
-  return { logged, requested };
+  return lists;
 }
 
-function adviceIn(line: string): ListAdvice | undefined {
-  const fields = line.startsWith('{') && line.includes('"advice"') ? parsedJson(line) : undefined;
-  if (!isObject(fields)) return undefined;
-  const { type, advice, list } = fields as JsonObject;
-  const number = (name: string): number => Number(fields[name] ?? 0);
-  return {
-    type: String(type),
-    advice: String(advice),
-    list: String(list),
-    looked: number('looked'),
-    answered: number('answered'),
-    milliseconds: number('milliseconds'),
-    times: number('times'),
-  };
+function slowList(line: string): LoggedList | undefined {
+  const fields = line.includes('"slow statement"') ? parsedJson(line) : undefined;
+  if (!isObject(fields) || fields['operation'] !== 'list' || typeof fields['query'] !== 'string') return undefined;
+  const { type, query, requestId, milliseconds } = fields;
+  return { of: String(type), query, request: String(requestId), milliseconds: Number(milliseconds) };
 }
 
-/** Each shape of list is run once. */
-async function measure(
-  own: Model,
-  driver: Driver,
-  requested: LoggedLists['requested'],
-): Promise<readonly ListAdvice[]> {
-  const { model } = await planFor(own, driver);
-  const queriesOf = createQueryResolver(model, readSettings(process.env));
-  const served = new Map([...model.types.values()].map((type) => [type.path, type]));
-  const shapes = new Map<string, { readonly query: ListQuery; times: number }>();
-  for (const [target, times] of requested) {
-    const query = queryOf(target, served, queriesOf);
-    if (query === undefined) continue;
-    const key = `${query.view.type.name} ${shownList(query)}`;
-    const known = shapes.get(key);
-    if (known) known.times += times;
-    else shapes.set(key, { query, times });
-  }
-  const all: ListAdvice[] = [];
-  for (const { query, times } of shapes.values()) {
-    const found = await adviseOn(driver, query, times);
-    if (found) all.push(found);
-  }
-  return all;
+function requestedList(line: string): LoggedList | undefined {
+  const { path, query } = REQUEST.exec(line)?.groups ?? {};
+  return path === undefined || query === undefined ? undefined : { of: path.slice(path.lastIndexOf('/') + 1), query };
 }
 
-/** undefined for what is not a list that the service would answer. */
-function queryOf(
-  target: string,
-  served: ReadonlyMap<string, RecordType>,
-  queriesOf: (type: RecordType) => TypeQueries,
-): ListQuery | undefined {
-  const [path = '', search = ''] = target.split('?', 2);
-  const type = served.get(decode(path.slice(path.lastIndexOf('/') + 1)));
-  if (type === undefined || !type.operations.has('list')) return undefined;
+/** Those that take most time come first. */
+function together(lists: readonly LoggedList[], model: Model): readonly Advice[] {
+  const types = [...model.types.values()].filter((type) => type.operations.has('list'));
+  const byName = new Map(types.flatMap((type) => [[type.path, type] as const, [type.name, type] as const]));
+  const judged = lists.flatMap((list) => {
+    const type = byName.get(decoded(list.of));
+    const members = type && missingIndex(type, list.query);
+    return type && members ? [{ ...list, type: type.name, advice: wordsOf(members) }] : [];
+  });
+  const groups = Map.groupBy(judged, ({ type, advice }) => `${type}: ${advice}`);
+  const all = [...groups.values()].flatMap((same): Advice[] => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const requests = new Set(same.flatMap(({ request }) => request ?? []));
+    const alone = same.filter(({ request }) => request === undefined).length;
+    const milliseconds = same.reduce((sum, one) => sum + (one.milliseconds ?? 0), 0);
+    const took = requests.size > 0 ? { milliseconds } : {};
+    return [{ type: first.type, advice: first.advice, lists: requests.size + alone, ...took }];
+  });
+  return all.toSorted((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.lists - a.lists);
+}
+
+function decoded(text: string): string {
   try {
-    return queriesOf(type).list(search);
-  } catch (error) {
-    if (error instanceof Problem) return undefined;
-    throw error;
-  }
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     return text;
   }
 }
 
-/** Of the same list, told by several processes or on several days; those that take most time come first. */
-function together(all: readonly ListAdvice[]): readonly ListAdvice[] {
-  const groups = Map.groupBy(all, ({ type, advice, list }) => JSON.stringify([type, advice, list]));
-  const merged = [...groups.values()].flatMap((same) => {
-    const [first] = same;
-    if (first === undefined) return [];
-    const times = same.reduce((sum, one) => sum + one.times, 0);
-    const milliseconds = same.reduce((sum, one) => sum + one.milliseconds * one.times, 0) / Math.max(1, times);
-    const most = (name: 'looked' | 'answered'): number => Math.max(...same.map((one) => one[name]));
-    return {
-      ...first,
-      times,
-      milliseconds: Math.round(milliseconds * 10) / 10,
-      looked: most('looked'),
-      answered: most('answered'),
-    };
-  });
-  return merged.toSorted((a, b) => b.times * b.milliseconds - a.times * a.milliseconds);
+// The rule: what is asked for by value, then what the list is sorted by.
+
+/** Members that an index is advised to have. */
+const MAX_MEMBERS = 4;
+
+type Member = Field | Relation;
+
+interface Term {
+  readonly name: string;
+  readonly descending: boolean;
 }
 
-function format(all: readonly ListAdvice[]): string {
-  if (all.length === 0) return 'No list looks at many more records than it returns, as far as the log tells.';
+/** `_cnd[zone.name][in][]`, or with the operator missing. */
+const FILTER = /^_cnd\[(?<name>[^\]]+)\](?:\[(?<operator>[a-z]+)\])?(?:\[\d*\])*$/;
+
+/** The index that finds what the filters ask for, in order; undefined if there is one, or none would help. */
+function missingIndex(type: RecordType, query: string): readonly Member[] | undefined {
+  const [equal, listed]: [Set<Member>, Set<Member>] = [new Set(), new Set()];
+  const words: string[] = [];
+  for (const part of query.split('&')) {
+    const [key = '', ...rest] = part.split('=');
+    const { name = '', operator = 'eq' } = FILTER.exec(decoded(key))?.groups ?? {};
+    const member = memberOf(type, name);
+    if (name === 'orderBy') words.push(...decoded(rest.join('=')).split(/[\s,]+/));
+    else if (member && operator === 'eq') equal.add(member);
+    else if (member && operator === 'in') listed.add(member);
+  }
+  const ordered = orderMembers(type, termsOf(words)).filter((member) => !equal.has(member));
+  // A range is left out: databases often prefer the order of the list to an index that finds it.
+  const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
+  const isThere = type.indexes.some(({ members }) => all.every((member, place) => members[place] === member));
+  // A relation to one record has an index of its own.
+  const needsNone = all.every((member) => 'link' in member) && all.length < 2;
+  return all.length === 0 || isThere || needsNone ? undefined : all;
+}
+
+/** What an index can have: a field of the record itself, or its link to another one. */
+function memberOf({ fields, relations }: RecordType, name: string): Member | undefined {
+  const relation = relations.get(name);
+  return fields.get(name) ?? (relation?.link.at === 'source' ? relation : undefined);
+}
+
+function termsOf(words: readonly string[]): readonly Term[] {
+  const terms: Term[] = [];
+  for (const word of words.filter((one) => one !== '')) {
+    const last = terms.at(-1);
+    if (/^(asc|desc)$/i.test(word) && last) terms.splice(-1, 1, { ...last, descending: /^desc$/i.test(word) });
+    else terms.push({ name: word, descending: false });
+  }
+  return terms;
+}
+
+/** The fields of the order, if an index can give it, and none does. */
+function orderMembers(type: RecordType, terms: readonly Term[]): readonly Field[] {
+  const fields = terms.flatMap(({ name }) => type.fields.get(name) ?? []);
+  const isOneWay = terms.every(({ descending }) => descending === terms[0]?.descending);
+  const order = fields.map((field) => ({ path: ownPath(type, field), descending: false }));
+  return fields.length === terms.length && isOneWay && !servedByIndex({ view: { type }, order }) ? fields : [];
+}
+
+/** The words of a descriptor that add the index. */
+function wordsOf(members: readonly Member[]): string {
+  const [first] = members;
+  return members.length === 1 && first
+    ? `${first.name}: { index: true }`
+    : `indexes: [[${members.map(({ name }) => name).join(', ')}]]`;
+}
+
+function format(all: readonly Advice[]): string {
+  if (all.length === 0) return 'No list in the log would be faster with another index.';
   return all
-    .map(
-      ({ type, advice, list, looked, answered, milliseconds, times }) =>
-        `${type}: ${advice}\n  ${list}\n  looked at ${looked} records to return ${answered}, ${milliseconds} ms, ${times === 1 ? 'once' : `${times} times`}`,
-    )
+    .map(({ type, advice, lists, milliseconds }) => {
+      const took = milliseconds === undefined ? '' : `, ${milliseconds} ms together`;
+      return `${type}: ${advice}\n  for ${lists} ${lists === 1 ? 'list' : 'lists'} in the log${took}`;
+    })
     .join('\n');
 }

@@ -4,7 +4,9 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { Problem } from '../problem.ts';
 import { reasonOf, StartError } from '../start-error.ts';
+import { doubtsAbout } from '../settings.ts';
 import { printError } from '../terminal.ts';
+import { workerNumber } from '../worker.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model } from '../model/model.ts';
@@ -32,6 +34,8 @@ export function runProcess(run: () => Promise<number>): void {
     printError(errorText(error));
     process.exit(1);
   });
+  // Workers have the same environment as the process that starts them.
+  if (workerNumber === undefined) for (const doubt of doubtsAbout(process.env)) printError(`Warning: ${doubt}`);
   void exitCode(run).then((code) => (process.exitCode = code));
 }
 

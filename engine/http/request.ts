@@ -116,6 +116,20 @@ export function askedFor(
 
 export type Observe = (observed: Observed) => void;
 
+/** Of a query string in the log. */
+const MAX_SHOWN = 1000;
+const WITH_NAMES = /^(_cnd\[orderBy\]|include$|fields$)/;
+const NAMES = /^[\p{L}\p{N}_.,\s-]*$/u;
+
+/** The query string without values of records: names, operators and the order stay. undefined if there is none. */
+export function shownQuery(search: string): string | undefined {
+  if (search === '') return undefined;
+  const shown = [...new URLSearchParams(search)].map(
+    ([key, value]) => `${key}=${WITH_NAMES.test(key) && NAMES.test(value) ? value : '…'}`,
+  );
+  return shown.join('&').slice(0, MAX_SHOWN);
+}
+
 export function watchRequest(asked: AskedFor, response: ServerResponse, observe: Observe): void {
   const { request } = asked;
   const started = performance.now();

@@ -21,9 +21,6 @@ export interface Estimate {
   readonly isCheap: boolean;
 }
 
-/** Records that a list looks at: a number, all, all until the page is full, or those that match the filters. */
-type Effort = number | 'all' | 'until full' | 'matching';
-
 /** The parts of one database's SQL that Knex does not cover. */
 export interface Dialect {
   readonly name: DialectName;
@@ -65,11 +62,6 @@ export interface Dialect {
     readonly sql: (parts: EstimateParts) => string;
     /** What the row of that statement says. */
     readonly read: (row: Row) => Estimate;
-  };
-  /** SQL that says how a list is read, bound as the list, and how many records of the table it looks at. */
-  readonly effort: {
-    readonly sql: (list: string) => string;
-    readonly read: (rows: readonly Row[], table: string) => Effort;
   };
   /** What follows the order of a list. Bound: limit, offset. */
   readonly limit: string;

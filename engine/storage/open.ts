@@ -14,7 +14,6 @@ import { currentNumber } from './migrate/history.ts';
 import type { Log } from '../log.ts';
 import { lostConnections, watchedDriver } from './outages.ts';
 import { createPlaces } from './places.ts';
-import { createAdvisor, type ListAdvice } from './read/advice.ts';
 import { createReads } from './read/reads.ts';
 import { createReplicaReads } from './replicas.ts';
 import { seed } from './seed.ts';
@@ -40,8 +39,6 @@ interface Observers extends FitObserver {
   readonly onWait?: OnWait | undefined;
   /** Where outages of the database are told. */
   readonly log?: Log | undefined;
-  /** Told of lists that an index would make faster. */
-  readonly onAdvice?: ((advice: ListAdvice) => void) | undefined;
 }
 
 interface Storage {
@@ -54,7 +51,7 @@ export async function openStorage(
   model: Model,
   url: string,
   options?: StorageOptions,
-  { onStatement, onWait, onAdvice, log, ...observer }: Observers = {},
+  { onStatement, onWait, log, ...observer }: Observers = {},
 ): Promise<Storage> {
   const readUrl = options?.readUrl ?? '';
   const database = databaseAt(url);
@@ -77,8 +74,7 @@ export async function openStorage(
   };
   const driver = fittingDriver(observed(opened), { ...observer, onServed });
   try {
-    const advisor = onAdvice && createAdvisor(driver, onAdvice);
-    const reads = createReads(driver, advisor);
+    const reads = createReads(driver);
     const { writeRows, longBytes, clock, pace } = options ?? {};
     const writes = createWrites(driver, reads, { served: () => current, writeRows, longBytes, clock, pace });
     const prepared = await driver.exclusively(async () => {
@@ -125,7 +121,6 @@ export async function openStorage(
       },
       usage: () => [...usageOf('primary', driver), ...(replicas?.usage() ?? [])],
       close: async () => {
-        advisor?.close();
         await Promise.all([driver.close(), replicas?.close()]);
       },
     };

@@ -11,7 +11,7 @@ import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
 import { lazy } from '../../engine/memo.ts';
-import { readSettings, type Settings } from '../../engine/settings.ts';
+import { doubtsAbout, readSettings, type Settings } from '../../engine/settings.ts';
 import { alone, answersOf } from '../support/guest.ts';
 
 type OfServer =
@@ -126,6 +126,21 @@ test('a Node.js that is too old is told by a StartError', async () => {
   } finally {
     Object.defineProperty(process.versions, 'node', { value: node, configurable: true });
   }
+});
+
+test.each<[string, string, readonly string[]]>([
+  ['TOKEN', 'x', ['TOKEN is set, and is no setting; did you mean TOKENS?']],
+  ['PROT', '1', ['PROT is set, and is no setting; did you mean PORT?']],
+  ['port', '1', ['port is set, and is no setting; did you mean PORT?']],
+  ['DATABASE_URI', '1', ['DATABASE_URI is set, and is no setting; did you mean DATABASE_URL?']],
+  ['TOKENS_FILES', '1', ['TOKENS_FILES is set, and is no setting; did you mean TOKENS_FILE?']],
+  ['TOKENS_FILE', '', ['TOKENS_FILE is set, but empty: it counts as not set']],
+  ['TOKENS', ' ', ['TOKENS is set, but empty: it counts as not set']],
+  ['PORT', '1', []],
+  ['HOSTNAME', 'x', []],
+  ['PATH', '/bin', []],
+])('%s=%s in the environment', (name, value, doubts) => {
+  expect(doubtsAbout({ [name]: value })).toEqual(doubts);
 });
 
 test('what is loaded with the first request is loaded by the next one, if that failed', async () => {

@@ -79,17 +79,6 @@ function readPlan(json: string): Estimate {
   return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP };
 }
 
-type PlanNode = Readonly<Record<string, unknown>>;
-
-/** The most that one step of a plan looks at in the table. */
-function looked(node: PlanNode, table: string): number {
-  const inner = (node['Plans'] ?? []) as readonly PlanNode[];
-  const number = (name: string): number => Number(node[name] ?? 0);
-  const rows = number('Actual Rows') + number('Rows Removed by Filter') + number('Rows Removed by Index Recheck');
-  const own = node['Relation Name'] === table ? Math.round(rows * number('Actual Loops')) : 0;
-  return Math.max(own, ...inner.map((one) => looked(one, table)));
-}
-
 /** Null comes before every value, as in SQLite: PostgreSQL puts it last, unless it is told so. */
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
@@ -184,14 +173,6 @@ export const postgresDialect: Dialect = {
   estimate: {
     sql: ({ select }) => `explain (format json) ${select('1')}`,
     read: ([plan]) => readPlan(String(plan)),
-  },
-  effort: {
-    sql: (list) => `explain (analyze, timing off, summary off, format json) ${list}`,
-    read: ([row], table) => {
-      const [plan] = row ?? [];
-      const [{ Plan }] = JSON.parse(String(plan)) as readonly [{ readonly Plan: PlanNode }];
-      return looked(Plan, table);
-    },
   },
   limit: 'limit ? offset ?',
   sortsGroups: false,

@@ -10,7 +10,7 @@ import type { Driver, PageRequest, Reader, Statement } from '../driver.ts';
 import { drawn, isShortPage, longestRecord, SHORT_PAGE, weighing } from '../lengths.ts';
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import { isPageTooLong, manyTooLong } from '../../problem.ts';
-import type { Page, Store, Stream } from '../store.ts';
+import type { Store } from '../store.ts';
 import { createReadPages, type PageAttempt } from './attempts.ts';
 import { compileList, shapeOf } from './lists.ts';
 import {
@@ -25,7 +25,6 @@ import {
 import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
-import type { Advisor } from './advice.ts';
 import { createWorkOf } from './list-work.ts';
 import { createSummaries } from './summaries.ts';
 
@@ -64,7 +63,7 @@ const FEW = 100;
 /** Bytes of relations that a record may have without a closer look. */
 const LIGHT = 1024 * 1024;
 
-export function createReads(driver: Driver, advisor?: Advisor): Reads {
+export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
   const workOf = createWorkOf(dialect);
   const views = createShapeCache((view: View) => compileView(view, dialect));
@@ -181,17 +180,12 @@ export function createReads(driver: Driver, advisor?: Advisor): Reads {
         isSingle: bound.isSingle,
         read: (reader: Reader, attempt: PageAttempt) => readPage(reader, query, bound, { count, caller, ...attempt }),
       };
-      const answer = (): Awaitable<Page> => readPages(bound, attempted, caller);
-      if (advisor === undefined || bound.list.isIndexed) return answer();
-      return advisor.watch(query, answer, ({ records }) => records.length);
+      return readPages(bound, attempted, caller);
     },
     count: (query) => readTotal(driver, boundOf(query)),
     stream: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      const answer = (): Promise<Stream> =>
-        readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
-      if (advisor === undefined || bound.list.isIndexed) return answer();
-      return advisor.watch(query, answer, ({ total }) => total);
+      return readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
     },
   };
 }

@@ -11,9 +11,6 @@ import { LIKE } from './like.ts';
 const PIECES = 40;
 const PIECE_IDS = 250;
 
-/** The table of a list has this alias. */
-const SCANS_RECORDS = /^SCAN t\b/;
-
 const PASSING = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
@@ -73,16 +70,6 @@ export const sqliteDialect: Dialect = {
       return select(`count(*) * 1.0 / ${PIECES * PIECE_IDS} * ${ids}, ${ids}`, pieces, within);
     },
     read: ([rows, ids]) => ({ rows: Math.round(Number(rows)), isCheap: Number(ids) <= PIECES * PIECE_IDS }),
-  },
-  effort: {
-    sql: (list) => `explain query plan ${list}`,
-    read: (rows) => {
-      const steps = ownSteps(rows);
-      const isSorted = steps.some(isSort);
-      // Without sorting, the scan of an index or of the table stops at the end of the page.
-      if (steps.some((step) => isScan(step) && SCANS_RECORDS.test(step))) return isSorted ? 'all' : 'until full';
-      return isSorted ? 'matching' : 0;
-    },
   },
   // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
