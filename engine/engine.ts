@@ -39,7 +39,7 @@ import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
 import type { FitObserver } from './storage/fitting.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
-import { openStorage } from './storage/open.ts';
+import { databaseAt, openStorage } from './storage/open.ts';
 import type { Clock } from './storage/write/stamps.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
@@ -82,6 +82,8 @@ export interface Engine {
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
   /** For tests: the time that records are stamped with. Default: the clock of the database. */
   readonly clock?: Clock | undefined;
+  /** Whether it serves the database for as long as it runs, and should be the only one to do so on an SQLite file. */
+  readonly isService?: boolean | undefined;
   /** Whether the start waits for a database that cannot be reached. */
   readonly waits?: boolean | undefined;
 };
@@ -126,6 +128,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     access?.close();
     throw error;
   });
+  const unclaim = settings.isService === true ? databaseAt(settings.databaseUrl).claim(log) : undefined;
   reportStanding(log, prepared);
   reportOthers(log, prepared);
   const ready = (): Promise<ModelNumbers> => store.ready();
@@ -205,6 +208,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     close: async () => {
       clearInterval(forgetting);
       access?.close();
+      unclaim?.();
       await store.close();
     },
   };

@@ -18,7 +18,12 @@ export interface Serving {
 }
 
 export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 'waits'>): Promise<Serving> {
-  const engine = await startEngine({ ...forHost(settings), clock: settings.clock, waits: settings.waits });
+  const engine = await startEngine({
+    ...forHost(settings),
+    clock: settings.clock,
+    waits: settings.waits,
+    isService: true,
+  });
   try {
     const listener = await listen(inBatches(answering(engine, settings), engine.budget), settings);
     const close = async (): Promise<boolean> => {

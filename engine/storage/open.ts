@@ -20,6 +20,7 @@ import { seed } from './seed.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
+import { claimFile } from './sqlite/service-lock.ts';
 import type { Store, Stream } from './store.ts';
 import { type OnStatement, timedDriver } from './timed.ts';
 import { type OnWait, usageOf } from './usage.ts';
@@ -182,6 +183,8 @@ function limitStreams(store: Store, places: number): Store {
 }
 
 export interface Database {
+  /** For a service: says in the log if another one uses the same file. Returns what ends the claim. */
+  claim(log: Log): () => void;
   /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
   open(options?: DriverOptions): Awaitable<Driver>;
   /** The servers that the URL names, each on its own. They need not answer yet. */
@@ -192,12 +195,14 @@ export interface Database {
 
 // Its client is loaded only if it is used.
 const postgres = (place: string): Database => ({
+  claim: () => () => undefined,
   open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
   replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
   newDialect: undefined,
 });
 
 const sqlite = (file: string): Database => ({
+  claim: (log) => claimFile(file, log),
   open: (options) => {
     refuseUnusableFile(file);
     return openSqlite(file, options);
