@@ -36,9 +36,10 @@ export function readAnswer(
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 
-/** Of a write: the record, or nothing if the client prefers that. */
+/** Of a write: the record, or nothing if the client prefers that. A create stays one. */
 export function writeAnswer({ headers }: IncomingMessage, status: number, body: string, more: HeaderMap): Whole {
   const { minimal, applied } = writePreferences(headers.prefer);
+  if (minimal && status === 201) return { status, headers: { ...more, ...applied }, body: '' };
   if (minimal) return { status: 204, headers: { ...more, ...applied }, body: undefined };
   return { status, headers: { ...JSON_CONTENT, ...more, ...applied }, body };
 }

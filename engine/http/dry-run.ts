@@ -37,7 +37,7 @@ export function dryRunAnswer(
   seen: Model,
 ): Whole {
   const { 'Content-Type': _, ...others } = headers;
-  const answer = `{"status":${own},"headers":${JSON.stringify(others)},"body":${body ?? 'null'}}`;
+  const answer = `{"status":${own},"headers":${JSON.stringify(others)},"body":${body || 'null'}}`;
   const shown = KINDS.flatMap((kind) => shownOf(kind, effects, seen));
   return {
     status,

@@ -68,7 +68,6 @@ export const SHARED_RESPONSES: JsonObject = {
     'application/json': { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } },
   }),
   notModified: { description: 'The client already has the current representation.', headers: headersOf(['ETag']) },
-  created: minimal('The record was created; Location is its path.', ['Location', 'ETag']),
   updated: minimal('The record was updated.', ['ETag']),
   updatedMany: minimal('The records were updated.', []),
   deleted: minimal('The record was deleted.', []),

@@ -43,6 +43,7 @@ interface OperationKind {
   readonly answers: (type: RecordType, names: SchemaNames) => JsonObject;
 }
 
+const CREATED = 'The created record, or the array of them. After `Prefer: return=minimal`, nothing.';
 const UPSERTED = 'With `on`: the updated record, or the array of the updated and created ones.';
 
 /** Beside the filters of a type. */
@@ -88,9 +89,10 @@ const KINDS: readonly OperationKind[] = [
     shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
     body: creationBody,
     answers: (type, names) => ({
-      ...(upserts(type) ? { 200: postedAnswer(type, names, UPSERTED, ['ETag']) } : {}),
-      201: postedAnswer(type, names, 'The created record, or the array of them.', ['Location', 'ETag']),
-      204: ref('responses', 'created'),
+      ...(upserts(type)
+        ? { 200: postedAnswer(type, names, UPSERTED, ['ETag']), 204: ref('responses', 'updated') }
+        : {}),
+      201: postedAnswer(type, names, CREATED, ['Location', 'ETag']),
     }),
   },
   {
@@ -107,7 +109,10 @@ const KINDS: readonly OperationKind[] = [
     body: upsertBody,
     answers: (type, names) => ({
       ...updateAnswers(type, names),
-      201: writtenAnswer(type, names, 'The created record.', ['Location', 'ETag']),
+      201: writtenAnswer(type, names, 'The created record. After `Prefer: return=minimal`, nothing.', [
+        'Location',
+        'ETag',
+      ]),
     }),
   },
   {

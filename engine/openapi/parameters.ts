@@ -135,10 +135,14 @@ export const SHARED_PARAMETERS = {
     required: true,
     example: 'max-affected=1',
   },
-  'Prefer-Return': headerParameter('Prefer', '`return=minimal` returns 204 without the record.', {
-    type: 'string',
-    examples: ['return=minimal'],
-  }),
+  'Prefer-Return': headerParameter(
+    'Prefer',
+    '`return=minimal` leaves the record out: 201 for a create, otherwise 204.',
+    {
+      type: 'string',
+      examples: ['return=minimal'],
+    },
+  ),
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
 export type SharedParameter = keyof typeof SHARED_PARAMETERS;

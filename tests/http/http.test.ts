@@ -87,6 +87,36 @@ describe('a problem', () => {
   });
 });
 
+describe('Prefer: return=minimal', () => {
+  const MINIMAL = { ...JSON_BODY, prefer: 'return=minimal' };
+  test.each([
+    ['POST /api/gadgets', '{"name":"a"}', 201, true],
+    ['POST /api/gadgets', '[{"name":"a"},{"name":"b"}]', 201, false],
+    ['PUT /api/gadgets/1', '{"name":"a"}', 204, false],
+    ['PATCH /api/gadgets', '[{"id":1,"name":"a"}]', 204, false],
+  ])('%s %s: %i without a body', async (title, body, status, isNamed) => {
+    const key = { 'idempotency-key': `minimal ${title} ${body}`.replaceAll(' ', '_') };
+    const answers = [await send(title, MINIMAL, body), await send(title, { ...MINIMAL, ...key }, body)];
+    // A retry.
+    answers.push(await send(title, { ...MINIMAL, ...key }, body));
+    for (const { status: given, text, headers } of answers) {
+      expect([given, text, headers['preference-applied'], headers['content-type']]).toEqual([
+        status,
+        '',
+        'return=minimal',
+        undefined,
+      ]);
+      expect(/^\/api\/gadgets\/\d+$/.test(headers.location ?? '')).toBe(isNamed);
+      if (isNamed) expect((await send(`GET ${headers.location}`)).headers.etag).toBe(headers.etag);
+    }
+  });
+
+  test('of a dry run leaves the record out of the report', async () => {
+    const { text } = await send('POST /api/gadgets?dryRun=true', MINIMAL, '{"name":"a"}');
+    expect(JSON.parse(text).answer).toMatchObject({ status: 201, body: null });
+  });
+});
+
 describe('HEAD', () => {
   test.each([
     '/api/gadgets/1',

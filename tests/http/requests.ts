@@ -152,7 +152,7 @@ export const ROWS: Row[] = [
     'POST /api/gadgets',
     { ...JSON_BODY, prefer: 'return=minimal' },
     '{}',
-    204,
+    201,
     '',
     { 'preference-applied': 'return=minimal' },
   ],

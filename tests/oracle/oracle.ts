@@ -162,6 +162,7 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
 function answerWrite({ call }: CallSetting, status: number, body: JsonValue, headers: Headers): Expectation {
   const prefer = header(call, 'prefer');
   const applied = { ...headers, ...(prefer === undefined ? {} : { 'preference-applied': prefer }) };
+  if (prefer?.endsWith('return=minimal') && status === 201) return { status, headers: applied, empty: true };
   return prefer?.endsWith('return=minimal')
     ? { status: 204, headers: applied, empty: true }
     : { status, headers: { ...applied, 'content-type': JSON_TYPE }, body };
