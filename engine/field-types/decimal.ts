@@ -18,13 +18,16 @@ function significant(text: string): number {
   return trimmed.replace(/[-.]/g, '').replace(/^0+/, '').length;
 }
 
+/** Zero has no sign, and keeps its scale: of -0.00, 0.00. */
+const unsignedZero = (text: string): string => (/^-0(\.0+)?$/.test(text) ? text.slice(1) : text);
+
 /** One text for all that are equal: of 1.50 and 1.5, the shorter one. */
 const shortest = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
 function pattern(shape: Shape): string {
   const { whole, fraction } = digits(shape);
   const integerPart = whole === 0 ? '0' : `(0|[1-9]\\d{0,${whole - 1}})`;
-  return `^(?!-0(\\.0+)?$)-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`;
+  return `^-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`;
 }
 
 /** SQL for a check constraint. */
@@ -94,12 +97,12 @@ export const decimal: FieldType = {
   columns: {
     sqlite: {
       sqlType: 'text',
-      encode: String,
+      encode: (value) => unsignedZero(String(value)),
       decode: (value) => value,
       json: (column) => `'"' || ${column} || '"'`,
       // Exact: a REAL holds 15 decimal digits.
       comparable: (column) => `cast(${column} as real)`,
-      operand: Number,
+      operand: (value) => Number(value) + 0,
       extracted: (document, path) => `${document} ->> ${path}`,
       aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
       quickSum: (column, shape) => quickSumOfDecimals(column, digits(shape).fraction),
@@ -112,11 +115,11 @@ export const decimal: FieldType = {
       // A numeric without a scale keeps trailing zeros as the client wrote them.
       sqlType: 'numeric',
       limits,
-      encode: String,
+      encode: (value) => unsignedZero(String(value)),
       decode: (value) => value,
       json: (column) => `'"' || ${column}::text || '"'`,
       comparable: (column) => column,
-      operand: (value) => shortest(String(value)),
+      operand: (value) => shortest(unsignedZero(String(value))),
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
       aggregates: {
         sum: (column) => `sum(${column})`,
@@ -153,7 +156,6 @@ export const decimal: FieldType = {
     return [
       ...NOT_STRINGS,
       '',
-      '-0',
       '+1',
       '01',
       '1e3',
