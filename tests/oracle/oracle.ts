@@ -159,13 +159,20 @@ function bodyAs(media: string, type: RecordType, records: readonly JsonObject[])
 }
 
 /** A write is answered with the record, or without, as the client prefers it. */
-function answerWrite({ call }: CallSetting, status: number, body: JsonValue, headers: Headers): Expectation {
+function answerWrite(
+  { call }: CallSetting,
+  status: number,
+  body: JsonValue | undefined,
+  headers: Headers,
+): Expectation {
   const prefer = header(call, 'prefer');
   const applied = { ...headers, ...(prefer === undefined ? {} : { 'preference-applied': prefer }) };
   if (prefer?.endsWith('return=minimal') && status === 201) return { status, headers: applied, empty: true };
   return prefer?.endsWith('return=minimal')
     ? { status: 204, headers: applied, empty: true }
-    : { status, headers: { ...applied, 'content-type': JSON_TYPE }, body };
+    : body === undefined
+      ? { status, headers: applied, empty: true }
+      : { status, headers: { ...applied, 'content-type': JSON_TYPE }, body };
 }
 
 const etag = ({ type, tag = '*' }: Call): string | null => (type.preconditions === 'off' ? null : `"{${tag}}"`);
@@ -178,14 +185,19 @@ function bodyWrite({ call, deployment }: CallSetting, body: JsonValue): Omit<Bod
   return { type, body, fields, writeRows: deployment.writeRows ?? Infinity, ...ways };
 }
 
-/** Under an Idempotency-Key once, however often it is sent. */
+/** Under an Idempotency-Key once, however often it is sent; a retry shows the records that are left, as they are now. */
 function once({ world, call }: CallSetting, body: JsonValue, work: () => WriteOutcome): WriteOutcome {
   const key = call.dryRun ? undefined : idempotencyKey(call);
   if (key === undefined) return work();
   const request = `${call.method} ${pathOf(call)} ${writeJson(body)}`;
   const before = world.keys.get(key);
   if (before && before.request !== request) refuse('idempotency-conflict');
-  const outcome = before ?? work();
+  if (before)
+    return {
+      ...before,
+      shown: before.ids.map((id) => representation(world, call, id)).filter((one) => one !== undefined),
+    };
+  const outcome = work();
   world.keys.set(key, { ...outcome, request });
   return outcome;
 }
@@ -214,12 +226,13 @@ function putRecords(setting: CallSetting, id: Id | undefined): readonly [Expecta
     const made = write(world, records, written, ready);
     return { ids: made, shown: made.map((one) => representation(world, call, one) ?? {}), isNew: !update };
   });
-  const [first = '', answered = {}] = [ids[0], shown[0]];
+  const [first = '', answered] = [ids[0], shown[0]];
   const status = isNew ? 201 : 200;
-  if (isArray) return [answerWrite(setting, status, shown, { location: null, etag: null }), ids];
-  if (call.tag !== undefined) world.tags.set(call.tag, tagged(call, answered));
+  const left = ids.length > 0 && shown.length === 0 ? undefined : shown;
+  if (isArray) return [answerWrite(setting, status, left, { location: null, etag: null }), ids];
+  if (answered && call.tag !== undefined) world.tags.set(call.tag, tagged(call, answered));
   const location = isNew ? { location: itemPath(type, first) } : {};
-  return [answerWrite(setting, status, answered, { ...location, etag: etag(call) }), ids];
+  return [answerWrite(setting, status, answered, { ...location, etag: answered ? etag(call) : null }), ids];
 }
 
 /** The records with the unique values are updated, or made: one, or those of an array, one after the other. */
@@ -256,7 +269,8 @@ function putUnique(setting: CallSetting, on: readonly string[]): readonly [Expec
     });
     return { ids: made, shown: made.map((id) => representation(world, call, id) ?? {}), isNew: false };
   });
-  return [answerWrite(setting, 200, shown, { location: null, etag: null }), ids];
+  const left = ids.length > 0 && shown.length === 0 ? undefined : shown;
+  return [answerWrite(setting, 200, left, { location: null, etag: null }), ids];
 }
 
 function deleteRecord(setting: CallSetting, id: Id): Expectation {
@@ -298,9 +312,9 @@ function answerDeletion(
     const before = copyWorld(world);
     removeRows(world, call.type, ids);
     stampChanged(world, before, newTime(world));
-    return { ids, shown: [body], isNew: false };
+    return { ids: [], shown: [body], isNew: false };
   });
-  return answerWrite(setting, 200, shown[0] ?? {}, { etag: null });
+  return answerWrite(setting, 200, shown[0], { etag: null });
 }
 
 function carryOut(setting: CallSetting): readonly [Expectation, (readonly Id[])?] {
