@@ -25,6 +25,7 @@ export const changeKinds = {
   closed: { breaking: true },
   'precondition-required': { breaking: true },
   'precondition-relaxed': { breaking: false },
+  'precondition-ignored': { breaking: true },
   'unique-added': { breaking: true },
   'unique-removed': { breaking: false },
   'check-added': { breaking: true },

@@ -22,7 +22,7 @@ import {
   type TypePair,
 } from './change.ts';
 import { compareRelations } from './relations.ts';
-import { COUNT_MODES, NOW, OPERATIONS } from '../descriptor/descriptor.ts';
+import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/widens.ts';
 
 /** Changes that only affect requests that create records, or that write them. */
@@ -154,7 +154,12 @@ function orderOf({ order }: RecordType): string {
 function comparePreconditions({ before, after }: TypePair, report: Report): void {
   if (before.preconditions === after.preconditions) return;
   const says = `was ${before.preconditions}, is ${after.preconditions}`;
-  report(after.preconditions === 'required' ? 'precondition-required' : 'precondition-relaxed', undefined, says);
+  const kinds = {
+    required: 'precondition-required',
+    optional: 'precondition-relaxed',
+    off: 'precondition-ignored',
+  } as const satisfies Record<Preconditions, ChangeKind>;
+  report(kinds[after.preconditions], undefined, says);
 }
 
 const namesOf = ({ members }: Index): string =>

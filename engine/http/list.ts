@@ -239,7 +239,7 @@ export function removeFound(service: Service): ServeOperation {
     await refuseContent(request);
     const once = onceOf(exchange, NO_CONTENT, service);
     const { query, dryRun } = queries.remove(target.query);
-    refuseConditions(request, 'a collection has no entity tag to compare: leave it out');
+    refuseConditions(request, service.type.preconditions, 'a collection has no entity tag to compare: leave it out');
     const most = maxAffected(request);
     const wanted = { query, most, author, caller, dryRun };
     const answered = ({ deleted, affected, effects }: DeletedRecords): Whole => {

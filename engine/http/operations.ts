@@ -66,12 +66,12 @@ export function create(service: Service): ServeOperation {
     await pace.pause();
     const body = parsers.posted(content, exchange);
     const { records, isArray, raw, faults } = body;
-    if (isArray) refuseConditions(request, 'new records have no entity tags yet: leave it out');
+    if (isArray) refuseConditions(request, type.preconditions, 'new records have no entity tags yet: leave it out');
     const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
     const known = [...faults, ...records.flatMap(tagOfNew)];
     const write = async (): Promise<Whole> => {
       const checked = await faultsIn(service, validators.create(view.variant), items, raw, known);
-      const precondition = isArray ? undefined : (): void => refuseIfMatch(request);
+      const precondition = isArray ? undefined : (): void => refuseIfMatch(request, type.preconditions);
       const asked = { type, items, raw, ...checked, view, author, caller, dryRun, precondition };
       const wanted = { ...asked, mergePatch: false, unread: isArray && isMinimal(request) };
       const answer = isArray ? createdAll : created;
@@ -164,7 +164,7 @@ export function updateMany(service: Service): ServeOperation {
     const { view, dryRun } = queries.write(target.query);
     await pace.pause();
     const { records, raw, faults: unread } = parsers.records(content, exchange);
-    refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
+    refuseConditions(request, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
     const known = [...unread, ...misnamed];
@@ -233,8 +233,8 @@ function namedItem(type: RecordType, { body, pointer, tag }: ParsedRecord): Writ
   return { body, pointer, identifier: identifierIn(body, type), precondition };
 }
 
-/** One strong entity tag (RFC 9110, 8.8.3). */
-const TAG = /^"[^"]*"$/;
+/** One strong entity tag (RFC 9110, 8.8.3), or `*` for any. */
+const TAG = /^(?:\*|"[^"]*")$/;
 
 /** What is wrong with the identifier of an item, which says what to change, and with its tag. */
 function misnamedIn(
@@ -255,7 +255,7 @@ function misnamedIn(
 
 export function wrongTag({ pointer, tag }: Pick<ParsedRecord, 'pointer' | 'tag'>): readonly Fault[] {
   if (tag === undefined || (typeof tag === 'string' && TAG.test(tag))) return [];
-  const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes`;
+  const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;
   return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
 }
 

@@ -29,7 +29,7 @@ function expectedBy({ headers }: IncomingMessage): string | undefined {
 
 /** The condition that the store checks inside the transaction of a write; empty if there is none. */
 export function preconditionOf(request: IncomingMessage, mode: Preconditions): Conditional {
-  const expected = expectedBy(request);
+  const expected = mode === 'off' ? undefined : expectedBy(request);
   const known = request.headers['if-none-match'];
   // A write that only creates changes nothing that is there.
   const onlyCreates = known !== undefined && isAny(known);
@@ -37,24 +37,25 @@ export function preconditionOf(request: IncomingMessage, mode: Preconditions): C
   // Any record will do, and there must be one anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return UNCONDITIONAL;
   const precondition: Precondition = (current) => {
-    const tag = mode === 'off' ? '' : entityTag(current);
+    const tag = entityTag(current);
     requireMatch(expected, tag);
     if (onlyCreates) throw there();
-    if (isNamed(known, tag)) throw present();
+    if (mode !== 'off' && isNamed(known, tag)) throw present();
   };
   return { precondition };
 }
 
 /** A collection cannot be compared: the new record changes it anyway. */
-export function refuseIfMatch(request: IncomingMessage): void {
-  const expected = expectedBy(request);
+export function refuseIfMatch(request: IncomingMessage, mode: Preconditions): void {
+  const expected = mode === 'off' ? undefined : expectedBy(request);
   if (expected === undefined || isAny(expected)) return;
   throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
 }
 
 /** For requests about several records. */
-export function refuseConditions({ headers }: IncomingMessage, cure: string): void {
-  const errors = (['If-Match', 'If-None-Match'] as const).flatMap((header) => {
+export function refuseConditions({ headers }: IncomingMessage, mode: Preconditions, cure: string): void {
+  const names = mode === 'off' ? (['If-None-Match'] as const) : (['If-Match', 'If-None-Match'] as const);
+  const errors = names.flatMap((header) => {
     if (headers[header === 'If-Match' ? 'if-match' : 'if-none-match'] === undefined) return [];
     const message = `${header} is about one record, and this request about several; ${cure}`;
     return [{ header, code: 'not-for-several', message }];
@@ -75,16 +76,17 @@ export function preconditionAt(
       throw faultyRequest('precondition-required', [{ pointer, code: 'required', message }]);
     };
   }
+  if (mode === 'off' || isAny(tag)) return undefined;
   return (current) => {
-    if (matchesStrongly(tag, mode === 'off' ? '' : entityTag(current))) return;
+    if (matchesStrongly(tag, entityTag(current))) return;
     const message = '"@etag" is not the current entity tag of this record; read it again';
     throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
   };
 }
 
 /** For a record that is not there: no tag is its own (RFC 9110, 13.1.1). */
-export function refuseAnyMatch({ headers }: IncomingMessage): void {
-  if (headers['if-match'] === undefined) return;
+export function refuseAnyMatch({ headers }: IncomingMessage, mode: Preconditions): void {
+  if (mode === 'off' || headers['if-match'] === undefined) return;
   throw failed('If-Match', 'There is no record with these values; leave If-Match out to create it');
 }
 

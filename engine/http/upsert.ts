@@ -62,7 +62,8 @@ function upserting(service: Service, bodyTypes: BodyTypes, parse: ParseBody): Se
     const query = queries.upsert(target.query);
     await pace.pause();
     const body = parse(content, exchange);
-    if (body.isArray) refuseConditions(request, `send the tag of each record as its "${ITEM_TAG}"`);
+    if (body.isArray)
+      refuseConditions(request, service.type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
     await pace.pause();
     return onLines(body, () => write(service, exchange, { body, once, query }));
   };
@@ -113,13 +114,18 @@ async function write(service: Service, exchange: Exchange, { body, once, query }
 }
 
 function soleItem({ type }: Service, request: IncomingMessage, { body, pointer }: ParsedRecord): UpsertItem {
-  return { body, pointer, absent: () => refuseAnyMatch(request), ...preconditionOf(request, type.preconditions) };
+  return {
+    body,
+    pointer,
+    absent: () => refuseAnyMatch(request, type.preconditions),
+    ...preconditionOf(request, type.preconditions),
+  };
 }
 
 function itemOf({ type: { preconditions } }: Service, { body, pointer, tag }: ParsedRecord): UpsertItem {
   const place = `${pointer}/${ITEM_TAG}`;
   const precondition = preconditionAt(place, typeof tag === 'string' ? tag : undefined, preconditions);
-  return { body, pointer, precondition, absent: () => refuseTag(place, tag) };
+  return { body, pointer, precondition, absent: () => refuseTag(place, preconditions === 'off' ? undefined : tag) };
 }
 
 function refuseTag(pointer: string, tag: JsonValue | undefined): void {

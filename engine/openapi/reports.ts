@@ -47,8 +47,10 @@ export const TEXT_SCHEMAS = {
     'The first line names the columns: fields, the identifier, and relations to one record, whose cells are identifiers. An empty cell is null, the empty text is "" (RFC 4180).',
   ),
   ItemTag: {
-    ...text('The entity tag that GET of the record returned. If it has changed since, nothing is written: 412.'),
-    pattern: '^"[^"]*"$',
+    ...text(
+      'The entity tag that GET of the record returned. If it has changed since, nothing is written: 412. * stands for any.',
+    ),
+    pattern: '^(\\*|"[^"]*")$',
   },
 } as const satisfies JsonObject;
 

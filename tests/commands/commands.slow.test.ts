@@ -90,6 +90,8 @@ describe('diff', () => {
     ['breaking closed', { b: book(A, 'open: true') }, { b: book(A) }],
     ['breaking precondition-required', { b: book(A) }, { b: book(A, 'preconditions: required') }],
     ['precondition-relaxed', { b: book(A, 'preconditions: required') }, { b: book(A) }],
+    ['breaking precondition-ignored', { b: book(A) }, { b: book(A, 'preconditions: off') }],
+    ['precondition-relaxed', { b: book(A, 'preconditions: off') }, { b: book(A) }],
     ['breaking unique-added', { b: book(A) }, { b: book(A, 'unique: [[a]]') }],
     ['unique-removed', { b: book('a: { type: string, unique: true }') }, { b: book('a: { type: string }') }],
     ['breaking check-added', { b: book(A) }, { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") }],

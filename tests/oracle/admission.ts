@@ -60,7 +60,8 @@ export function failWhere({ given, call }: CallSetting): void {
   refuse(code, code === 'storage-full' ? {} : { answered: { 'retry-after': '{wait:seconds}' } });
 }
 
-export const header = ({ headers = {} }: Call, name: string): string | undefined => headers[name];
+export const header = ({ headers = {}, type }: Call, name: string): string | undefined =>
+  name === 'if-match' && type.preconditions === 'off' ? undefined : headers[name];
 
 /** Quotes around it are not part of it. */
 export const idempotencyKey = (call: Call): string | undefined =>

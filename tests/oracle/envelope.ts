@@ -155,7 +155,7 @@ export function checkTags(
   tags: readonly (JsonValue | undefined)[],
   there: readonly (JsonObject | undefined)[],
 ): void {
-  if (call.method === 'POST' && call.on === undefined) return;
+  if ((call.method === 'POST' && call.on === undefined) || call.type.preconditions === 'off') return;
   // What is not there yet is made.
   const isThere = (index: number): boolean => call.on === undefined || there[index] !== undefined;
   const untold = tags.flatMap((tag, index) => (tag === undefined && isThere(index) ? [tagPlace(index)] : []));

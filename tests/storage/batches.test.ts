@@ -463,10 +463,37 @@ describe('where preconditions', () => {
     expect((await ask(plain.url, 'PATCH /api/locked', items.slice(0, 1))).status).toBe(200);
   });
 
-  test('are off, no tag is right', async () => {
-    const { body } = await ask(plain.url, 'POST /api/loose', [{ name: 'a' }]);
+  test.each<[request: string, body: unknown]>([
+    ['PUT', { name: 'b' }],
+    ['PATCH', { name: 'b' }],
+    ['DELETE', undefined],
+    ['GET', undefined],
+  ])('are off, If-Match is ignored: %s of one', async (method, body) => {
+    const made = await ask(plain.url, 'POST /api/loose', { name: 'a' }, { 'if-match': '"x"' });
+    expect(made.status).toBe(201);
+    const path = `/api/loose/${(made.body as { id: number }).id}`;
+    for (const tag of ['"x"', 'x', 'W/"x"', '*'])
+      expect((await ask(plain.url, `${method} ${path}`, body, { 'if-match': tag })).status).toBe(
+        method === 'DELETE' && tag !== '"x"' ? 404 : 200,
+      );
+  });
+
+  test('are off, the tags of items are ignored, and If-Match of arrays and deletions by filters', async () => {
+    const headers = { 'if-match': '"x"', prefer: 'max-affected=9' };
+    const { status, body } = await ask(plain.url, 'POST /api/loose', [{ name: 'a' }], headers);
     const [a] = body as readonly { id: number }[];
-    expect(toldBy(await ask(plain.url, 'PATCH /api/loose', [{ id: a?.id, '@etag': '"x"' }])).status).toBe(412);
+    const items = [{ id: a?.id, '@etag': '"x"' }];
+    expect([status, (await ask(plain.url, 'PATCH /api/loose', items, headers)).status]).toEqual([201, 200]);
+    expect((await ask(plain.url, `DELETE /api/loose?_cnd[id]=${a?.id}`, undefined, headers)).status).toBe(200);
+  });
+
+  test.each(['gadgets', 'locked'])('take "@etag": "*" for any tag of a record that is there: %s', async (path) => {
+    const { body } = await ask(plain.url, `POST /api/${path}`, [{ name: 'a' }]);
+    const [a] = body as readonly { id: number }[];
+    const items = [{ id: a?.id, '@etag': '*', name: 'b' }];
+    expect(await ask(plain.url, `PATCH /api/${path}`, items)).toMatchObject({ status: 200, body: [{ name: 'b' }] });
+    const gone = [{ id: 99_999_999, '@etag': '*', name: 'b' }];
+    expect((await ask(plain.url, `PATCH /api/${path}`, gone)).status).toBe(404);
   });
 });
 
