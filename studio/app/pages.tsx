@@ -1,41 +1,38 @@
 /** The addresses of the studio. Records and forms are loaded when they are first needed. */
 import { ResourceContextProvider } from 'ra-core';
-import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes, useParams } from 'react-router-dom';
 import { Heading } from './heading.tsx';
 import { can, listedTypes, type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { Frame } from './frame.tsx';
+import { page } from './boundary.tsx';
 import { Home } from './home.tsx';
-import { Waiting } from './waiting.tsx';
 import ListPage from '../lists/list-page.tsx';
 
-const FormPage = lazy(() => import('../forms/form-page.tsx'));
-const RecordPage = lazy(() => import('../records/record-page.tsx'));
+const FormPage = page(() => import('../forms/form-page.tsx'));
+const RecordPage = page(() => import('../records/record-page.tsx'));
 
 /** Whoever adds a page adds a route: below a type, and never where an identifier could stand. */
 export function Pages({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
   return (
     <Frame title={title} onLeave={onLeave}>
-      <Suspense fallback={<Waiting />}>
-        <Routes>
-          <Route path="/" element={<Home />} />
-          <Route path="/:path" element={<OfType shows={(type) => can(type, 'list') && <ListPage type={type} />} />} />
-          <Route
-            path="/:path/new"
-            element={<OfType shows={(type) => can(type, 'create') && <FormPage type={type} />} />}
-          />
-          <Route
-            path="/:path/:id/edit"
-            element={<OfType shows={(type, id) => can(type, 'update') && <FormPage type={type} id={id} />} />}
-          />
-          <Route
-            path="/:path/:id"
-            element={<OfType shows={(type, id) => can(type, 'get') && <RecordPage type={type} id={id} />} />}
-          />
-          <Route path="*" element={<Nothing />} />
-        </Routes>
-      </Suspense>
+      <Routes>
+        <Route path="/" element={<Home />} />
+        <Route path="/:path" element={<OfType shows={(type) => can(type, 'list') && <ListPage type={type} />} />} />
+        <Route
+          path="/:path/new"
+          element={<OfType shows={(type) => can(type, 'create') && <FormPage type={type} />} />}
+        />
+        <Route
+          path="/:path/:id/edit"
+          element={<OfType shows={(type, id) => can(type, 'update') && <FormPage type={type} id={id} />} />}
+        />
+        <Route
+          path="/:path/:id"
+          element={<OfType shows={(type, id) => can(type, 'get') && <RecordPage type={type} id={id} />} />}
+        />
+        <Route path="*" element={<Nothing />} />
+      </Routes>
     </Frame>
   );
 }

@@ -8,7 +8,7 @@ import { TokenInput } from './token-input.tsx';
 
 export function problemText(say: Say, error: unknown): string {
   const { status, code, message, retryAfter = 1 } = problemOf(error);
-  if (status === 0) return say('problem.unreachable');
+  if (status === 0) return say(code === 'unanswered' ? 'problem.unanswered' : 'problem.unreachable');
   if (status === 401) return say('problem.unauthorized');
   if (status === 403) return say('problem.forbidden', { message });
   if (status === 412) return say('problem.changed');

@@ -54,7 +54,9 @@ async function fetchFrom(url: URL, options: RequestInit, token = keptToken()): P
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`);
   const response = await fetch(url, { ...options, headers, cache: 'no-cache' }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Problem({ status: 0, code: 'unreachable', title: '', message: '', errors: [] });
+    // A write may have been done although nobody heard of it.
+    const code = (options.method ?? 'GET') === 'GET' ? 'unreachable' : 'unanswered';
+    throw new Problem({ status: 0, code, title: '', message: '', errors: [] });
   });
   if (!response.ok) throw await problemFrom(response);
   return response;

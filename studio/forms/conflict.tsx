@@ -12,7 +12,7 @@ import Typography from '@mui/material/Typography';
 import Box from '@mui/material/Box';
 import { useQuery } from '@tanstack/react-query';
 import { useDataProvider } from 'ra-core';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import {
@@ -35,6 +35,7 @@ import {
   type RecordDraft,
   recordDraft,
 } from './draft.ts';
+import { mergeOf } from './merge.ts';
 
 interface Version {
   readonly record: StudioRecord | undefined;
@@ -48,11 +49,13 @@ interface ConflictProps {
   readonly onClose: () => void;
   /** The version that is stored, and what is to be saved over it. */
   readonly onTaken: (theirs: Version, merged: RecordDraft) => void;
+  /** What is stored is what was to be saved. */
+  readonly onSaved: (record: StudioRecord) => void;
 }
 
 type Side = 'mine' | 'theirs';
 
-export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps) {
+export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: ConflictProps) {
   const say = useText();
   const model = useModel();
   const provider = useDataProvider();
@@ -65,20 +68,31 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
   });
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
   const theirs = data === undefined ? undefined : recordDraft(model, type, data.values);
-  const differing =
+  const keys = keysOf(type, say('record.other_keys'));
+  const merge =
     theirs === undefined
-      ? []
-      : keysOf(type, say('record.other_keys')).filter(
-          ({ key }) => differ(began.draft[key], mine[key]) || differ(began.draft[key], theirs[key]),
+      ? undefined
+      : mergeOf(
+          keys.map(({ key }) => key),
+          began.draft,
+          mine,
+          theirs,
         );
-  const sideOf = (key: string): Side => chosen[key] ?? (differ(began.draft[key], mine[key]) ? 'mine' : 'theirs');
+  const asked = keys.filter(({ key }) => merge?.asked.includes(key) === true);
+  const sideOf = (key: string): Side => chosen[key] ?? 'mine';
   const take = (): void => {
-    if (data === undefined || theirs === undefined) return;
-    const kept = differing
-      .filter(({ key }) => sideOf(key) === 'mine')
-      .map(({ key }): [string, Draft] => [key, mine[key]]);
-    onTaken({ record: data, draft: theirs }, { ...theirs, ...Object.fromEntries(kept) });
+    if (data === undefined || theirs === undefined || merge === undefined) return;
+    const kept = [...merge.mine, ...merge.asked.filter((key) => sideOf(key) === 'mine')];
+    const values = kept.map((key): [string, Draft] => [key, mine[key]]);
+    onTaken({ record: data, draft: theirs }, { ...theirs, ...Object.fromEntries(values) });
   };
+  // Where nobody has to choose, nobody is asked.
+  useEffect(() => {
+    if (data === undefined || merge === undefined || merge.asked.length > 0) return;
+    if (merge.isSaved) onSaved(data);
+    else take();
+  }, [data]);
+  if (merge !== undefined && merge.asked.length === 0) return undefined;
   return (
     <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="conflict-title">
       <DialogTitle id="conflict-title">{say('conflict.title')}</DialogTitle>
@@ -86,7 +100,7 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
         <Alert severity="warning">{say('conflict.text')}</Alert>
         {error ? <ProblemAlert error={error} /> : theirs === undefined ? <Waiting /> : undefined}
         {theirs !== undefined &&
-          differing.map(({ key, title, relation }) => (
+          asked.map(({ key, title, relation }) => (
             <Box key={key} component="fieldset" sx={{ border: 1, borderColor: 'divider', borderRadius: 1, m: 0 }}>
               <legend>{title}</legend>
               <Typography variant="body2" sx={{ color: 'text.secondary' }}>
@@ -121,14 +135,6 @@ export function Conflict({ type, began, mine, onClose, onTaken }: ConflictProps)
     </Dialog>
   );
 }
-
-const differ = (one: Draft, other: Draft): boolean => contentOf(one) !== contentOf(other);
-
-/** Inputs that were opened, and nothing typed into them, make no difference. */
-const contentOf = (draft: Draft): string => {
-  const items = itemsOf(draft).map(({ id, record, stored }) => [id, record ?? stored]);
-  return JSON.stringify(items.length > 0 || Array.isArray(draft) ? items : draft);
-};
 
 function keysOf({ fields, relations, open }: TypeInfo, other: string) {
   const named = [

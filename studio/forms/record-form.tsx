@@ -13,7 +13,8 @@ import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
-import { type Answer, send, type Sent } from '../data/request.ts';
+import { createAttempts } from '../data/attempts.ts';
+import { send, type Sent } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
 import { bodyOf, DraftFault, removesKeys } from './body.ts';
 import { Conflict } from './conflict.tsx';
@@ -23,6 +24,7 @@ import { messagesAt } from './faults.ts';
 import { dropForm, keepForm, type KeptForm, keptForm } from './kept-draft.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 import { RecordInputs } from './record-inputs.tsx';
+import { typedSince } from './merge.ts';
 import { inputFor } from './relation-input.tsx';
 
 interface RecordFormProps {
@@ -45,22 +47,35 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   // What the changes are compared with: someone else's version takes its place.
   const [began, setBegan] = useState({ record, draft });
   const isSaved = useRef(false);
-  const { kept, drop, leave } = useKept(() =>
-    isDirty && !isSaved.current ? { began, typed: form.getValues() as RecordDraft } : undefined,
+  const { pathname } = useLocation();
+  const { kept, drop } = useKept(
+    pathname,
+    (changed) => {
+      const subscription = form.watch(changed);
+      return () => subscription.unsubscribe();
+    },
+    () => (isDirty && !isSaved.current ? { began, typed: form.getValues() as RecordDraft } : undefined),
   );
-  // Whatever becomes of the connection, one record is made.
-  const key = useRef(randomText());
+  const leave = (): void => {
+    isSaved.current = true;
+    dropForm(pathname);
+  };
+  // Whatever becomes of the connection, each write is done once.
+  const attempts = useRef(createAttempts()).current;
   useFocusOnFault(error);
 
   const save = async (from = began): Promise<void> => {
     isSaved.current = false;
     setError(undefined);
     form.clearErrors();
-    const now = form.getValues() as RecordDraft;
+    const now = structuredClone(form.getValues() as RecordDraft);
     try {
-      const request = requestOf(from);
+      const request = attempts.keyed(requestOf(from));
       setSaving(true);
-      finish(await send(request), from.record);
+      const { body, headers } = await send(request);
+      const values = isValueObject(body) ? body : {};
+      const etag = headers.get('ETag') ?? undefined;
+      finish({ id: from.record?.id ?? identifierOf(type, values), values, etag }, from.record === undefined, now);
     } catch (problem) {
       refuseText(problem);
       for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
@@ -74,8 +89,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     const before = stored === undefined ? {} : from.draft;
     const body = bodyOf({ model, type, path: '' }, form.getValues() as RecordDraft, before);
     const query = recordQuery(model, type, fullestVariant(type));
-    if (stored === undefined)
-      return { method: 'POST', target: `${type.path}?${query}`, headers: { 'Idempotency-Key': key.current }, body };
+    if (stored === undefined) return { method: 'POST', target: `${type.path}?${query}`, body };
     return {
       method: removesKeys(model, type, body) ? 'PATCH' : 'PUT',
       target: `${type.path}/${encodeURIComponent(stored.id)}?${query}`,
@@ -108,19 +122,23 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     void save(anew);
   };
 
-  const finish = ({ body, headers }: Answer, before: StudioRecord | undefined): void => {
-    const values = isValueObject(body) ? body : {};
-    isSaved.current = true;
-    // The form stays while the next page is loaded, and whoever is quick uses it again.
-    if (before === undefined) key.current = randomText();
-    const stored = { id: before?.id ?? '', values, etag: headers.get('ETag') ?? undefined };
-    const next =
-      before === undefined ? { record: before, draft } : { record: stored, draft: recordDraft(model, type, values) };
+  /** What was typed while the record was saved stays, and is not saved yet. */
+  const finish = (stored: StudioRecord, isNew: boolean, sent: RecordDraft): void => {
+    const later = typedSince(sent, form.getValues() as RecordDraft);
+    const isAll = Object.keys(later).length === 0;
+    attempts.done();
+    isSaved.current = isAll;
+    const saved = { record: stored, draft: recordDraft(model, type, stored.values) };
+    // The form of a new record stays while the next page is loaded, and whoever is quick uses it again.
+    const next = isNew && isAll ? { record: undefined, draft } : saved;
     setBegan(next);
     form.reset({ ...next.draft });
+    for (const [key, value] of Object.entries(later)) form.setValue(key, value, { shouldDirty: true });
     void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== 'form' });
-    notify(say('form.saved', { name: nameOf(type, values) }), { type: 'success' });
-    void navigate(recordPath(type, before?.id ?? identifierOf(type, values)));
+    notify(say(isAll ? 'form.saved' : 'form.saved_before', { name: nameOf(type, stored.values) }), { type: 'success' });
+    if (!isAll) return;
+    dropForm(pathname);
+    void navigate(recordPath(type, stored.id));
   };
 
   const take = (one: KeptForm): void => {
@@ -200,6 +218,10 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           began={began}
           mine={form.getValues() as RecordDraft}
           onClose={() => setError(undefined)}
+          onSaved={(stored) => {
+            setError(undefined);
+            finish(stored, false, form.getValues() as RecordDraft);
+          }}
           onTaken={(theirs, merged) => {
             setBegan(theirs);
             form.reset({ ...merged }, { keepDefaultValues: true });
@@ -212,32 +234,35 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   );
 }
 
-/** `crypto.randomUUID` is there on secure origins only. */
-const randomText = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+/** Between two moments at which what is typed is kept, in case that the tab ends. */
+const KEEP_MS = 500;
 
-/** What was typed here before, and is not saved; `typed`: what would be lost now. */
-function useKept(typed: () => KeptForm | undefined) {
-  const { pathname } = useLocation();
+/** What was typed here before, and is not saved. `typed`: what would be lost now, which is kept while it is typed. */
+function useKept(pathname: string, watch: (changed: () => void) => () => void, typed: () => KeptForm | undefined) {
   const [kept, setKept] = useState(() => keptForm(pathname));
-  const hasLeft = useRef(false);
   const latest = useRef(typed);
   latest.current = typed;
-  useEffect(
-    () => () => {
-      const form = hasLeft.current || location.hash.split('?')[0] === `#${pathname}` ? undefined : latest.current();
-      if (form !== undefined) keepForm(pathname, form);
-    },
-    [pathname],
-  );
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const keep = (): void => {
+      timer = undefined;
+      const form = latest.current();
+      if (form === undefined) dropForm(pathname);
+      else keepForm(pathname, form);
+    };
+    const unwatch = watch(() => (timer ??= setTimeout(keep, KEEP_MS)));
+    return () => {
+      unwatch();
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      keep();
+    };
+  }, [pathname]);
   const drop = (): void => {
     dropForm(pathname);
     setKept(undefined);
   };
-  const leave = (): void => {
-    hasLeft.current = true;
-  };
-  return { kept, drop, leave };
+  return { kept, drop };
 }
 
 function useFocusOnFault(error: unknown): void {

@@ -3,7 +3,8 @@ import Box from '@mui/material/Box';
 import Button from '@mui/material/Button';
 import Chip from '@mui/material/Chip';
 import { useListContext } from 'ra-core';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
+import { dialog } from '../app/boundary.tsx';
 import { FilterIcon } from '../app/icons.tsx';
 import { textOfWhere, whereOf } from '../data/where.ts';
 import { type TypeInfo, useModel } from '../data/model.ts';
@@ -12,7 +13,7 @@ import { useNames } from '../fields/names.ts';
 import { namedIn, textOfNode } from './filter-terms.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 
-const FilterEditor = lazy(() => import('./filter-editor.tsx'));
+const FilterEditor = dialog(() => import('./filter-editor.tsx'));
 
 export function Filters({ type }: { readonly type: TypeInfo }) {
   const say = useText();
@@ -55,20 +56,18 @@ export function Filters({ type }: { readonly type: TypeInfo }) {
           {say('filter.clear')}
         </Button>
       )}
-      <Suspense>
-        {open && (
-          <FilterEditor
-            type={type}
-            nodes={nodes}
-            isAdding={open === 'add'}
-            onClose={() => setOpen(undefined)}
-            onNodes={(next) => {
-              setOpen(undefined);
-              set(next);
-            }}
-          />
-        )}
-      </Suspense>
+      {open && (
+        <FilterEditor
+          type={type}
+          nodes={nodes}
+          isAdding={open === 'add'}
+          onClose={() => setOpen(undefined)}
+          onNodes={(next) => {
+            setOpen(undefined);
+            set(next);
+          }}
+        />
+      )}
     </Box>
   );
 }

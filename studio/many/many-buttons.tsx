@@ -1,14 +1,15 @@
 /** What can be done with all records of a list: saved, or brought in. */
 import IconButton from '@mui/material/IconButton';
 import Tooltip from '@mui/material/Tooltip';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { dialog } from '../app/boundary.tsx';
 import { ExportIcon, ImportIcon } from '../app/icons.tsx';
 import { can } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import type { Found } from './export.ts';
 
-const ExportDialog = lazy(() => import('./export-dialog.tsx'));
-const ImportDialog = lazy(() => import('./import-dialog.tsx'));
+const ExportDialog = dialog(() => import('./export-dialog.tsx'));
+const ImportDialog = dialog(() => import('./import-dialog.tsx'));
 
 interface ManyButtonsProps {
   readonly found: Found;
@@ -40,10 +41,8 @@ export function ManyButtons({ found, columns }: ManyButtonsProps) {
             </IconButton>
           </Tooltip>
         ))}
-      <Suspense>
-        {open === 'export' && <ExportDialog found={found} columns={columns} onClose={close} />}
-        {open === 'import' && <ImportDialog type={type} onClose={close} />}
-      </Suspense>
+      {open === 'export' && <ExportDialog found={found} columns={columns} onClose={close} />}
+      {open === 'import' && <ImportDialog type={type} onClose={close} />}
     </>
   );
 }

@@ -3,7 +3,8 @@ import Button from '@mui/material/Button';
 import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
 import { useListContext } from 'ra-core';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { dialog } from '../app/boundary.tsx';
 import { DeleteIcon, EditIcon, ExportIcon } from '../app/icons.tsx';
 import { can, type TypeInfo } from '../data/model.ts';
 import type { Total } from '../data/total.ts';
@@ -12,9 +13,9 @@ import { targetsOf } from './change.ts';
 import type { Chosen } from './chosen.ts';
 import type { Found } from './export.ts';
 
-const ChangeDialog = lazy(() => import('./change-dialog.tsx'));
-const DeleteDialog = lazy(() => import('./delete-dialog.tsx'));
-const ExportDialog = lazy(() => import('./export-dialog.tsx'));
+const ChangeDialog = dialog(() => import('./change-dialog.tsx'));
+const DeleteDialog = dialog(() => import('./delete-dialog.tsx'));
+const ExportDialog = dialog(() => import('./export-dialog.tsx'));
 
 /** Types whose changes need tags have no deletion of several. */
 const isDeletable = (type: TypeInfo): boolean => can(type, 'delete') && type.preconditions !== 'required';
@@ -84,17 +85,15 @@ export function SelectedBar({ found, columns, total, all }: SelectedBarProps) {
       <Button color="inherit" onClick={unselect}>
         {say('many.unselect')}
       </Button>
-      <Suspense>
-        {open === 'change' && <ChangeDialog chosen={chosen} onClose={close} />}
-        {open === 'delete' && <DeleteDialog chosen={chosen} onClose={close} />}
-        {open === 'export' && (
-          <ExportDialog
-            found={ids === undefined ? found : { ...found, ids }}
-            columns={columns}
-            onClose={() => close(false)}
-          />
-        )}
-      </Suspense>
+      {open === 'change' && <ChangeDialog chosen={chosen} onClose={close} />}
+      {open === 'delete' && <DeleteDialog chosen={chosen} onClose={close} />}
+      {open === 'export' && (
+        <ExportDialog
+          found={ids === undefined ? found : { ...found, ids }}
+          columns={columns}
+          onClose={() => close(false)}
+        />
+      )}
     </Paper>
   );
 }

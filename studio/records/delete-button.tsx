@@ -7,13 +7,14 @@ import DialogContentText from '@mui/material/DialogContentText';
 import DialogTitle from '@mui/material/DialogTitle';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { DeleteIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { nameOf, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
+import { createAttempts } from '../data/attempts.ts';
 import { send } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
 
@@ -32,16 +33,19 @@ export function DeleteButton({ type, record, variant }: DeleteButtonProps) {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<unknown>();
+  const attempts = useRef(createAttempts()).current;
   const name = nameOf(type, record.values);
   const remove = async (): Promise<void> => {
     setError(undefined);
     try {
-      await send({
+      const request = attempts.keyed({
         method: 'DELETE',
         // The tag is that of this address.
         target: `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type, variant)}`,
         headers: { Prefer: 'return=minimal', ...(record.etag === undefined ? {} : { 'If-Match': record.etag }) },
       });
+      await send(request);
+      attempts.done();
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });
       await queries.invalidateQueries();
       notify(say('record.deleted', { name }), { type: 'success' });

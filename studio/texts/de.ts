@@ -16,6 +16,9 @@ export const de: Texts = {
   'app.system': 'Wie das System',
   'app.theme': 'Darstellung',
   'app.settings': 'Einstellungen',
+  'app.not_loaded':
+    'Dieser Teil des Studios konnte nicht geladen werden. Vielleicht fehlt die Verbindung, oder der Dienst wurde erneuert. Ihre Eingaben bleiben erhalten.',
+  'app.reload': 'Neu laden',
   'app.loading': 'Wird geladen …',
   'app.reference': 'Referenz der Schnittstelle',
   'app.start': 'Startseite',
@@ -33,7 +36,9 @@ export const de: Texts = {
   'token.characters': 'Es enthält Zeichen, die kein Token hat.',
   'token.refused': 'Der Dienst nimmt dieses Token nicht an: %{message}',
   'problem.unreachable':
-    'Der Dienst ist nicht erreichbar. Es wurde nichts geändert. Bitte später noch einmal versuchen.',
+    'Der Dienst ist nicht erreichbar. Bitte noch einmal versuchen, wenn die Verbindung wieder da ist.',
+  'problem.unanswered':
+    'Die Verbindung brach ab, bevor der Dienst antwortete. Vielleicht wurde gespeichert; ein neuer Versuch schadet nicht.',
   'problem.forbidden': 'Das Token erlaubt das nicht: %{message}',
   'problem.unauthorized': 'Der Dienst nimmt das Token nicht mehr an. Bitte ein anderes eingeben.',
   'problem.busy':
@@ -118,6 +123,7 @@ export const de: Texts = {
   'form.new': 'Neu: %{type}',
   'form.edit': '„%{name}“ bearbeiten',
   'form.save': 'Speichern',
+  'form.saved_before': '%{name} ist gespeichert; was Sie seitdem eingegeben haben, noch nicht.',
   'form.saved': '„%{name}“ wurde gespeichert',
   'form.create': 'Neu: %{type}',
   'form.add': 'Hinzufügen: %{type}',

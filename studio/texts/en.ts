@@ -15,6 +15,9 @@ export const en = {
   'app.theme': 'Appearance',
   'app.settings': 'Settings',
   'app.loading': 'Loading …',
+  'app.not_loaded':
+    'This part of the studio could not be loaded. You may be offline, or the service was updated. What you typed is kept.',
+  'app.reload': 'Reload',
   'app.reference': 'Reference of the interface',
   'app.start': 'Start page',
   'app.old_browser':
@@ -30,7 +33,9 @@ export const en = {
   'token.using': 'Token: %{name}',
   'token.characters': 'It has characters that no token has.',
   'token.refused': 'The service does not accept this token: %{message}',
-  'problem.unreachable': 'The service cannot be reached. Nothing was changed. Try again when the connection is back.',
+  'problem.unreachable': 'The service cannot be reached. Try again when the connection is back.',
+  'problem.unanswered':
+    'The connection broke before the service answered. This may have been saved: trying again is safe.',
   'problem.forbidden': 'Your token does not allow this: %{message}',
   'problem.unauthorized': 'The service does not accept your token any more. Enter another one.',
   'problem.busy':
@@ -114,6 +119,7 @@ export const en = {
   'form.new': 'New: %{type}',
   'form.edit': 'Edit “%{name}”',
   'form.save': 'Save',
+  'form.saved_before': '%{name} was saved. What you typed meanwhile is not saved yet.',
   'form.saved': '“%{name}” was saved',
   'form.create': 'New: %{type}',
   'form.add': 'Add: %{type}',

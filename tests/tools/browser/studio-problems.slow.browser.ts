@@ -43,13 +43,18 @@ const { ask, open, input, save } = formsOf(
 const useToken = (page: Page, token: string): Promise<unknown> =>
   page.evaluate(`sessionStorage.setItem('records-token', ${JSON.stringify(token)})`);
 
-/** A form in which something was typed. */
-async function typing(address: string, label: string, text: string): Promise<Visit> {
+async function signedIn(): Promise<Visit> {
   const visited = await visit(browser, { locale: 'en-US' });
-  const { page } = visited;
-  await page.addInitScript(
+  await visited.page.addInitScript(
     `sessionStorage.getItem('records-token') ?? sessionStorage.setItem('records-token', '${tokens.full}')`,
   );
+  return visited;
+}
+
+/** A form in which something was typed. */
+async function typing(address: string, label: string, text: string): Promise<Visit> {
+  const visited = await signedIn();
+  const { page } = visited;
   await open(page, address);
   await input(page, label).fill(text);
   return visited;
@@ -171,7 +176,7 @@ test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>
       await page.context().setOffline(true);
       return () => page.context().setOffline(false);
     },
-    'The service cannot be reached. Nothing was changed.',
+    'The connection broke before the service answered.',
   ],
 ])('%s', async (title, provoke, words) => {
   const folder = await makeFolder();
@@ -185,6 +190,58 @@ test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>
   if (title !== '401' && title !== '404') await save(page);
   const id = await savedRecord(page, 'folders');
   expect(await storedNote(id)).toBe(`typed before ${title}`);
+  await close();
+});
+
+test('a script that does not load leaves the frame and the other pages', async () => {
+  const { page, close } = await signedIn();
+  await open(page, '/folders');
+  await page.route('**/studio/form-page-*.js', (route) => route.abort());
+  await page.getByRole('link', { name: 'New', exact: true }).click();
+  await page.getByText('This part of the studio could not be loaded.').waitFor();
+  await page.getByRole('navigation').getByText('Things').click();
+  await page.getByRole('heading', { name: 'Things' }).waitFor();
+  await page.unroute('**/studio/form-page-*.js');
+  await open(page, '/folders/new');
+  await page.reload();
+  await input(page, 'Note').waitFor();
+  await close();
+});
+
+test('a write whose answer is lost may have been saved; trying again saves it once', async () => {
+  const { page, close } = await signedIn();
+  await open(page, '/folders/new');
+  await input(page, 'Name *').fill('Once only');
+  let lost = 0;
+  await page.route('**/api/folders?*', async (route) => {
+    if (route.request().method() !== 'POST' || (lost += 1) > 1) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await save(page);
+  await page.getByText('This may have been saved').waitFor();
+  await save(page);
+  await savedRecord(page, 'folders');
+  expect((await ask('GET', 'folders?_cnd[name]=Once%20only')).stored).toHaveLength(1);
+  await close();
+});
+
+test('what is typed while the record is saved stays', async () => {
+  const folder = await makeFolder();
+  const { page, close } = await typing(addressOf(folder), 'Note', 'sent');
+  let answer: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  await page.route('**/api/folders/*', async (route) => {
+    if (route.request().method() === 'PUT') await held;
+    return route.continue();
+  });
+  await save(page);
+  await input(page, 'Note').fill('typed meanwhile');
+  answer();
+  await page.getByText('What you typed meanwhile is not saved yet.').waitFor();
+  expect(await input(page, 'Note').inputValue()).toBe('typed meanwhile');
+  await save(page);
+  expect(await storedNote(await savedRecord(page, 'folders'))).toBe('typed meanwhile');
   await close();
 });
 
