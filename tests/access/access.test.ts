@@ -1,5 +1,5 @@
 /** Tokens: who may do what, what nobody learns of the rest, and how tokens are made and exchanged. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { chmodSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -122,26 +122,6 @@ test.each(['Basic cm9vdDpyb290', 'Digest username="root"', 'root', ''])(
   },
 );
 
-test('a conflict names no relation that the token may not know', async () => {
-  for (const number of [7, 8])
-    expect((await ask('root', 'POST /api/invoices', { number, payer: { id: 1 } })).status).toBe(201);
-  const { text: list } = await ask('root', 'GET /api/invoices?_cnd[number]=8');
-  const [{ id }] = JSON.parse(list) as [{ id: number }];
-  const known = await ask('root', `PUT /api/invoices/${id}`, { number: 7 });
-  expect([known.status, JSON.parse(known.text).errors.length]).toEqual([409, 2]);
-  const answer = await ask('billing', `PUT /api/invoices/${id}`, { number: 7 });
-  expect([answer.status, codeOf(answer)]).toEqual([409, 'unique-conflict']);
-  expect(JSON.parse(answer.text).errors).toEqual([
-    {
-      pointer: '/number',
-      code: 'unique',
-      message: expect.stringMatching(/has this value of "number" already, together/),
-      records: [{ type: 'Invoice', identifier: expect.any(Number) }],
-    },
-  ]);
-  expect(answer.text).not.toMatch(/payer|customer/i);
-});
-
 test('a record that the token may not know, and that keeps another from being deleted, is told by its number alone', async () => {
   const { text: made } = await ask('root', 'POST /api/customers', { name: 'Bob' });
   const { id } = JSON.parse(made) as { id: number };
@@ -200,50 +180,6 @@ describe.each(Object.entries(HIDDEN))('%s does not learn', (name, words) => {
       ),
     ).toEqual([]);
   });
-});
-
-test('OpenAPI says that a token is needed', async () => {
-  const document = JSON.parse((await ask('crm', 'GET /openapi.json')).text);
-  expect(document.security).toEqual([{ token: [] }]);
-  expect(Object.keys(document.paths)).toContain('/api/customers');
-  expect(JSON.parse((await ask('nobody', 'GET /openapi.json')).text).paths).toEqual({});
-  expect(Object.keys(JSON.parse((await ask('reader', 'GET /openapi.json')).text).paths['/api/purchases'])).toEqual([
-    'get',
-  ]);
-});
-
-test('the document of the studio has what the token may do, and needs one', async () => {
-  const seen = async (name: Name): Promise<Readonly<Record<string, object>>> => {
-    const { token, types } = JSON.parse((await ask(name, 'GET /studio/model.json')).text);
-    expect(token).toEqual({ name });
-    return Object.fromEntries(types.map((type: { type: string }) => [type.type, type]));
-  };
-  const reader = await seen('reader');
-  expect(reader['Purchase']).toMatchObject({
-    operations: ['list', 'get'],
-    relations: { customer: { nested: 'link', canCreate: false }, memos: { readOnly: true } },
-  });
-  const sales = await seen('sales');
-  expect(Object.keys(sales)).toEqual(['Basket', 'Customer', 'Memo', 'Purchase', 'Secret', 'Sticker']);
-  expect(sales['Purchase']).toMatchObject({
-    operations: ['list', 'get', 'create', 'update', 'delete'],
-    relations: {
-      baskets: { readOnly: false, canCreate: true },
-      customer: { readOnly: false, canCreate: false },
-      memos: { readOnly: true, canCreate: false },
-      stickers: { readOnly: false, canCreate: false },
-    },
-  });
-  // It requires a customer, of which this token knows nothing.
-  expect((await seen('billing'))['Invoice']).toMatchObject({
-    operations: ['list', 'get', 'update', 'delete'],
-    unique: [],
-  });
-  expect(reader['Invoice']).toMatchObject({ unique: [['number', 'payer']] });
-  for (const name of ['nobody', 'stranger'] as const) {
-    const { status, headers } = await ask(name, 'GET /studio/model.json');
-    expect([status, headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Bearer/)]);
-  }
 });
 
 test('without a token the pages say that one is needed, and have a place to enter it', async () => {
@@ -320,12 +256,6 @@ test.each([
   const parsed = parseGrants({ name: 'f', text });
   expect(parsed.grants.map(({ name }) => name)).toEqual(expected);
   expect(parsed.faults).toEqual(faults.map((fault) => expect.stringContaining(fault)));
-});
-
-test('a name of TOKENS that the file has as well belongs to neither', () => {
-  const other = `root read=* ${hashPart('crm')}`;
-  const { grants, faults } = parseGrants({ name: 'f', text: ENTRY }, { name: 'TOKENS', text: other });
-  expect([grants, faults]).toEqual([[], ['f: line 1 and TOKENS: line 1: several tokens are named "root"']]);
 });
 
 describe('a file of tokens', () => {
@@ -415,57 +345,6 @@ describe('a file of tokens', () => {
     expect(refused).toEqual(said.map((fault) => expect.stringContaining(fault)));
     expect(refused.join()).not.toContain('nonsense');
     close();
-  });
-
-  test('comes back: what was gone counts again when it is there', async () => {
-    const { may, next, close } = following(all);
-    rmSync(file);
-    expect(await next()).toEqual([]);
-    writeFileSync(file, lineOf('reader'));
-    expect(await next()).toEqual(['reader']);
-    expect([may('reader'), may('root')]).toEqual([true, false]);
-    close();
-  });
-
-  test('that an editor empties before it writes it locks nobody out', async () => {
-    const { may, close } = following(all);
-    await look();
-    truncateSync(file);
-    await look();
-    expect([may('reader'), may('root')]).toEqual([true, true]);
-    writeFileSync(file, lineOf('root'));
-    await look();
-    await look();
-    expect([may('reader'), may('root')]).toEqual([false, true]);
-    truncateSync(file);
-    for (let looks = 0; looks < 2; looks += 1) await look();
-    expect([may('reader'), may('root')]).toEqual([false, false]);
-    close();
-  });
-
-  test('that never stays the same is taken after three looks', async () => {
-    const { next, close } = following(all);
-    let written = 0;
-    const rewrite = (): void => {
-      writeFileSync(`${file}~`, `${ENTRY}\n# ${(written += 1)}`);
-      renameSync(`${file}~`, file);
-    };
-    expect(await next(rewrite)).toEqual(['root']);
-    expect(written).toBe(3);
-    close();
-  });
-
-  test('that is a pipe is read once', () => {
-    const pipe = join(folder, 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    spawn('sh', ['-c', `printf '%s' '${ENTRY}' > '${pipe}'`], { stdio: 'ignore' });
-    const access = openAccess(
-      { tokensFile: pipe, tokens: '' },
-      { changed: () => expect('read again').toBe('read once'), refused: () => undefined },
-    );
-    const request = { headers: { authorization: `Bearer ${tokens.root}` } } as IncomingMessage;
-    expect(access.grantOf(request).name).toBe('root');
-    access.close();
   });
 
   test('is followed by a service, without a restart', async () => {

@@ -201,18 +201,4 @@ describe('delete --chunked', () => {
         ]);
       }),
   );
-
-  test.each([
-    [['Shop', '999999', '--chunked'], 'There is no Shop 999999; nothing was deleted'],
-    [['Shpo', '1', '--chunked'], 'There is no record type "Shpo"; did you mean "Shop"?'],
-    [['Shop', '0', '--chunked'], '"0" is not an identifier'],
-    [['Shop', '1'], '--chunked is missing'],
-    [['Shop', '1', '--chunked', 'x'], '"x" is one argument too many'],
-  ])('delete %j is refused: %s', async (args, message) => {
-    expect(await project.run('delete', ...args)).toMatchObject({
-      code: 1,
-      out: '',
-      err: expect.stringContaining(message),
-    });
-  });
 });

@@ -1,9 +1,7 @@
 /** What commands write: for the owner only, over nothing, whole or not at all; and what a terminal shows of it. */
 import {
-  chmodSync,
   copyFileSync,
   linkSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -66,13 +64,6 @@ describe('every file with records is for its owner only', () => {
     const copy = readdirSync(dirname(database())).find((name) => name.includes('.backup-')) ?? '';
     expect(modeOf(join(dirname(database()), copy))).toBe(0o600);
   });
-
-  it('a mode that somebody has chosen stays', async () => {
-    chmodSync(database(), 0o640);
-    await project.run('backup', at('copy.db'));
-    expect(await project.run('restore', at('copy.db'))).toMatchObject({ code: 0 });
-    await project.serving(async () => expect(modeOf(database())).toBe(0o640));
-  });
 });
 
 describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
@@ -124,15 +115,6 @@ describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
       ]);
     expect(readFileSync(database()).equals(before)).toBe(true);
   });
-
-  it('a folder that is missing, or is a file: one line says so', async () => {
-    mkdirSync(at('folder'));
-    for (const name of ['missing/out', 'folder'])
-      expect([name, await project.run(command, at(name), '--force')]).toEqual([
-        name,
-        { code: 1, out: '', err: expect.stringMatching(/^\S+ (cannot be written|cannot be copied)[^\n]*$/) },
-      ]);
-  });
 });
 
 const small = mountSmall(1);
@@ -182,42 +164,6 @@ describe('restore', () => {
     expect(readdirSync(dirname(database()))).toEqual([basename(database())]);
     expect(await project.run('restore', at('copy.db'), '--force')).toMatchObject({ code: 0 });
     expect(await project.run('backup', at('again.db'))).toMatchObject({ code: 0, err: expect.stringContaining(name) });
-  });
-
-  it.each([
-    ['nothing', ''],
-    ['null', 'null'],
-    ['an array', '[]'],
-    ['types that are null', '{"format":1,"types":{"Book":null},"joins":[]}'],
-    ['no types', '{"format":1}'],
-    ['a type without fields', '{"format":1,"types":{"Book":{"table":"books","definition":{"indexes":{}}}},"joins":[]}'],
-    ['another format', '{"format":99,"types":{},"joins":[]}'],
-    ['a deep text', `{"format":1,"types":${'['.repeat(100_000)}${']'.repeat(100_000)},"joins":[]}`],
-  ])('a file that remembers %s is refused in a line', async (_, applied) => {
-    await project.run('backup', at('copy.db'));
-    const file = new Database(at('copy.db'));
-    file.prepare('update _records_model set applied = ?').run(applied);
-    file.close();
-    const { code, out, err } = await project.run('restore', at('copy.db'));
-    expect([code, out, err]).toEqual([1, '', expect.stringMatching(/^.+$/s)]);
-    expect(err).not.toMatch(/\n\s+at /);
-    expect(await project.serving(async (url) => (await ask(url, 'GET /api/books/1')).status)).toBe(200);
-  });
-
-  it.each([
-    ['random bytes', Buffer.from(Array.from({ length: 20_000 }, (_, index) => (index * 7919) % 251))],
-    ['a header alone', Buffer.from('SQLite format 3\0')],
-    ['a header and random bytes', Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(50_000, 0xa5)])],
-    ['an export', Buffer.from('{"format":1,"lines":0}\n')],
-    ['nothing', Buffer.alloc(0)],
-  ])('%s is refused in a line', async (_, bytes) => {
-    writeFileSync(at('in'), bytes);
-    const { code, out, err } = await project.run('restore', at('in'));
-    expect([code, out, err]).toEqual([
-      1,
-      '',
-      expect.stringMatching(/^\S+ (cannot be read|is not a database|is damaged)[^\n]*$/),
-    ]);
   });
 
   it('a definition that the file remembers is not run where it does more than create', async () => {

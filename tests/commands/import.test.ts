@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ask } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
@@ -120,9 +119,6 @@ const refused: readonly (readonly [line: string | Buffer, message: string | RegE
   [Buffer.from([0x7b, 0xff, 0x7d]), ': The line is not valid UTF-8'],
 ];
 
-const below = (identifier: number, above: number | null): string =>
-  thing('', '', identifier).replace('"references":{}', `"references":{"above_id":${above}}`);
-
 describe.each(databaseKinds)('into %s', (kind) => {
   let project: Project;
   beforeAll(async () => void (project = await createProject(SCHEMA, undefined, kind)));
@@ -143,27 +139,6 @@ describe.each(databaseKinds)('into %s', (kind) => {
       expect(err).toMatch(/\n.+: 1 fault\. Nothing was changed\.$/);
     },
   );
-
-  it('what is generated is what the file says; a day that it does not say is the day of the import', async () => {
-    writeLines([thing(',"g":"2001-02-03T04:05:06Z","w":"ann"'), thing(',"o":"2001-02-03"', '', 2)]);
-    expect((await run()).err).toBe('');
-    expect(await things()).toEqual([
-      expect.objectContaining({ g: '2001-02-03T04:05:06Z', w: 'ann', o: expect.stringMatching(/^20\d\d-\d\d-\d\d$/) }),
-      expect.objectContaining({ g: null, w: null, o: '2001-02-03' }),
-    ]);
-    await project.remove();
-    project = await createProject(SCHEMA, undefined, kind);
-  });
-
-  it('links that lead in a circle are refused, each with its line, whatever is read unchecked', async () => {
-    writeLines([below(1, null), below(2, 4), below(3, 1), below(4, 2), below(5, 4)]);
-    const { code, err } = await run('--unchecked');
-    expect(code).toBe(1);
-    expect(
-      err.match(/^Line \d+.*\/references\/above_id: .*circle$/gm)?.map((line) => Number(line.split(/\D+/)[1])),
-    ).toEqual([3, 5, 6]);
-    expect(await things()).toEqual([]);
-  });
 
   it('a record that breaks a check is read where that is asked for', async () => {
     writeLines([thing(',"b":true,"n":1')]);
@@ -196,15 +171,6 @@ describe.each(databaseKinds)('into %s', (kind) => {
       .split('\n');
     expect(reported.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([4, 4, 5, 7, 8, 8]);
     expect(await things()).toEqual([]);
-  });
-
-  it('a record whose line has an error may be there: what links it says so', async () => {
-    writeLines([thing(',"n":10'), below(2, 1)]);
-    const { err } = await run();
-    expect(err.split('\n').slice(0, 2)).toEqual([
-      'Line 2 /fields/n: "n" must be an integer from 0 to 9, or null',
-      'Line 3 /references/above_id: There is no Thing 1 among the lines without errors',
-    ]);
   });
 
   it('a value that is too long for an index is told with its line', async () => {
@@ -248,20 +214,6 @@ describe.each(databaseKinds)('into %s', (kind) => {
       err: expect.stringContaining('already exists'),
     });
     expect(await run('--report', at(`report-${kind}`), '--force')).toMatchObject({ code: 1 });
-  });
-
-  it.each([
-    ['nothing', '', 'is empty'],
-    ['random bytes', Buffer.from([1, 2, 3, 255, 254]), 'Line 1 is not the first line of an export'],
-    ['gzip', gzipSync('{"format":1,"lines":0}\n'), 'compressed (gzip); unpack it first'],
-    ['UTF-16', Buffer.from('\ufeff{"format":1}', 'utf16le'), 'UTF-16; an export is UTF-8'],
-    ['a database', 'SQLite format 3\0', 'an SQLite database; put it in place with "records restore"'],
-    ['another format', '{"format":2,"lines":0}\n', 'Line 1 is not the first line of an export'],
-    ['one long line', Buffer.alloc(20 * 1024 * 1024, 'x'), 'Line 1 is not the first line of an export'],
-    ['a head that is null', 'null\n', 'Line 1 is not the first line of an export'],
-  ])('%s is refused before a database is made', async (_, content, message) => {
-    writeFileSync(at('in'), content);
-    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining(message) });
   });
 
   it('a line that is too long is refused, and the next one is read', async () => {

@@ -68,18 +68,6 @@ describe('settings', () => {
     expect(settingsOf(nothing)).toEqual(readSettings({}));
   });
 
-  test('each has its own kind of value; seconds and hours as the README has them', () => {
-    expect(settingsOf(OTHER)).toMatchObject({
-      ...OTHER,
-      tokens: 'a b;c d',
-      statementTimeout: 500,
-      slowReaderTimeout: 2000,
-    });
-    const words = { rateLimit: 'off', slowStatement: 'off', maxStreams: 'auto', memoryLimit: 'auto', corsOrigins: '*' };
-    expect(settingsOf(words)).toMatchObject({ rateLimit: Infinity, slowStatement: Infinity, corsOrigins: ['*'] });
-    expect(settingsOf({ corsOrigins: [], tokens: [] })).toMatchObject({ corsOrigins: [], tokens: '' });
-  });
-
   test.each<readonly [object, string]>([
     [{ databaseURL: 'sqlite:x' }, 'There is no setting "databaseURL"; did you mean "databaseUrl"?'],
     [{ DATABASE_URL: 'sqlite:x' }, '"DATABASE_URL" is the name of an environment variable; here it is "databaseUrl"'],
@@ -104,11 +92,6 @@ describe('settings', () => {
   ])('%j is refused', (options, message) => {
     expect(() => settingsOf(options)).toThrow(StartError);
     expect(() => settingsOf(options)).toThrow(message);
-  });
-
-  test('all faults are told at once', async () => {
-    const faulty = createEngine({ bodyLimit: 0, title: 'x'.repeat(101) });
-    await expect(faulty).rejects.toThrow(/^bodyLimit is 0; .+\ntitle is "x+"; .+$/);
   });
 
   test('descriptors and databases that prevent the start are told by a StartError', async () => {
@@ -187,13 +170,6 @@ describe('mounted in Express', () => {
     await supertest(app).get('/all?a=b').expect(308).expect('location', 'all/?a=b');
   });
 
-  test('the document names the path that it is mounted under', async () => {
-    const { body } = await supertest(app).get('/all/openapi.json').expect(200);
-    expect(body.servers).toEqual([{ url: '/all', description: 'Where this document comes from' }]);
-    const { text } = await supertest(app).get('/some/openapi.yaml').expect(200);
-    expect(text).toContain('url: /some\n');
-  });
-
   test.each([
     '/all/other',
     '/all/docs/none',
@@ -210,10 +186,6 @@ describe('mounted in Express', () => {
     expect(headers['content-security-policy']).toBeUndefined();
   });
 
-  test('another method is refused with a problem', async () => {
-    await supertest(app).post('/some/openapi.json').expect(405).expect('content-type', 'application/problem+json');
-  });
-
   test.each(['/all/mcp', '/parsed/mcp'])('agents use the records at %s', async (path) => {
     const use = async (name: string, given: object): Promise<object> => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } };
@@ -222,11 +194,6 @@ describe('mounted in Express', () => {
     };
     expect(await use('list_records', { type: 'Fixed' })).toMatchObject({ records: [{ id: 1, name: 'one' }] });
     expect(await use('list_records', { type: 'Fixde' })).toMatchObject({ problem: 'path-not-found' });
-  });
-
-  test('agents are refused as over HTTP: another method, a page of another origin', async () => {
-    await supertest(app).get('/all/mcp').expect(405).expect('content-type', 'application/problem+json');
-    await supertest(app).post('/all/mcp').set({ origin: 'https://other.example' }).send({}).expect(403);
   });
 
   test('agents need a token where clients do, and count as requests', async () => {
@@ -252,16 +219,6 @@ describe('mounted in Express', () => {
       .set({ authorization: `Bearer ${token}` })
       .expect(429);
     await guarded.close();
-  });
-
-  test('a rate limit holds for pages as it does for records', async () => {
-    const databaseUrl = `sqlite:${join(directory, 'limited.db')}`;
-    const limited = await createEngine({ schemaDirectory: 'tests/fixtures/http', databaseUrl, rateLimit: 2 });
-    const host = express().use(limited.pages, limited.handler);
-    await supertest(host).get('/openapi.json').expect(200);
-    await supertest(host).get('/api/fixed').expect(200);
-    await supertest(host).get('/openapi.json').expect(429);
-    await limited.close();
   });
 
   test('a response that the host has sent meanwhile, as timeouts do, is left as it is', async () => {

@@ -2,13 +2,6 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createBudget } from '../../engine/budget.ts';
-import { createInProcess } from '../../engine/embed/records.ts';
-import type { ServeOperation } from '../../engine/http/request.ts';
-import type { Route } from '../../engine/http/routes.ts';
-import { resolveModel } from '../../engine/model/resolve.ts';
-import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { Outdated } from '../../engine/storage/unavailable.ts';
 import { createEngine, type ListOptions, Problem, type RecordEngine } from '../../engine/index.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 
@@ -145,13 +138,6 @@ describe('lists', () => {
     expect(uncounted.total).toBeUndefined();
   });
 
-  test('a whole list is as long as it is', async () => {
-    const body = 'x'.repeat(2000);
-    for (let rank = 201; rank <= 260; rank += 1) await owners().create({ rank, data: body });
-    const { records, total } = await owners().list({ where: { rank: { gte: 201, lte: 260 } } });
-    expect([records.length, total, records[59]?.data]).toEqual([60, 60, body]);
-  });
-
   test.each([
     ['an option that there is not', { were: {} }, 'Unknown option "were"; did you mean "where"?'],
     ['a filter that would filter nothing', { where: { rank: undefined } }, 'where.rank is undefined'],
@@ -205,14 +191,6 @@ test.each([
   });
 });
 
-test('a create that conflicts leaves nothing behind', async () => {
-  await owners().create({ rank: 700 });
-  const before = (await engine.records('Thing').list()).total;
-  const problem = await problemOf(owners().create({ rank: 700, things: [{ name: 'left behind' }] }));
-  expect([problem.code, problem.status]).toEqual(['unique-conflict', 409]);
-  expect((await engine.records('Thing').list()).total).toBe(before);
-});
-
 test('ifMatch refuses a write that comes too late', async () => {
   const { id } = await owners().create({ rank: 710, name: 'first' });
   const read = await owners().get(id);
@@ -222,13 +200,6 @@ test('ifMatch refuses a write that comes too late', async () => {
   expect((await problemOf(owners().update(id, { name: 'third' }, { ifMatch }))).code).toBe('precondition-failed');
   expect((await problemOf(owners().delete(id, { ifMatch }))).code).toBe('precondition-failed');
   await owners().delete(id, { ifMatch: owners().tagOf(second) ?? '' });
-});
-
-test('a tag that got lost does not make a write unconditional', async () => {
-  const { id } = await owners().create({ rank: 711 });
-  const lost = { ifMatch: undefined } as unknown as { ifMatch: string };
-  expect((await problemOf(owners().update(id, { name: 'x' }, lost))).message).toContain('ifMatch is undefined');
-  expect((await problemOf(owners().delete(id, lost))).message).toContain('ifMatch is undefined');
 });
 
 test.each(['get', 'update', 'delete'] as const)('%s without an identifier touches no record', async (operation) => {
@@ -249,44 +220,6 @@ test.each([
   expect((await problemOf(owners().create(record as object))).code).toBe(code);
 });
 
-test('reads ask for what was written before, of replicas too', async () => {
-  const positions: unknown[] = [];
-  const serve: ServeOperation = ({ request, caller }) => {
-    positions.push(caller.position);
-    if (request.method === 'PUT') caller.wrote?.('0/16B3748');
-    return { status: 200, headers: {}, body: '{}' };
-  };
-  const offer = { serve, label: { type: 'A', operation: 'any' }, mediaTypes: [] };
-  const route = { offers: new Map(['GET', 'PUT'].map((method) => [method, offer])) } as unknown as Route;
-  const { records } = createInProcess({
-    model: resolveModel([{ type: 'A', fields: {} }]),
-    routes: () => new Map([['as', { collection: route, item: route, summary: undefined }]]),
-    budget: createBudget(2 ** 20),
-  });
-  await records('A').get(1);
-  await records('A').update(1, {});
-  await records('A').get(1);
-  expect(positions).toEqual([undefined, undefined, '0/16B3748']);
-});
-
-test('a call that finds the tables changed begins anew, once', async () => {
-  let failing = 1;
-  const serve: ServeOperation = () => {
-    if ((failing -= 1) >= 0) throw new Outdated(undefined);
-    return { status: 200, headers: {}, body: '{}' };
-  };
-  const offer = { serve, label: { type: 'A', operation: 'any' }, mediaTypes: [] };
-  const route = { offers: new Map([['GET', offer]]) } as unknown as Route;
-  const { records } = createInProcess({
-    model: resolveModel([{ type: 'A', fields: {} }]),
-    routes: () => new Map([['as', { collection: route, item: route, summary: undefined }]]),
-    budget: createBudget(2 ** 20),
-  });
-  expect(await records('A').get(1)).toEqual({});
-  failing = 2;
-  expect((await problemOf(records('A').get(1))).retryAfter).toBe(5);
-});
-
 test('closing waits for the calls that have begun, and refuses others', async () => {
   const own = await createDatabase();
   const closing = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: own.url, logLevel: 'silent' });
@@ -299,14 +232,6 @@ test('closing waits for the calls that have begun, and refuses others', async ()
   await own.remove();
 });
 
-test('a create with an idempotency key is done once', async () => {
-  const create = () => owners().create({ rank: 720 }, { idempotencyKey: 'once' });
-  const made = await create();
-  expect(await create()).toEqual(made);
-  await owners().delete(made.id);
-  expect(await problemOf(create())).toMatchObject({ status: 404, message: expect.stringContaining('was done before') });
-});
-
 test('a signal stops a call', async () => {
   const reason = new Error('enough');
   await expect(owners().list({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -315,20 +240,6 @@ test('a signal stops a call', async () => {
 test('an unknown type is refused with the nearest one', async () => {
   const problem = await problemOf(engine.records('Onwer').list());
   expect(problem.message).toBe('There is no type "Onwer"; did you mean "Owner"?');
-});
-
-test('with tokens over HTTP, none is needed in process', async () => {
-  const own = await createDatabase();
-  const tokens = [tokenLine({ name: 'reader', read: new Set(['Owner']), write: new Set() }, createToken())];
-  const guarded = await createEngine({
-    schemaDirectory: SCHEMA,
-    databaseUrl: own.url,
-    tokens,
-    logLevel: 'silent',
-  });
-  expect((await guarded.records('Owner').create({ rank: 1 }))['rank']).toBe(1);
-  await guarded.close();
-  await own.remove();
 });
 
 test('a dry run keeps nothing, and tells what the write would do', async () => {

@@ -144,28 +144,6 @@ describe('of deletions and sets', () => {
     expect((await send(dry('PUT /api/categories/1'), { name: 'x' }, { 'if-match': '"x"' })).status).toBe(412);
   });
 
-  test('Prefer: return=minimal leaves the record out of the report', async () => {
-    const answer = await send(dry('PUT /api/categories/1'), { name: 'x' }, { prefer: 'return=minimal' });
-    expect(answer.status).toBe(200);
-    const { status, body, headers } = reportOf(answer).answer;
-    expect([status, body, headers['Preference-Applied']]).toEqual([204, null, 'return=minimal']);
-  });
-
-  test('many at once, with writes in between, keep nothing', async () => {
-    const asked = Array.from({ length: 40 }, (_, index) =>
-      index % 2 === 0
-        ? send('POST /api/tags?dryRun=true', { word: 'x' })
-        : send('POST /api/tags', { word: `t${index}` }),
-    );
-    const answers = await Promise.all(asked);
-    expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 201));
-    const words = (JSON.parse((await send('GET /api/tags')).text) as readonly { readonly word: string }[]).map(
-      ({ word }) => word,
-    );
-    expect(words.filter((word) => word === 'x')).toEqual([]);
-    expect(words).toHaveLength(22);
-  });
-
   test('an identifier in the body does not move the sequence', async () => {
     const far = 2 ** 52;
     const report = reportOf(await send(dry('POST /api/posts'), { id: far, title: 'far' }));
@@ -181,42 +159,6 @@ describe('of deletions and sets', () => {
     const first = await send('POST /api/posts', { title: 'k' }, headers);
     expect([first.status, first.headers['content-type']]).toEqual([201, 'application/json']);
     expect((await send('POST /api/posts', { title: 'k' }, headers)).text).toBe(first.text);
-  });
-
-  test.each<string[]>([
-    ['POST /api/tags?dryRun=yes', '"dryRun" must be true or false, not "yes"'],
-    ['POST /api/tags?dryRun=TRUE', '"dryRun" must be true or false, not "TRUE"'],
-    ...['0', '1', 'True', 'False'].map((word) => [
-      `POST /api/tags?dryRun=${word}`,
-      `"dryRun" must be true or false, not "${word}"`,
-    ]),
-    ['POST /api/tags?dryRun=', '"dryRun" must be true or false, not ""'],
-    ['DELETE /api/tags/1?dryRun=2', '"dryRun" must be true or false, not "2"'],
-    ['PUT /api/tags/1?dryRun=true&dryRun=true', '"dryRun" is given twice'],
-    ['PUT /api/tags/1?dryrun=true', 'Unknown parameter "dryrun"; did you mean "dryRun"?'],
-    ['GET /api/tags/1?dryRun=true', '"dryRun" can only be used with requests that write'],
-    ['GET /api/tags?dryRun=false', '"dryRun" can only be used with requests that write'],
-  ])('%s: %s', async (title = '', detail = '') => {
-    const answer = await send(title, /^(POST|PUT)/.test(title) ? {} : undefined);
-    expect([answer.status, JSON.parse(answer.text).detail]).toEqual([400, detail]);
-    expect(JSON.parse(answer.text).errors).toEqual([
-      expect.objectContaining({ parameter: title.includes('dryrun') ? 'dryrun' : 'dryRun' }),
-    ]);
-  });
-
-  test('its media type can be asked for, of a dry run only', async () => {
-    const accept = { accept: 'application/vnd.dry-run+json' };
-    for (const title of ['POST /api/tags', 'POST /api/tags?dryRun=false'])
-      expect((await send(title, { word: 'a' }, accept)).status).toBe(406);
-    expect(reportOf(await send('POST /api/tags?dryRun=true', { word: 'asked' }, accept)).answer.status).toBe(201);
-    expect((await send('POST /api/tags?dryRun=true', { word: 'asked' }, { accept: 'text/csv' })).status).toBe(406);
-    expect((await send('GET /api/tags?dryRun=true', undefined, accept)).status).toBe(406);
-  });
-
-  test('dryRun=false is the ordinary write', async () => {
-    const made = await send('POST /api/tags?dryRun=false', { word: 'kept' });
-    expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json']);
-    expect((await send(`GET ${String(made.headers['location'])}`)).status).toBe(200);
   });
 });
 

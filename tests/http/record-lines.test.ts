@@ -201,14 +201,6 @@ describe('a table', () => {
     ]);
   });
 
-  test('links records by their identifiers', async () => {
-    const { id } = bodyOf(await send('POST /api/groups', 'application/json', '{"name":"g"}'));
-    const { status } = await send('POST /api/rows', CSV, `group,count\n${id},1\n,2\n`);
-    expect(status).toBe(201);
-    const rows = bodyOf(await read('GET /api/rows?fields=count,group'));
-    expect(rows.map(({ group }: { group: { id: number } | null }) => group?.id ?? null)).toEqual([id, null]);
-  });
-
   test('goes out with the identifiers of linked records, and comes in again with the links', async () => {
     const { id } = bodyOf(await send('POST /api/groups', 'application/json', '{"name":"g"}'));
     await send('POST /api/rows', CSV, `id,group,count\n901,${id},1\n902,,2\n`);
@@ -376,22 +368,6 @@ describe('a table', () => {
     expect(bodyOf(answer).detail).toMatch(detail);
     expect(await shown()).toEqual([]);
   });
-
-  test('has no columns for sets, or for keys that no field names', async () => {
-    const answer = await send('POST /api/groups', CSV, 'name,rows,other\n1,2,3\n');
-    const messages = bodyOf(answer).errors.map(({ message }: Headers) => message);
-    expect(messages).toEqual([
-      'Line 1: The column "rows" is a relation that a cell cannot hold; send application/x-ndjson',
-      expect.stringMatching(
-        /^Line 1: Unknown column "other".*keys that no field names are not for CSV: send application/,
-      ),
-    ]);
-  });
-
-  test('that is too large is to be sent in parts', async () => {
-    const answer = await send('POST /api/rows', CSV, `text\n${'x'.repeat(300_000)}\n`);
-    expect([answer.status, bodyOf(answer).detail]).toEqual([413, expect.stringContaining('; send it in parts')]);
-  });
 });
 
 describe('lines', () => {
@@ -475,10 +451,6 @@ describe('lines', () => {
     expect(bodyOf(answer).detail).toMatch(detail);
     expect((await read('GET /api/rows')).text).toBe('[]');
   });
-
-  test('none make nothing', async () => {
-    expect(await send('POST /api/rows', NDJSON, '\n')).toMatchObject({ status: 201, text: '[]' });
-  });
 });
 
 describe.each([
@@ -549,95 +521,6 @@ describe.each([
     ]);
     const made = await send('POST /api/rows?dryRun=true', type, body([['n', 1]]));
     expect([made.status, bodyOf(made).answer.status, await stored()]).toEqual([201, 201, 'a1']);
-  });
-
-  test('names one record once', async () => {
-    const twice = await send(
-      'POST /api/rows?on=code',
-      type,
-      body([
-        ['n', 1],
-        ['a', 1],
-        ['n', 2],
-      ]),
-    );
-    expect([twice.status, bodyOf(twice).errors.map(({ pointer, code }: Headers) => [pointer, code])]).toEqual([
-      422,
-      [['/2/code', 'duplicate']],
-    ]);
-    await send('POST /api/rows', type, body([['a', 1]]));
-    const found = await send(
-      'POST /api/rows?on=code',
-      type,
-      body([
-        ['a', 1],
-        ['a', 2],
-      ]),
-    );
-    expect([found.status, await stored()]).toEqual([422, 'a1']);
-  });
-
-  test('answers nothing where nothing is wanted, and once under a key', async () => {
-    const headers = { prefer: 'return=minimal', 'idempotency-key': `k-${type}` };
-    for (const title of ['POST /api/rows?on=code', 'POST /api/rows?on=code']) {
-      const { status, text, headers: sent } = await send(title, type, body([['a', 1]]), headers);
-      expect([status, text, sent['preference-applied']]).toEqual([204, '', 'return=minimal']);
-    }
-    expect((await send('POST /api/rows?on=code', type, body([['a', 2]]), headers)).status).toBe(422);
-    const make = () => send('POST /api/rows', type, body([['b', 1]]), { 'idempotency-key': `m-${type}` });
-    expect([(await make()).status, (await make()).status, await stored()]).toEqual([201, 201, 'a1 b1']);
-  });
-
-  test('takes no condition about one record', async () => {
-    for (const title of ['POST /api/rows', 'POST /api/rows?on=code'])
-      for (const name of ['if-match', 'if-none-match'])
-        expect((await send(title, type, body([['a', 1]]), { [name]: '*' })).status).toBe(400);
-  });
-
-  test('needs updates for on=, and tags where the type wants them', async () => {
-    const fixed = await send('POST /api/fixed?on=code', type, '');
-    expect([fixed.status, faultsOf(fixed)]).toEqual([400, [[undefined, 'on', 'not-offered']]]);
-    const text = (code: string): string =>
-      type === CSV ? `code\n${code}\n` : type === NDJSON ? `{"code":"${code}"}` : `[{"code":"${code}"}]`;
-    expect((await send(`POST /api/locked?on=code`, type, text(type))).status).toBe(200);
-    expect((await send(`POST /api/locked?on=code`, type, text(type))).status).toBe(428);
-  });
-});
-
-describe('on= with tags', () => {
-  test('compares what is there, and refuses those of what is not', async () => {
-    await send('POST /api/locked', 'application/json', '{"code":"t"}');
-    const [{ id }] = bodyOf(await read('GET /api/locked?_cnd[code]=t'));
-    const tag = (await read(`GET /api/locked/${id}`)).headers['etag'];
-    const upsert = async (code: string, etag: unknown) =>
-      send('POST /api/locked?on=code', NDJSON, `${JSON.stringify({ code, '@etag': etag })}\n`);
-    const answers = [await upsert('t', tag), await upsert('t', '"x"'), await upsert('u', tag), await upsert('t', 7)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 412, 412, 422]);
-    expect(faultsOf(answers[2] as Exchanged)).toEqual([[1, '/0/@etag', 'precondition-failed']]);
-  });
-
-  test('by values that are missing, or of several members', async () => {
-    const missing = await send('POST /api/rows?on=code', CSV, 'code,count\na,1\n,2\n');
-    expect([missing.status, faultsOf(missing)]).toEqual([422, [[3, '/1/code', 'required']]]);
-    const { id } = bodyOf(await send('POST /api/groups', 'application/json', '{}'));
-    const both = (text: string) =>
-      send('POST /api/rows?on=group,count', CSV, `count,group,text\n1,${id},${text}\n2,${id},${text}\n`);
-    expect([(await both('a')).status, (await both('b')).status]).toEqual([200, 200]);
-    expect(bodyOf(await read('GET /api/rows')).map(({ text }: Headers) => text)).toEqual(['b', 'b']);
-    const one = await send('POST /api/rows?on=code', 'application/json', '{"code":"a"}');
-    expect([one.status, bodyOf(one).code]).toEqual([201, 'a']);
-    const again = await send('POST /api/rows?on=code', 'application/json', '{"code":"a"}', { 'if-match': '*' });
-    expect([again.status, again.headers['etag']]).toEqual([200, one.headers['etag']]);
-    expect((await send('POST /api/rows?on=text', CSV, 'text\na\n')).status).toBe(400);
-  });
-
-  test('identifiers that are free are taken, and those that are there must agree', async () => {
-    const made = await send('POST /api/rows?on=code', CSV, 'id,code\n9001,a\n');
-    expect(bodyOf(made)[0].id).toBe(9001);
-    const other = await send('POST /api/rows?on=code', CSV, 'id,code\n9002,a\n');
-    expect([other.status, faultsOf(other)]).toEqual([422, [[2, '/0/id', 'read-only']]]);
-    const taken = await send('POST /api/rows', CSV, 'id,code\n9001,b\n');
-    expect([taken.status, faultsOf(taken)]).toEqual([409, [[2, '/0/id', 'taken']]]);
   });
 });
 

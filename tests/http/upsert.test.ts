@@ -14,7 +14,6 @@ const send = (title: string, body?: unknown, headers: Headers = {}, url = server
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 const bodyOf = ({ text }: Exchanged) => JSON.parse(text);
-const codeOf = (answer: Exchanged): string => String(bodyOf(answer).type).replace('urn:problem:', '');
 const placesOf = (answer: Exchanged) =>
   bodyOf(answer).errors.map((one: Headers) => [one['pointer'] ?? one['parameter'] ?? one['header'], one['code']]);
 
@@ -37,17 +36,6 @@ describe('one service', () => {
     expect(answer.headers['location']).toBeUndefined();
     const got = await send('GET /api/owners/1?fields=name,rank,code');
     expect([got.text, got.headers['etag']]).toEqual([answer.text, answer.headers['etag']]);
-  });
-
-  test('one that is not there is created', async () => {
-    const answer = await send('PUT /api/owners?on=code', { code: 'B', rank: 2 });
-    expect(answer.status).toBe(201);
-    expect(bodyOf(await send(`GET ${String(answer.headers['location'])}`))).toMatchObject({
-      code: 'B',
-      rank: 2,
-      level: 3,
-    });
-    expect((await send('PUT /api/owners?on=code', { code: 'B' })).status).toBe(200);
   });
 
   test('of many, each is found by its own values, wherever in the array it stands', async () => {
@@ -80,65 +68,6 @@ describe('one service', () => {
     const found: Headers[] = bodyOf(await send('GET /api/things?fields=price,name'));
     expect(found).toHaveLength(71);
     expect(found.filter(({ price }) => price === '5.00')).toHaveLength(70);
-  });
-
-  test('by another declared unique, and by several members in any order', async () => {
-    const ranked = await send('PUT /api/owners?on=rank&fields=code', { rank: 1, code: 'Z' });
-    expect([ranked.status, bodyOf(ranked)]).toEqual([200, { id: 1, code: 'Z' }]);
-    const thing = { name: 't', owner: { id: 1 } };
-    const same = await send('PUT /api/things?on=owner,name&fields=price', { ...thing, price: '2.00' });
-    expect([same.status, bodyOf(same)]).toEqual([200, { id: 1, price: '2.00' }]);
-    expect((await send('PUT /api/things?on=name,owner', { ...thing, price: '3.00' })).status).toBe(200);
-    expect((await send('PUT /api/things?on=name,owner', { ...thing, name: 'u' })).status).toBe(201);
-  });
-
-  test('an identifier of null means whichever the record has', async () => {
-    let rank = 30;
-    for (const title of ['PUT /api/owners?on=code&fields=code', 'POST /api/owners?on=code&fields=code'])
-      for (const code of ['A', `new ${title.slice(0, 3)}`]) {
-        const answer = await send(title, { code, id: null, rank: (rank += 1) });
-        expect([answer.status, bodyOf(answer).code]).toEqual([code === 'A' ? 200 : 201, code]);
-      }
-    const csv = await exchange(server.url, 'POST /api/owners?on=code&fields=rank', {
-      headers: { 'content-type': 'text/csv' },
-      body: 'code,rank,id\nA,21,\nnewest,22,\n',
-    });
-    expect([csv.status, bodyOf(csv)]).toEqual([
-      200,
-      [
-        { id: 1, rank: 21 },
-        { id: expect.any(Number), rank: 22 },
-      ],
-    ]);
-    expect(placesOf(await send('PUT /api/owners?on=code', { code: 'A', id: 2 }))).toEqual([['/id', 'read-only']]);
-    expect(placesOf(await send('PUT /api/owners/1', { id: null }))).toEqual([['/id', 'read-only']]);
-  });
-
-  test('a relation is named by its identifier: a new record each time would never be found again', async () => {
-    for (const owner of [{}, { rank: 9 }, { id: null, rank: 9 }]) {
-      const answer = await send('PUT /api/things?on=name,owner', { name: 't', owner });
-      expect([answer.status, placesOf(answer)[0]]).toEqual([422, ['/owner', 'required']]);
-      expect(bodyOf(answer).errors[0].message).toBe(
-        '"owner" must name its record by "id": on= says that it identifies the Thing',
-      );
-      const many = await send('POST /api/things?on=name,owner', [
-        { name: 't', owner: { id: 1 } },
-        { name: 't', owner },
-      ]);
-      expect([many.status, placesOf(many)]).toEqual([422, [['/1/owner', 'required']]]);
-    }
-    expect(bodyOf(await send('GET /api/owners?_cnd[rank]=9'))).toEqual([]);
-  });
-
-  test('the owner of a hasOne relation is unique', async () => {
-    const first = await send('PUT /api/badges?on=holder', { number: 1, holder: { id: 1 } });
-    const second = await send('PUT /api/badges?on=holder', { number: 2, holder: { id: 1 } });
-    expect([first.status, second.status]).toEqual([201, 200]);
-    expect(bodyOf(second)).toMatchObject({ id: bodyOf(first).id, number: 2 });
-    // For a new badge, that would name two badges of one owner.
-    const copy = { number: 3, holder: { id: 1, badge: { id: bodyOf(first).id } } };
-    expect((await send('PUT /api/badges?on=holder', copy)).status).toBe(200);
-    await send(`DELETE /api/badges/${bodyOf(first).id}`);
   });
 
   test.each<[title: string, body: unknown, status: number, places: readonly (readonly [string, string])[]]>([
@@ -201,33 +130,6 @@ describe('one service', () => {
     expect([answer.status, placesOf(answer)]).toEqual([status, places]);
   });
 
-  test('a wrong "on" names the nearest', async () => {
-    const detail = async (on: string, path = 'owners'): Promise<string> =>
-      bodyOf(await send(`PUT /api/${path}?on=${on}`, {})).detail;
-    expect(await detail('cod')).toBe('"cod" is not declared as unique in Owner; did you mean "code"?');
-    expect(await detail('nam,owner', 'things')).toBe(
-      '"nam,owner" is not declared as unique in Thing; did you mean "owner,name"?',
-    );
-    expect(bodyOf(await send('PUT /api/owners', {})).detail).toMatch(/on=code or on=rank/);
-  });
-
-  test('a type without unique values has no such PUT', async () => {
-    const answer = await send('PUT /api/tags?on=word', { word: 'x' });
-    expect([answer.status, codeOf(answer)]).toEqual([405, 'method-not-allowed']);
-    expect((await send('OPTIONS /api/tags')).headers['allow']).not.toContain('PUT');
-    expect((await send('OPTIONS /api/owners')).headers['allow']).toContain('PUT');
-  });
-
-  test('another unique value that is taken', async () => {
-    await send('POST /api/owners', { code: 'B', rank: 2 });
-    const changed = await send('PUT /api/owners?on=code', { code: 'B', rank: 1 });
-    expect([changed.status, codeOf(changed)]).toEqual([409, 'unique-conflict']);
-    const made = await send('PUT /api/owners?on=code', { code: 'C', rank: 1 });
-    expect([made.status, codeOf(made)]).toEqual([409, 'unique-conflict']);
-    const nested = await send('PUT /api/owners?on=code', { code: 'D', rank: 7, friend: { code: 'D', rank: 8 } });
-    expect([nested.status, codeOf(nested)]).toEqual([409, 'unique-conflict']);
-  });
-
   test('If-Match and If-None-Match are about the record that is found', async () => {
     const url = 'PUT /api/owners?on=code';
     const tag = String((await send('GET /api/owners/1')).headers['etag']);
@@ -239,14 +141,6 @@ describe('one service', () => {
     expect((await put('A', 1, { 'if-match': '*' })).status).toBe(200);
     expect((await put('M', 6, { 'if-match': '*' })).status).toBe(412);
     expect((await put('M', 6, { 'if-match': tag })).status).toBe(412);
-  });
-
-  test('a dry run says which of the two it would be', async () => {
-    const found = bodyOf(await send('PUT /api/owners?on=code&dryRun=true', { code: 'A', name: 'x' }));
-    const made = bodyOf(await send('PUT /api/owners?on=code&dryRun=true', { code: 'N', rank: 5 }));
-    expect([found.answer.status, made.answer.status]).toEqual([200, 201]);
-    expect(found.effects).toEqual([{ effect: 'changed', type: 'Owner', keys: ['name'], count: 1, identifiers: [1] }]);
-    expect(bodyOf(await send('GET /api/owners?fields=name'))).toEqual([{ id: 1, name: 'Ann' }]);
   });
 
   test('under an Idempotency-Key once', async () => {

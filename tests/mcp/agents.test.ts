@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
-import fc from '../support/fast-check.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { messageOf, tell, toolCall, toolsOf, useTool } from './agent.ts';
@@ -78,13 +77,6 @@ describe('the tools', () => {
     expect((await toolsOf(url, writer)).map(nameOf).toSorted()).toEqual([...READING, ...written].toSorted());
     expect((await toolsOf(url, { token: tokens.reader })).map(nameOf).toSorted()).toEqual(READING.toSorted());
     expect((await toolsOf(url, { token: tokens.logs })).map(nameOf).toSorted()).toEqual(READING.toSorted());
-  });
-
-  test('those that read say so, and those that destroy', async () => {
-    const tools = await toolsOf(url, writer);
-    const marked = (hint: string) => tools.filter(({ annotations }) => annotations[hint] === true).map(nameOf);
-    expect(marked('readOnlyHint').toSorted()).toEqual(READING.toSorted());
-    expect(marked('destructiveHint')).toEqual(['update_record', 'delete_record']);
   });
 });
 
@@ -175,17 +167,6 @@ describe('arguments', () => {
 });
 
 describe('types', () => {
-  test('are listed with what may be done, as the token sees them', async () => {
-    const { says } = await useTool(url, 'list_types', {}, { token: tokens.authors });
-    expect(says).toMatchObject({
-      types: [
-        { type: 'Author', operations: ['list', 'get', 'create', 'update', 'delete'] },
-        { type: 'Book', description: 'A book in the shop.', operations: ['list', 'get'] },
-      ],
-    });
-    expect((await use('list_types', { search: 'SHOP' })).says).toMatchObject({ types: [{ type: 'Book' }] });
-  });
-
   test('are described for those who use them', async () => {
     const { says } = await use('describe_type', { type: 'Book' });
     expect(says).toMatchObject({
@@ -239,17 +220,6 @@ describe('records', () => {
     });
   });
 
-  test('tags may come back with their quotes', async () => {
-    const { says } = await use('create_record', { type: 'Author', record: { name: 'Quoted' } });
-    const { id } = says['record'] as { readonly id: number };
-    const change = { type: 'Author', id, changes: { name: 'Q' }, etag: `"${String(says['etag'])}"` };
-    expect(await use('update_record', change)).toMatchObject({ isError: false });
-    expect(await use('update_record', { ...change, etag: 'a b' })).toMatchObject({
-      isError: true,
-      says: { errors: [{ argument: 'etag' }] },
-    });
-  });
-
   test('where a tag is required, its absence says where to get one', async () => {
     const { says } = await use('create_record', { type: 'Locked', record: { text: 'x' } });
     const { id } = says['record'] as { readonly id: number };
@@ -281,30 +251,6 @@ describe('records', () => {
     ).toMatchObject({
       total: 3,
       groups: authors.map(({ name }) => ({ by: { name }, measures: { count: 1 } })),
-    });
-  });
-
-  test('a list without a limit is a page', async () => {
-    const authors = Array.from({ length: 25 }, (_, at) => ({ name: `Many ${at}` }));
-    await use('create_record', { type: 'Author', records: authors });
-    const { says } = await use('list_records', { type: 'Author', where: { name: { like: 'Many*' } } });
-    expect([says['total'], (says['records'] as readonly unknown[]).length]).toEqual([25, 20]);
-  });
-
-  test('a create with a key is done once', async () => {
-    const given = { type: 'Author', record: { name: 'Once' }, idempotency_key: 'key-1' };
-    const [one, two] = [await use('create_record', given), await use('create_record', given)];
-    expect(two.text).toBe(one.text);
-    expect((await use('list_records', { type: 'Author', where: { name: 'Once' } })).says['total']).toBe(1);
-  });
-
-  test('a number that is too large is refused, as over HTTP', async () => {
-    const message = JSON.stringify(toolCall('create_record', { type: 'Book', record: { title: 'x', extra: 1 } }));
-    const { result } = messageOf(await tell(url, message.replace('"extra":1', '"extra":1e999'), writer));
-    expect(result?.isError).toBe(true);
-    expect(JSON.parse(result?.content?.[0]?.text ?? '')).toMatchObject({
-      problem: 'invalid-body',
-      errors: [{ pointer: '/extra', code: 'number-range' }],
     });
   });
 
@@ -425,22 +371,6 @@ describe('refusals say how to go on', () => {
     const link = { type: 'Author', record: { name: 'x', books: [{ title: 'y' }] } };
     expect(await useTool(url, 'create_record', link, { token: tokens.authors })).toMatchObject({ isError: true });
   });
-
-  test('a tool that there is not', async () => {
-    const { error } = messageOf(await tell(url, toolCall('get_recrod', {}), writer));
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('"get_record"') });
-  });
-
-  test('each problem is explained', async () => {
-    const { says } = await use('explain_problem');
-    const problems = Object.keys(says['problems'] as object);
-    expect(problems.length).toBeGreaterThan(30);
-    expect((await use('explain_problem', { code: 'urn:problem:unique-conflict' })).says).toMatchObject({
-      problem: 'unique-conflict',
-      status: 409,
-      next: expect.stringContaining('list_records'),
-    });
-  });
 });
 
 describe('the endpoint', () => {
@@ -511,24 +441,6 @@ describe('the endpoint', () => {
     if (status === 400) expect(messageOf(answered).error).toMatchObject({ code: -32020 });
   });
 
-  test('nothing can be subscribed to: no answer stays open', async () => {
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const method = 'subscriptions/listen';
-    const message = {
-      jsonrpc: '2.0',
-      id: 1,
-      method,
-      params: { notifications: { toolsListChanged: true }, _meta: meta },
-    };
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
-    expect(messageOf(await tell(url, message, { ...writer, headers })).error?.code).toBe(-32603);
-    expect(messageOf(await tell(url, { ...message, params: {} }, writer)).error?.code).toBe(-32601);
-  });
-
   test('takes nothing but POST, in JSON', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const { status, headers } = await exchange(url, `${method} /mcp`, {
@@ -551,14 +463,6 @@ describe('the endpoint', () => {
     expect(answered['access-control-allow-origin']).toBe(origin.startsWith('https') ? origin : undefined);
   });
 
-  test('answers the preflight requests of browsers, without a token', async () => {
-    const asked = { origin: 'https://page.example', 'access-control-request-method': 'POST' };
-    const { status, headers } = await exchange(url, 'OPTIONS /mcp', { headers: asked });
-    expect([status, headers['access-control-allow-origin']]).toEqual([204, 'https://page.example']);
-    for (const name of ['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'])
-      expect(headers['access-control-allow-headers']).toContain(name);
-  });
-
   test('calls count against the rate limit; without tokens, only names of this machine reach it; MCP=off ends it', async () => {
     const limited = await startTestServer({ schemaDirectory: project.directory, settings: { rateLimit: 3 } });
     try {
@@ -574,74 +478,6 @@ describe('the endpoint', () => {
       expect((await tell(off.url, list)).status).toBe(404);
     } finally {
       await off.close();
-    }
-  });
-
-  test('no message makes it fail', async () => {
-    const names = fc.constantFrom(...READING, 'create_record', 'update_record', 'delete_record', '__proto__');
-    const keys = fc.constantFrom(
-      'type',
-      'id',
-      'where',
-      'order',
-      'limit',
-      'after',
-      'fields',
-      'record',
-      'changes',
-      'etag',
-      'by',
-    );
-    const values = fc.oneof(
-      fc.jsonValue({ maxDepth: 3 }),
-      fc.constantFrom('Book', 'Author', 1, '1', ['title desc'], { title: {} }),
-    );
-    const calls = fc.record({ name: names, arguments: fc.oneof(fc.dictionary(keys, values), fc.jsonValue()) });
-    const drawn = fc.oneof(
-      { weight: 5, arbitrary: calls.map((params) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })) },
-      {
-        weight: 1,
-        arbitrary: fc.dictionary(fc.constantFrom('jsonrpc', 'id', 'method', 'params', 'result'), fc.jsonValue()),
-      },
-    );
-    await fc.assert(
-      fc.asyncProperty(drawn, async (message) => {
-        const { status, text } = await tell(url, message, writer);
-        expect(status).toBeLessThan(500);
-        expect(text).not.toMatch(/-32603|problem\\":\\"internal-error/);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  test('the memory of a call is given back', async () => {
-    await use('list_records', { type: 'Author', limit: 100 });
-    expect(server.budget.used).toBe(0);
-  });
-
-  test('a long answer is the text of the records, whatever characters it is cut at', async () => {
-    const long = (from: string): string => `${from}"\\\n${'😀'.repeat(2300)}`;
-    for (const from of ['', 'a', 'ab', 'abc', '', 'a', 'ab', 'abc', '', 'a', 'ab', 'abc', '', 'a', 'ab', 'abc'])
-      await use('create_record', { type: 'Book', record: { title: 'long', extra: long(from) } });
-    const wanted = { where: { title: 'long' }, limit: 20, count: 'none' };
-    const answered = await tell(url, toolCall('list_records', { type: 'Book', ...wanted }), writer);
-    const headers = { authorization: `Bearer ${tokens.all}` };
-    const page = await exchange(url, 'GET /api/books?_cnd[title]=long&_cnd[limit]=0&_cnd[limit]=20', { headers });
-    expect(page.text.length).toBeGreaterThan(64 * 1024);
-    expect(answered.text).toContain(JSON.stringify(page.text).slice(1, -1));
-    const { text = '' } = messageOf(answered).result?.content?.[0] ?? {};
-    expect(text.slice(text.indexOf('"total"'))).toBe(`"total":null,"records":${page.text}}`);
-  });
-
-  test('a message draws the memory of its answer, which repeats its identifier', async () => {
-    const settings = { memoryLimit: 8 * 1024 ** 2, bodyLimit: 1024 ** 2 };
-    const small = await startTestServer({ schemaDirectory: project.directory, settings });
-    const statusOf = async (length: number): Promise<number> =>
-      (await tell(small.url, { jsonrpc: '2.0', id: 'x'.repeat(length), method: 'ping' })).status;
-    try {
-      expect([await statusOf(200_000), await statusOf(700_000)]).toEqual([200, 413]);
-    } finally {
-      await small.close();
     }
   });
 });

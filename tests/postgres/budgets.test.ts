@@ -81,21 +81,6 @@ onServer('an instance whose rows are held', () => {
     expect(await statuses(waiting)).toEqual(new Set([200]));
   });
 
-  it('writes very many records for two clients at a time, and serves all else meanwhile', async () => {
-    const records = Array.from({ length: 500 }, () => ({}));
-    const made = (await send('POST /api/tmp-vars', records)).body as readonly { readonly id: number }[];
-    const held = Math.min(...made.map((record) => record.id));
-    const array = (value: string): readonly object[] => made.map((record) => ({ id: record.id, value }));
-    let waiting: readonly Promise<Answer>[] = [];
-    await holding(`id = ${held}`, async () => {
-      waiting = together(5, (index) => send('PATCH /api/tmp-vars', array(String(index))));
-      await until(async () => (await metric('records_database_waiting{server="primary",work="write"}')) === 3);
-      expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
-      expect(await statuses(together(6, () => send('PATCH /api/tax-classes', [{ id: 1 }])))).toEqual(new Set([200]));
-    });
-    expect(await statuses(waiting)).toEqual(new Set([200]));
-  });
-
   it('ends a transaction that does nothing, and frees its rows', async () => {
     const { openPostgres } = await import('../../engine/storage/postgres/driver.ts');
     const driver = await openPostgres(database.url, { statementTimeout: 60_000 });

@@ -48,23 +48,6 @@ onServer('many instances on one database', () => {
     expect((await send('GET /api/notifications')).headers.get('x-total-count')).toBe(String(seeds.length));
   });
 
-  it('two PUTs of different fields at once: both survive', async () => {
-    const { path } = await create('/api/tax-classes', {});
-    for (let round = 1; round <= 25; round += 1) {
-      const answers = await Promise.all([
-        send(`PUT ${path}`, { position: round }),
-        send(`PUT ${path}`, { providerOneVATRate: `r${round}` }),
-        send(`PUT ${path}`, { providerTwoVATRate: round }),
-      ]);
-      expect(statuses(answers)).toEqual([200, 200, 200]);
-      expect((await send(`GET ${path}`)).body).toMatchObject({
-        position: round,
-        providerOneVATRate: `r${round}`,
-        providerTwoVATRate: round,
-      });
-    }
-  });
-
   it('PATCHes of different keys inside one value at once: all survive', async () => {
     const { path } = await create('/api/shipping-markups', { zone: { zone_name: 'z', zone_elements: [{ a: 0 }] } });
     const shown = `${path}?include=zone.zone_elements`;
@@ -97,32 +80,6 @@ onServer('many instances on one database', () => {
       expect((await sendWith({ 'if-none-match': tag }, `GET ${path}`)).status).toBe(200);
       expect((await sendWith({ 'if-match': tag }, `PUT ${path}`, { markup_flat: '1' })).status).toBe(412);
     }
-  });
-
-  it('one unique value, ten writers: one of them has it, the others are told who', async () => {
-    const answers = await together(10, () => send('POST /api/newsletter-subscribers', { email: 'same@example.com' }));
-    expect(statuses(answers)).toEqual(firstOf(201, 409));
-    const refused = answers.filter(({ status }) => status === 409).map(({ body }) => (body as JsonObject)['detail']);
-    expect(new Set(refused).size).toBe(1);
-    expect(String(refused[0])).toMatch(/^NewsletterSubscriber \d+ has this value of "email" already$/);
-  });
-
-  it('one identifier, ten writers: one of them has it, and the sequence goes on behind it', async () => {
-    const answers = await together(10, () => send('POST /api/tax-classes', { id: 5000 }));
-    expect(statuses(answers)).toEqual(firstOf(201, 409));
-    const made = await together(10, () => send('POST /api/tax-classes', {}));
-    const identifiers = made.map(({ body }) => Number((body as JsonObject)['id']));
-    expect(Math.min(...identifiers)).toBeGreaterThan(5000);
-    expect(new Set(identifiers).size).toBe(10);
-  });
-
-  it('one idempotency key, ten times at once: one record, one answer; another body is refused', async () => {
-    const key = { 'idempotency-key': 'once' };
-    const answers = await together(10, () => sendWith(key, 'POST /api/tmp-vars', { name: 'once' }));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect((await send('GET /api/tmp-vars?_cnd[name]=once')).body).toHaveLength(1);
-    const others = await together(3, () => sendWith(key, 'POST /api/tmp-vars', { name: 'twice' }));
-    expect(statuses(others)).toEqual([422, 422, 422]);
   });
 
   it('what one instance wrote, every other one answers at once, and counts', async () => {

@@ -144,14 +144,6 @@ onServer('a transaction', () => {
       await until(async () => (await count(`tmp-vars?_cnd[name]=${name}`)) === done);
     });
 
-    it('is a POST with an Idempotency-Key: 504, and the retry makes one record', async () => {
-      const name = `${fate}-keyed`;
-      const key = { 'idempotency-key': name };
-      expect(told(await lost('POST /api/tmp-vars', { name }, key))).toEqual(unknown('1'));
-      expect((await send('POST /api/tmp-vars', { name }, key)).status).toBe(201);
-      expect(await count(`tmp-vars?_cnd[name]=${name}`)).toBe(1);
-    });
-
     it('is a PUT, a PATCH, a DELETE: 504, with Retry-After where the method is idempotent', async () => {
       const { headers } = await send('POST /api/tmp-vars', { name: `${fate}-change` });
       const path = String(headers.location);

@@ -10,7 +10,6 @@ import { exchange, type Exchanged } from '../support/exchange.ts';
 import { onServer, pause, startInstance } from '../support/postgres.ts';
 
 const GATE = 4711;
-const RUNS = Number(process.env['RUNS'] ?? 10);
 
 interface Write {
   readonly title: string;
@@ -224,23 +223,4 @@ onServer('two writers at once', () => {
     expect([(await one).status, (await other).status]).toEqual(statuses);
     expect(await owners()).toBe('none owns itself');
   });
-
-  it.each(RACES.filter(({ orderMatters }) => orderMatters !== true))(
-    '$title, by chance, on three instances',
-    async ({ first, second, statuses }) => {
-      const most = successes(statuses);
-      const strange: string[] = [];
-      for (let run = 0; run < RUNS; run += 1) {
-        await begin();
-        const tags = [await tagFor(first), await tagFor(second)];
-        const answers = await Promise.all([send(run, first, tags[0]), send(run + 1 + (run % 2), second, tags[1])]);
-        const both = answers.map(({ status }) => status);
-        const isFine = successes(both) <= most && both.every((status) => status < 500);
-        if (!isFine || (await owners()) !== 'none owns itself') strange.push(JSON.stringify(both));
-      }
-      expect(strange).toEqual([]);
-    },
-  );
 });
-
-const successes = (statuses: readonly number[]): number => statuses.filter((status) => status < 300).length;

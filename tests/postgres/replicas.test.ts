@@ -176,16 +176,6 @@ onServer('a primary with two replicas', () => {
     },
   );
 
-  it('one of them fails, and the primary with it: the other one answers', async () => {
-    const [first] = replicas as [Cluster, Cluster];
-    await Promise.all([first.stop('immediate'), primary.stop('immediate')]);
-    const reads = await Promise.all(Array.from({ length: 20 }, () => patiently(PAGE)));
-    expect(reads.map((read) => [read.status, lengthOf(read)])).toEqual(reads.map(() => [200, count]));
-    await Promise.all([first.again(), primary.again()]);
-    await until(async () => (await send('POST /api/tmp-vars', {})).status === 201);
-    count += 1;
-  });
-
   it('both lost: the primary answers', async () => {
     for (const cluster of replicas) cluster.freeze();
     for (const title of [PAGE, WHOLE, 'GET /api/tmp-vars/1']) expect((await send(title)).status).toBe(200);

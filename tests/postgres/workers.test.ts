@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { ask } from '../support/ask.ts';
 import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
-import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
+import { createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { loadModel } from '../support/model.ts';
-import { onServer, withParameters } from '../support/postgres.ts';
+import { onServer } from '../support/postgres.ts';
 import { promtoolIsSilent } from '../support/promtool.ts';
 
 interface Logged {
@@ -140,17 +140,6 @@ onServer('WORKERS', () => {
     expect(workers.filter(isAlive)).toEqual([]);
   });
 
-  test('SIGTERM while workers are still starting', async () => {
-    const service = compiled.run('server.js', [], {
-      PORT: '0',
-      DATABASE_URL: database.url,
-      WORKERS: '3',
-      SHUTDOWN_TIMEOUT: '3600',
-    });
-    await urlOf(service);
-    expect(await stop(service)).toBe(0);
-  });
-
   test('the first process killed: its workers end, too', async () => {
     const { service } = await start({});
     const workers = workersOf(service);
@@ -183,21 +172,6 @@ onServer('WORKERS', () => {
     const statuses = [];
     for (let index = 0; index < 14; index += 1) statuses.push((await exchange(url, 'GET /api/tax-classes')).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429, 429, 429]);
-    expect(await stop(service)).toBe(0);
-  });
-
-  test('they share the connections of the pool', async () => {
-    const { service, url } = await start({
-      DATABASE_URL: withParameters(database.url, { pool: '4', application_name: 'shared' }),
-    });
-    await Promise.all(Array.from({ length: 60 }, () => exchange(url, 'GET /api/tax-classes')));
-    const client = await connectTo(database.url);
-    const { rows } = await client.query(
-      `select count(*)::int as count from pg_stat_activity where application_name = 'shared'`,
-    );
-    await client.end();
-    // As many again for lists that are streamed.
-    expect(rows[0]?.count).toBeLessThanOrEqual(8);
     expect(await stop(service)).toBe(0);
   });
 

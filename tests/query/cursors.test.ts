@@ -1,5 +1,4 @@
 import { encodeCursor } from '../../engine/query/cursor.ts';
-import { pageSearches } from '../../engine/query/parameters.ts';
 import { faultsOf, list, problemOf, typeOf } from '../support/library.ts';
 
 describe('cursors', () => {
@@ -72,57 +71,7 @@ describe('cursors', () => {
     expect(faultsOf(() => list(`${page}&after=${forged(page, change)}`))).toEqual(['after: invalid-cursor']);
   });
 
-  test.each<[string, unknown]>([
-    ['a number', 5],
-    ['U+0000', '\0'],
-    ['half a character', '\ud800'],
-    ['an array', ['x']],
-    ['an object', {}],
-  ])('a cursor that holds %s for a string is refused', (_title, bad) => {
-    const search = `${page}&_cnd[orderBy]=title`;
-    expect(faultsOf(() => list(`${search}&after=${cursorOf(search, [bad as string, 7])}`))).toEqual([
-      'after: invalid-cursor',
-    ]);
-  });
-
   test.each(['', 'x', '%20', '!', 'bnVsbA', 'e30', 'W10', 'WyI'])('after=%s is refused', (cursor) => {
     expect(faultsOf(() => list(`${page}&after=${cursor}`))).toEqual(['after: invalid-cursor']);
-  });
-
-  const cursor = cursorOf(page, [5, 7]);
-  test.each([
-    ['after=CURSOR', 'after: needs-limit'],
-    ['_cnd[limit][0]=0&after=CURSOR', 'after: needs-limit'],
-    ['_cnd[limit]=1&_cnd[limit]=20&after=CURSOR', 'after: contradiction'],
-    ['_cnd[limit]=0&_cnd[limit]=20&after=CURSOR&before=CURSOR', 'after: contradiction'],
-    ['_cnd[limit]=0&_cnd[limit]=20&after=CURSOR&after=CURSOR', 'after: repeated'],
-    ['_cnd[limit]=0&_cnd[limit]=20&before=x', 'before: invalid-cursor'],
-    ['_cnd[limit]=0&_cnd[limit]=x&before=x', '_cnd[limit]: invalid-value'],
-  ])('?%s is refused', (search, faults) => {
-    expect(faultsOf(() => list(search.replaceAll('CURSOR', cursor))).join(' ')).toBe(faults);
-  });
-
-  test('values that no URL could carry give no cursor', () => {
-    const query = list(`${page}&_cnd[orderBy]=title`);
-    expect(encodeCursor(query, ['x'.repeat(1000), 7])).toBeDefined();
-    expect(encodeCursor(query, ['x'.repeat(2000), 7])).toBeUndefined();
-  });
-
-  test.each([
-    ['_cnd[limit]=40&_cnd[limit]=20', ''],
-    ['_cnd[limit][1]=20&_cnd[title]=a%26b&after=x&include=author', '_cnd%5Btitle%5D=a%26b&include=author&'],
-    [
-      '_cnd[orderBy][0]=title&_cnd[orderBy][1]=desc&before=x',
-      '_cnd%5BorderBy%5D%5B0%5D=title&_cnd%5BorderBy%5D%5B1%5D=desc&',
-    ],
-    [
-      '_cnd[title][like]=>;<*é&fields=',
-      '_cnd%5Btitle%5D%5Blike%5D=%3E%3B%3C*é&fields=&'.replace('é', encodeURIComponent('é')),
-    ],
-  ])('the neighbours of ?%s', (search, kept) => {
-    const searchOf = pageSearches(search.replace('é', '\u00c3\u00a9'), 20);
-    expect(searchOf()).toBe(`${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=20`);
-    expect(searchOf('after', 'abc')).toBe(`${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=20&after=abc`);
-    expect(searchOf('before', 'abc')).toBe(`${kept}_cnd%5Blimit%5D=0&_cnd%5Blimit%5D=20&before=abc`);
   });
 });

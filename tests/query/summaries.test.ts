@@ -128,43 +128,6 @@ describe('a summary of many records', () => {
   });
 });
 
-describe('a page of groups', () => {
-  const linksOf = (text: unknown): Readonly<Record<string, string>> =>
-    Object.fromEntries(
-      [...String(text).matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, path = '', name = '']) => [name, path]),
-    );
-
-  it('leads to the others', async () => {
-    const texts: string[] = [];
-    let path = '/api/ticks/$summary?by=name&_cnd[orderBy]=name&_cnd[orderBy]=desc&_cnd[limit]=0&_cnd[limit]=4';
-    for (let pages = 0; path !== ''; pages += 1) {
-      const { status, headers, text } = await exchange(server.url, `GET ${path}`);
-      expect({ status, total: headers['x-total-count'] }).toEqual({ status: 200, total: '10' });
-      texts.push(...(JSON.parse(text) as { by: { name: string } }[]).map(({ by }) => by.name));
-      const { first, prev, next = '' } = linksOf(headers.link);
-      expect(first).toContain('%5D=0&');
-      expect(prev === undefined).toBe(pages === 0);
-      path = next;
-    }
-    expect(texts.join('')).toBe('9876543210');
-  });
-
-  it('is tagged, for HEAD too', async () => {
-    const path = 'ticks/$summary?by=name&_cnd[limit]=0&_cnd[limit]=4';
-    const { headers } = await get(path);
-    const head = await exchange(server.url, `HEAD /api/${path}`);
-    expect({ status: head.status, text: head.text, etag: head.headers.etag }).toEqual({
-      status: 200,
-      text: '',
-      etag: headers.etag,
-    });
-    expect(await get(path, { 'if-none-match': String(headers.etag) })).toMatchObject({ status: 304, text: '' });
-    await ask(server.url, 'POST /api/ticks', { name: 'x' });
-    // The page is the same, the number of groups is not.
-    expect((await get(path, { 'if-none-match': String(headers.etag) })).status).toBe(200);
-  });
-});
-
 describe('in other formats', () => {
   it.each([
     [

@@ -116,16 +116,6 @@ describe('variants', () => {
   });
 
   test.each([
-    ['variant=Short', 'variant: unknown-variant'],
-    ['variant=', 'variant: unknown-variant'],
-    ['variant=short&fields=height', 'fields: not-shown'],
-    ['variant=nothing&fields=height', 'variant: unknown-variant'],
-    ['fields=id', 'fields: unknown-field'],
-  ])('?%s is refused', (search, faults) => {
-    expect(faultsOf(() => view(search, shelf)).join(' ')).toBe(faults);
-  });
-
-  test.each([
     ['_cnd[height]=5', ''],
     ['_cnd[id]=5', ''],
     ['variant=short&_cnd[room]=x&_cnd[orderBy]=room', ''],

@@ -52,49 +52,6 @@ describe('POST of an array', () => {
     expect((await ask(nested.url, `GET /api/owners/${first?.id}`)).body).toEqual(first);
   });
 
-  test('makes nested records of each item, and takes given identifiers', async () => {
-    const items = [
-      {
-        id: 5000,
-        rank: rank(),
-        things: [
-          { name: 'a', price: '1.50' },
-          { name: 'b', more: ['HUGE', { x: 1 }] },
-        ],
-      },
-      { rank: rank(), friend: { rank: rank(), name: 'new' }, tags: [{ word: 'w' }] },
-      { rank: rank(), badge: { number: 7 }, lid: { color: 'red' }, boss: { id: 1 } },
-    ];
-    const text = JSON.stringify(items).replace('"HUGE"', '1e400');
-    const { status, body } = await exchangeJson(nested, 'POST /api/owners', text);
-    expect([status, body]).toMatchObject([
-      201,
-      [
-        { id: 5000, things: [{ name: 'a', price: '1.50' }, { name: 'b' }] },
-        { id: expect.any(Number), friend: { name: 'new' }, tags: [{ word: 'w' }] },
-        { badge: { number: 7 }, lid: { color: 'red' }, boss: { id: 1 } },
-      ],
-    ]);
-    const [{ id: next } = { id: 0 }] = await owners(1);
-    expect(next).toBeGreaterThan(5000);
-  });
-
-  test.each(['', '&dryRun=true'])('leaves the identifiers that later records bring free for them%s', async (dry) => {
-    const [{ id } = { id: 0 }] = await owners(1);
-    const [next, after] = [id + 1, id + 2];
-    const items = [
-      { rank: rank(), name: 'first' },
-      { rank: rank(), id: next, friend: { rank: rank(), name: 'friend' } },
-      { rank: rank(), id: after },
-    ];
-    const { status, body } = await ask(nested.url, `POST /api/owners?include=friend${dry}`, items);
-    const made = (dry === '' ? body : (body as { answer: { body: unknown } }).answer.body) as readonly unknown[];
-    expect([status, made]).toMatchObject([
-      201,
-      [{ name: 'first' }, { id: next, friend: { name: 'friend' } }, { id: after }],
-    ]);
-  });
-
   test('of no records makes none', async () => {
     expect(await ask(nested.url, 'POST /api/owners', [])).toMatchObject({ status: 201, body: [] });
     expect(await ask(nested.url, 'PATCH /api/owners', [])).toMatchObject({ status: 200, body: [] });
@@ -217,11 +174,6 @@ describe('POST of an array', () => {
     expect(await count('/api/owners')).toBe(before);
   });
 
-  test('names the other item in a conflict', async () => {
-    const { body } = await ask(nested.url, 'POST /api/owners', [{ rank: 991 }, { rank: 991 }]);
-    expect(body).toMatchObject({ detail: '"/0/rank" in the same body has this value of "rank" already' });
-  });
-
   test('under a key is made once', async () => {
     const text = JSON.stringify([{ rank: rank() }, { rank: rank() }]);
     const send = (body: string) =>
@@ -236,31 +188,6 @@ describe('POST of an array', () => {
 });
 
 describe('PATCH of an array', () => {
-  test('changes each record, and answers them in order', async () => {
-    const [a, b] = await owners(2);
-    const things = [{ name: 't' }];
-    const { status, headers, body } = await ask(nested.url, 'PATCH /api/owners', [
-      { id: b?.id, name: 'B', data: { x: 1 } },
-      { id: a?.id, things },
-    ]);
-    expect([status, headers.get('etag')]).toEqual([200, null]);
-    expect(body).toMatchObject([
-      { id: b?.id, name: 'B', data: { x: 1 } },
-      { id: a?.id, name: a?.name, things },
-    ]);
-  });
-
-  test('lets records exchange unique values', async () => {
-    const [a, b, c] = await owners(3);
-    const items = [
-      { id: a?.id, rank: b?.rank },
-      { id: b?.id, rank: c?.rank },
-      { id: c?.id, rank: a?.rank },
-    ];
-    const { status, body } = await ask(nested.url, 'PATCH /api/owners', items);
-    expect([status, body]).toMatchObject([200, items]);
-  });
-
   test('names the one of many that is in conflict, and changes none', async () => {
     const [taken] = await owners(1);
     const all = await owners(40);
@@ -392,28 +319,6 @@ describe('PATCH of an array', () => {
     expect(toldBy(await ask(nested.url, 'PATCH /api/owners', items(a?.id ?? 0, b?.id ?? 0)))).toEqual(told);
     expect((await ask(nested.url, 'GET /api/owners')).body).toEqual(before);
   });
-
-  test('takes the tags that GET of the same query answers', async () => {
-    const [a, b] = await owners(2);
-    for (const query of ['', '?include=things.owner', '?fields=name']) {
-      const tags = await Promise.all(
-        [a, b].map(async (one) => (await ask(nested.url, `GET /api/owners/${one?.id}${query}`)).headers.get('etag')),
-      );
-      const send = () =>
-        ask(nested.url, `PATCH /api/owners${query}`, [
-          { id: a?.id, name: `a${query}`, '@etag': tags[0] },
-          { id: b?.id, name: `b${query}`, '@etag': tags[1]?.replace(/"$/, '-gzip"') },
-        ]);
-      expect((await send()).status).toBe(200);
-      expect(toldBy(await send())).toEqual({
-        status: 412,
-        faults: [
-          ['/0/@etag', 'precondition-failed'],
-          ['/1/@etag', 'precondition-failed'],
-        ],
-      });
-    }
-  });
 });
 
 describe('headers of a batch', () => {
@@ -436,14 +341,6 @@ describe('headers of a batch', () => {
     const { errors } = JSON.parse(answer.text) as { errors?: readonly Record<string, string>[] };
     const [first] = errors ?? [];
     expect([answer.status, first?.['header'] ?? first?.['pointer']]).toEqual([status, fault]);
-  });
-
-  test('OPTIONS names the media type that PATCH takes', async () => {
-    const { headers } = await ask(plain.url, 'OPTIONS /api/gadgets');
-    expect([headers.get('allow'), headers.get('accept-patch')]).toEqual([
-      'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
-      'application/json',
-    ]);
   });
 });
 
@@ -496,15 +393,6 @@ describe('where preconditions', () => {
     expect((await ask(plain.url, `PATCH /api/${path}`, gone)).status).toBe(404);
   });
 });
-
-async function exchangeJson(
-  { url }: TestServer,
-  title: string,
-  body: string,
-): Promise<{ status: number; body: unknown }> {
-  const { status, text } = await exchange(url, title, { headers: { 'content-type': 'application/json' }, body });
-  return { status, body: JSON.parse(text) };
-}
 
 test('records that are too long to be loaded together are refused before they are, and one by one they are changed', async () => {
   const limits = { memoryLimit: 8 * 1024 ** 2, bodyLimit: 1024 ** 2 };
