@@ -5,9 +5,10 @@ import { parse } from 'yaml';
 import { OBJECTS, OPEN_TYPES } from '../store/specification.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(OBJECTS), ...OPEN_TYPES]);
+export const isOfStore = (type: string): boolean => KNOWN.has(type);
 const typeOf = (file: string): string => (parse(readFileSync(file, 'utf8')) as { type: string }).type;
 
-const isShipped = (file: string): boolean => file.endsWith('.yaml') && KNOWN.has(typeOf(file));
+const isShipped = (file: string): boolean => file.endsWith('.yaml') && isOfStore(typeOf(file));
 
 /** Without what somebody has added to `schema/`. */
 export const shippedFiles: readonly string[] = readdirSync('schema', { recursive: true, encoding: 'utf8' })
