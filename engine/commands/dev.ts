@@ -11,7 +11,7 @@ import { print, printError } from '../terminal.ts';
 import { type Command, messageOf, readOptions, stopSignal } from './command.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { drain, listen, urlOf } from '../server/listener.ts';
-import { answering, forHost } from '../server/serve.ts';
+import { answering, forHost, pagesAt } from '../server/serve.ts';
 
 const POLL_MS = 120;
 
@@ -25,7 +25,9 @@ export const dev: Command = {
     const before = stateOf(settings.schemaDirectory);
     const serving = await serveReloading(settings);
     printWarnings(serving);
-    print(`Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}`);
+    print(
+      `Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}\n${pagesAt(serving.url, settings)}`,
+    );
     const stop = follow(settings.schemaDirectory, before, () => reload(serving));
     await stopSignal();
     await stop();

@@ -1,4 +1,4 @@
-/** `init`: sets up a project in the working directory. Files that are there stay as they are. */
+/** `init`: sets up a project in the working directory, an empty one as well. Files that are there stay as they are. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findDescriptors } from '../descriptor/load.ts';
@@ -26,6 +26,9 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   test: 'node --test',
 };
 
+/** `npm install` writes none in a folder below one that has one. */
+const NEW_MANIFEST = '{ "private": true }';
+
 /** What `npm init` writes where no test script is given. */
 const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
@@ -51,11 +54,7 @@ export const init: Command = {
 };
 
 function readManifest(): Manifest {
-  if (!existsSync(MANIFEST))
-    throw new StartError(
-      `There is no ${MANIFEST} here. Run "npm init -y" first, or change to the folder of your project`,
-    );
-  const text = readFileSync(MANIFEST, 'utf8');
+  const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
   const value = parsed(text);
   const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
   if (isObject(value) && isObject(scripts)) return { text, value, scripts };
@@ -79,6 +78,7 @@ function parsed(text: string): JsonValue {
 /** Returns what to say of it. */
 function addScripts({ text, value, scripts }: Manifest): readonly string[] {
   const isFree = (name: string): boolean => scripts[name] === undefined || PLACEHOLDER.test(String(scripts[name]));
+  const isNew = !existsSync(MANIFEST);
   const added = Object.entries(SCRIPTS).filter(([name]) => isFree(name));
   const kept = Object.keys(SCRIPTS).filter((name) => !isFree(name));
   const saidKept = kept.map((name) => `Kept the npm script "${name}"`);
@@ -86,7 +86,11 @@ function addScripts({ text, value, scripts }: Manifest): readonly string[] {
   const next = { ...value, scripts: { ...scripts, ...Object.fromEntries(added) } };
   const indent = /^([ \t]+)"/m.exec(text)?.[1] ?? '  ';
   writeFileSync(MANIFEST, `${JSON.stringify(next, null, indent)}\n`);
-  return [`Added npm scripts: ${added.map(([name]) => name).join(', ')}`, ...saidKept];
+  return [
+    ...(isNew ? [`Wrote ${MANIFEST}`] : []),
+    `Added npm scripts: ${added.map(([name]) => name).join(', ')}`,
+    ...saidKept,
+  ];
 }
 
 function writeIgnored(): string {

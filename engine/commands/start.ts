@@ -2,7 +2,7 @@
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
 import { VERSION } from '../package.ts';
-import { serve, type Serving } from '../server/serve.ts';
+import { pagesAt, serve, type Serving } from '../server/serve.ts';
 import { readSettings, type Settings, withoutPassword } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
@@ -34,7 +34,7 @@ async function alone(settings: Settings): Promise<number> {
   const stopped = stopSignal();
   const log = createLog(settings);
   log.info({ ...about(serving.url, settings), model: await modelOf(serving) }, 'serving');
-  print(servingAt(serving.url));
+  print(`${servingAt(serving.url)}\n${pagesAt(serving.url, settings)}`);
   return stop(serving.close, log, await stopped);
 }
 
@@ -63,7 +63,7 @@ async function together(settings: Settings): Promise<number> {
   const stopped = stopSignal();
   const log = createLog(settings);
   log.info({ ...about(serving.url, settings), model: serving.model, workers }, 'serving');
-  print(`${servingAt(serving.url)}, by ${workers} workers`);
+  print(`${servingAt(serving.url)}, by ${workers} workers\n${pagesAt(serving.url, settings)}`);
   return stop(serving.close, log, await stopped);
 }
 

@@ -5,6 +5,7 @@ import { isGuarded } from '../access/access.ts';
 import { type Engine, type EngineSettings, startEngine } from '../engine.ts';
 import { AUTO_RATE, type Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
+import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';
 import { inBatches } from './batches.ts';
 import { refuseUnclear } from './framing.ts';
@@ -38,6 +39,12 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
     await engine.close();
     throw error;
   }
+}
+
+/** Where people find the pages of a service, a line each. */
+export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): string {
+  const lines = [...(studio && studioBuild() ? [`Studio: ${url}/studio`] : []), `Documentation: ${url}/docs`];
+  return lines.join('\n');
 }
 
 /** Milliseconds of SHUTDOWN_TIMEOUT that are kept for closing the database. */

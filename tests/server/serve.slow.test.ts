@@ -1,9 +1,11 @@
 /** Connections and the process: long answers, slow and broken clients, start, stop, and why it does not start. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { closed } from '../support/closed.ts';
 import { type Environment, type Running, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
@@ -144,6 +146,8 @@ describe('the process', () => {
     await once(socket, 'close');
     expect(received()).toMatch(/\r\n\r\nHTTP\/1.1 201 Created\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*"to the end"/);
     expect(await service.ended).toBe(0);
+    const pages = service.out().split('\n').slice(1);
+    expect(pages.filter((line) => line !== `Studio: ${url}/studio`)).toEqual([`Documentation: ${url}/docs`, '']);
     expect(service.err()).not.toMatch(/"level":"(warn|error)"|^[^{]/m);
   });
 
@@ -247,6 +251,17 @@ describe('records', () => {
     expect(await command.ended).toBe(code);
     expect(command.out()).toMatch(out);
     expect(command.err()).toMatch(err);
+  });
+
+  test('init makes a project in an empty folder', () => {
+    const cwd = mkdtempSync(join(directory, 'empty-'));
+    const out = execFileSync(process.execPath, [resolve(compiled.directory, 'engine/cli.js'), 'init'], { cwd });
+    expect(String(out)).toContain('Wrote package.json');
+    expect(JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'))).toMatchObject({
+      private: true,
+      scripts: { start: 'records start' },
+    });
+    expect(existsSync(join(cwd, 'schema/item.yaml'))).toBe(true);
   });
 
   test('check --json tells a fault to machines', async () => {
