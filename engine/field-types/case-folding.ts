@@ -37,11 +37,42 @@ const LATER = new RegExp(`[${unassigned}]`, 'u');
 const AROUND_LATER = new RegExp(`([${unassigned}]+)`, 'u');
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Sorting accents takes time by the square of how many follow one another. No piece begins with one, unless that many come before. */
-export const MOST_TOGETHER = 250;
-const PIECES = new RegExp(`[\\0-\\x7f]*[^\\0-\\x7f]{1,${MOST_TOGETHER}}|[\\0-\\x7f]+`, 'gu');
+/** Code points that may combine with what is before them: marks, and the vowels and finals of Hangul. */
+const JOINING = String.raw`\p{M}\u1160-\u11ff`;
+/** Letters that are normalized together. */
+export const TOGETHER = 250;
+/** Sorting marks takes time by the square of how many follow one another: a letter with so many of them loses all. */
+export const PILE_OF_MARKS = 255;
+/** In a text that may have such a pile: composed letters hold up to three marks themselves. */
+export const MAYBE_PILE = 250;
+/** Each letter with all of its marks: nothing combines across the pieces. */
+const PIECES = new RegExp(`[^${JOINING}]{1,${TOGETHER}}[${JOINING}]*|[${JOINING}]+`, 'gu');
+const MANY_MARKS = new RegExp(`[${JOINING}]{${MAYBE_PILE}}`, 'u');
+const PILE = new RegExp(`[${JOINING}]{${PILE_OF_MARKS},}`, 'gu');
 
-const composed = (text: string): string => text.replace(PIECES, (piece) => piece.normalize('NFC'));
+const withoutPiles = (text: string): string =>
+  [...text]
+    .map((one) => one.normalize('NFD'))
+    .join('')
+    .replace(PILE, '');
+
+const composed = (text: string): string =>
+  text.length <= TOGETHER
+    ? text.normalize('NFC')
+    : (MANY_MARKS.test(text) ? withoutPiles(text) : text).replace(PIECES, (piece) => piece.normalize('NFC'));
+
+/** Those code points as ranges, for regular expressions that do not know them by name. */
+export const joiningRanges = (): readonly (readonly [first: number, last: number])[] => {
+  const isJoining = new RegExp(`[${JOINING}]`, 'u');
+  const ranges: [number, number][] = [];
+  for (let code = 0x300; code <= 0xe01ef; code += 1) {
+    if (!isJoining.test(String.fromCodePoint(code))) continue;
+    const last = ranges.at(-1);
+    if (last?.[1] === code - 1) last[1] = code;
+    else ranges.push([code, code]);
+  }
+  return ranges;
+};
 
 /** A code point that the version does not know stays, and nothing is composed with it. */
 function normalized(text: string): string {

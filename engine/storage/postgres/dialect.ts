@@ -1,6 +1,6 @@
 /** PostgreSQL's dialect. */
 import knex from 'knex';
-import { FOLDINGS, MOST_TOGETHER } from '../../field-types/case-folding.ts';
+import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS, TOGETHER } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect, Estimate } from '../dialect.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
@@ -94,12 +94,27 @@ const mapped = (text: string): string => {
   return `case when ${text} ~ ${joined(['[', ...full.map(([from]) => from), ']'])} then ${longer} else ${plain} end`;
 };
 
-const PIECES = String.raw`'([\u0001-\u007f]*[^\u0001-\u007f]{1,${MOST_TOGETHER}}|[\u0001-\u007f]+)'`;
+/** As the bracket expression of a regular expression. */
+let joining: string | undefined;
+const joiningClass = (): string => {
+  const escaped = (code: number): string => `\\U${code.toString(16).padStart(8, '0')}`;
+  joining ??= joiningRanges()
+    .map(([first, last]) => escaped(first) + (last > first ? `-${escaped(last)}` : ''))
+    .join('');
+  return joining;
+};
 
+/** The same as in case-folding.ts. */
 const composed = (text: string): string => {
-  const pieces = `regexp_matches(${text}, ${PIECES}, 'g') with ordinality as pieces$(piece$, place$)`;
-  const inPieces = `(select string_agg(normalize(piece$[1], NFC), '' order by place$) from ${pieces})`;
-  return `case when char_length(${text}) <= ${MOST_TOGETHER} then normalize(${text}, NFC) else ${inPieces} end`;
+  const marks = joiningClass();
+  const matches = (pattern: string, value: string): string =>
+    `regexp_matches(${value}, ${literal(`(${pattern})`)}, 'g') with ordinality as pieces(piece, place)`;
+  const joinedBy = (form: string, pieces: string): string =>
+    `(select coalesce(string_agg(normalize(piece[1], ${form}), '' order by place), '') from ${pieces})`;
+  const unpiled = `regexp_replace(${joinedBy('NFD', matches('.', text))}, '[${marks}]{${PILE_OF_MARKS},}', '', 'g')`;
+  const bounded = `case when ${text} ~ '[${marks}]{${MAYBE_PILE}}' then ${unpiled} else ${text} end`;
+  const inPieces = joinedBy('NFC', matches(`[^${marks}]{1,${TOGETHER}}[${marks}]*|[${marks}]+`, bounded));
+  return `case when char_length(${text}) <= ${TOGETHER} then normalize(${text}, NFC) else ${inPieces} end`;
 };
 
 /** Nearly all texts are ASCII. */
