@@ -20,7 +20,6 @@ const OPTIONS = {
   yes: { type: 'boolean' },
   token: { type: 'string' },
   'read-token': { type: 'string' },
-  settings: { type: 'boolean' },
   type: { type: 'string' },
   json: { type: 'boolean' },
   junit: { type: 'string' },
@@ -28,9 +27,8 @@ const OPTIONS = {
 } as const;
 
 const USAGE = [
-  'records suite URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--settings] [--type NAME] [--json] [--junit FILE [--force]]',
-  'Replays requests that read; --write adds those that write. --token and --read-token (a token that may only read) add checks of access.',
-  '--settings adds requests that are too large for the settings in this environment, which must be those of the service',
+  'records suite URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--type NAME] [--json] [--junit FILE [--force]]',
+  'Replays requests that read; --write adds those that write. --token and --read-token (a token that may only read) add checks of access',
 ].join('\n');
 
 type Options = ReturnType<typeof readOptions<typeof OPTIONS>>['values'];
@@ -63,9 +61,8 @@ export const suite: Command = {
   run: async (args) => {
     const { values: options, positionals } = readOptions(args, OPTIONS, 1, USAGE);
     const url = checkedUrl(positionals[0] ?? options.url);
-    const settings = readSettings(process.env);
-    const model = readModel(settings.schemaDirectory);
-    const cases = chosenCases(model, settings, options);
+    const model = readModel(readSettings(process.env).schemaDirectory);
+    const cases = chosenCases(model, options);
     await requireResponse(url);
     // Created before the first request, so that an unwritable file is reported at once.
     const { junit: file, force = false } = options;
@@ -122,14 +119,12 @@ function report(results: readonly Result[], json: boolean): void {
 /** Another seed for each run, so that its values are not those that an earlier run left behind. */
 const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
 
-function chosenCases(model: Model, settings: ReturnType<typeof readSettings>, options: Options): readonly Case[] {
+function chosenCases(model: Model, options: Options): readonly Case[] {
   const { type, write, token, 'read-token': readToken } = options;
   if (type !== undefined && !model.types.has(type))
     throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
-  const { bodyLimit, batchLimit, urlLimit } = settings;
   const access = { guarded: token !== undefined, hasReader: readToken !== undefined };
-  const known = options.settings ? { bodyLimit, batchLimit, urlLimit } : {};
-  const cases = suiteOf(model, { seed: seedOfNow(), ...access, ...known });
+  const cases = suiteOf(model, { seed: seedOfNow(), ...access });
   return cases.filter((one) => (type === undefined || one.type === type) && (write || onlyReads(one)));
 }
 

@@ -1,8 +1,10 @@
 /** Looks into the database of a service through a connection of its own: what each table of the Model holds. */
 import Database from 'better-sqlite3';
 import type { Model } from '../../engine/model/model.ts';
-import type { TableSnapshot } from '../oracle/replay.ts';
 import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
+
+/** By table, a text that differs when its rows differ. */
+export type TableSnapshot = ReadonlyMap<string, string>;
 
 export interface Observer {
   snapshot(): Promise<TableSnapshot>;

@@ -1,16 +1,14 @@
 /** One service on each database that is there: they are sent the same requests, and must give the same answers. */
 import type { Model } from '../../engine/model/model.ts';
-import type { Case } from '../oracle/case.ts';
 import type { ReceivedAnswer, Client, Sent } from '../oracle/client.ts';
 import { databaseKinds } from './databases.ts';
 import { createRenamer, type Rename, withoutQuery } from './renamed.ts';
-import { type Bench, openBench, replayAll } from './replaying.ts';
+import { type Bench, openBench } from './replaying.ts';
 
 export interface Twins {
   readonly benches: readonly Bench[];
   /** Does the same work on each, and compares what was answered meanwhile. */
   both(work: (bench: Bench) => Promise<void>): Promise<void>;
-  replayAll(cases: readonly Case[]): Promise<void>;
   danglingRows(): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
@@ -55,7 +53,6 @@ export async function openTwins(
   return {
     benches,
     both,
-    replayAll: (cases) => both((bench) => replayAll(bench, cases)),
     danglingRows: async () => (await Promise.all(benches.map(({ observer }) => observer.danglingRows()))).flat(),
     close: async () => void (await Promise.all(benches.map((bench) => bench.close()))),
   };
