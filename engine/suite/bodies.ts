@@ -35,7 +35,8 @@ export function createSamples(model: Model, seed: number): Samples {
     const around = types
       .filter((one) => one !== type && one.operations.has('create') && sources.get(one) === 'create')
       .flatMap((one) => [...one.relations.values()])
-      .find((one) => one.target === type && one.nested === 'write' && isPossible(sources, type, one));
+      .filter(({ target, nested, link }) => target === type && nested === 'write' && !isUniqueLink(link))
+      .find((one) => isPossible(sources, type, one));
     return type.identifier.inRecord ? around : undefined;
   };
   const grow = (find: (type: RecordType) => Source | undefined): boolean => {
@@ -46,6 +47,9 @@ export function createSamples(model: Model, seed: number): Samples {
   while (grow(sourceOf) || grow((type) => (isBorrowed(type) ? 'borrow' : undefined)));
   return { model, sources, seed };
 }
+
+/** A record that only one other can be linked to is of no use once it has been made inside that one. */
+const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
 const isBorrowed = ({ operations }: RecordType): boolean => !operations.has('create') && operations.has('list');
 

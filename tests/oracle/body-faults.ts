@@ -3,17 +3,9 @@ import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName, writeJson } from './template.ts';
-import {
-  allMentions,
-  type BodyPath,
-  namesOfMembers,
-  mentionsOf,
-  type RecordMention,
-  type RelationContent,
-  type WrittenRecord,
-} from './mentions.ts';
+import { allMentions, type BodyPath, namesOfMembers, type RecordMention, type RelationContent } from './mentions.ts';
 import { isUnchanged, ownEntries, refusedAt } from './values.ts';
-import { isIdentifierKey, type World } from './world.ts';
+import { isIdentifierKey } from './world.ts';
 
 /** What a write asks for, beside its records. */
 export interface BodyWrite {
@@ -27,8 +19,6 @@ export interface BodyWrite {
   readonly patch: boolean;
   /** The fields that the variant accepts. */
   readonly fields: readonly Field[];
-  /** Rows that one write may touch. */
-  readonly writeRows: number;
 }
 
 const isIdentifier = (value: JsonValue): boolean =>
@@ -167,8 +157,8 @@ const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: b
 const repeated = (roots: readonly RecordMention[]): readonly RecordMention[] =>
   roots.filter(({ who }, index) => roots.findIndex((one) => one.who === who) < index);
 
-/** Each place once, but for every check that it breaks if nothing else is wrong there. `isStored`: whether what is stored is looked at, too. */
-export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite, isStored = true): readonly string[] {
+/** Each place once, but for every check that it breaks if nothing else is wrong there. */
+export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite): readonly string[] {
   const again = repeated(roots);
   const mentions = roots.filter((root) => !again.includes(root)).flatMap(allMentions);
   const unfit = roots.flatMap(({ body, path }) => misfits(written.type, written.fields, body, path));
@@ -178,30 +168,15 @@ export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite, 
     ...again.map(({ type, path }) => pointer([...path, type.identifier.name])),
     ...mentions.flatMap(duplicates),
     ...contradictions(mentions),
-    ...(isStored ? mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)) : []),
+    ...mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)),
     ...missingIn(mentions),
     // Of an item that repeats a record, only its own words are looked at, not what is stored.
     ...again.flatMap((root) => missingIn(allMentions(root).filter(({ own }) => !own))),
   ];
-  const unmet = isStored ? checkFaults(mentions, new Set(unfit), written.patch) : [];
+  const unmet = checkFaults(mentions, new Set(unfit), written.patch);
   return inOrder(written.body, [...faults, ...unmet]).flatMap((place) =>
     faults.includes(place) ? place : unmet.filter((one) => one === place),
   );
-}
-
-/** Of a body with `known` faults, what its other records say is looked at, and nothing that is stored. */
-export function faultsBeside(
-  known: readonly string[],
-  world: World,
-  records: readonly WrittenRecord[],
-  written: BodyWrite,
-): readonly string[] {
-  const nowhere = { ...world, rows: new Map(), joins: new Map() };
-  const named = records.map((record, index) =>
-    written.update ? { ...record, id: record.id ?? `item ${index}` } : record,
-  );
-  const roots = mentionsOf(nowhere, written.type, named);
-  return inOrder(written.body, [...known, ...bodyFaults(roots, written, false)]);
 }
 
 /** Each place once; a key that is missing comes after everything in its object. */

@@ -1,10 +1,10 @@
-/** Checks as the oracle sees them: where a body breaks one, and what a sample needs to meet them. */
-import { type JsonObject, type JsonValue, pointer } from '../../engine/json.ts';
-import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '../../engine/model/model.ts';
+/** Checks as the oracle sees them: where a body breaks one. */
+import { type JsonValue, pointer } from '../../engine/json.ts';
+import type { Check, CheckComparison, CheckCondition, Field } from '../../engine/model/model.ts';
 import type { RecordMention } from './mentions.ts';
 import { comparesAs, isLikeIn } from './reads.ts';
 import { Unreachable } from './refusal.ts';
-import { defaultOf, inOtherCase, isTime, isUnchanged, SOME_TIME } from './values.ts';
+import { defaultOf, isTime, isUnchanged, SOME_TIME } from './values.ts';
 import { referenceName, writeJson } from './template.ts';
 import { asCompared, type RecordRow } from './world.ts';
 
@@ -93,60 +93,4 @@ function faultsOf(mentions: readonly RecordMention[], faulty: ReadonlySet<string
     const place = saying(at) ?? fields.map(saying).find((one) => one !== undefined) ?? first;
     return [pointer([...place.path, at.name])];
   });
-}
-
-// Samples that meet the checks.
-
-const SAMPLES = [1, 2, 3, 4];
-
-/** Values that the field accepts. */
-export const candidates = (field: Field): readonly JsonValue[] => [
-  ...(field.nullable ? [null] : []),
-  ...(field.unique ? [] : [field.default ?? [], ...field.type.edges(field)].flat()),
-  ...(field.unique ? [] : SAMPLES.map((seed) => field.type.good(field, seed))),
-  ...(field.unique || !field.caseless ? [] : [inOtherCase(field, field.type.good(field, 1))]),
-];
-
-/** The body with other values in `free` fields, as far as that is needed and helps to meet all checks. */
-export function fitted(
-  type: RecordType,
-  row: RecordRow | undefined,
-  body: JsonObject,
-  free: ReadonlySet<Field>,
-): JsonObject {
-  const valueIn = (some: JsonObject, field: Field): JsonValue =>
-    field.readOnly
-      ? held(row, field)
-      : (some[field.name] ?? (Object.hasOwn(some, field.name) ? null : held(row, field)));
-  const unmet = (some: JsonObject): readonly Check[] =>
-    type.checks.filter((check) => {
-      if (row && !check.fields.some(({ name }) => Object.hasOwn(some, name))) return false;
-      const isUnknown = check.fields.some((field) => isReference(valueIn(some, field)));
-      return isUnknown || !isMet(check, (field) => valueIn(some, field));
-    });
-  let best = withKnown(type, row, body, free);
-  let left = unmet(best);
-  for (let round = type.checks.length; left.length > 0 && round > 0; round -= 1) {
-    const fields = left.flatMap((check) => check.fields.filter((field) => free.has(field)));
-    const options = fields.flatMap((field) => candidates(field).map((value) => ({ ...best, [field.name]: value })));
-    const better = options.find((option) => unmet(option).length < left.length);
-    if (better === undefined) break;
-    best = better;
-    left = unmet(best);
-  }
-  return best;
-}
-
-/** What a record held before is not known: a check that the body touches needs all its values. */
-function withKnown(
-  { checks }: RecordType,
-  row: RecordRow | undefined,
-  body: JsonObject,
-  free: ReadonlySet<Field>,
-): JsonObject {
-  const touched = checks.filter(({ fields }) => fields.some(({ name }) => Object.hasOwn(body, name)));
-  const unknown = touched
-    .flatMap(({ fields }) => fields)
-    .filter((field) => free.has(field) && !Object.hasOwn(body, field.name) && isReference(held(row, field)));
-  return { ...body, ...Object.fromEntries(unknown.map((field) => [field.name, field.type.good(field, 1)])) };
 }

@@ -63,8 +63,6 @@ const wholeCopy = (world: World): World => ({
   ...copyWorld(world),
   given: { ...world.given },
   stamps: { ...world.stamps },
-  tags: new Map(world.tags),
-  keys: new Map(world.keys),
 });
 
 /** What the oracle says; undefined if only the service knows, as with the order of times. Then the request is not sent. */
@@ -93,7 +91,7 @@ async function check(session: Session, call: Call): Promise<ReceivedAnswer | und
   const past = wholeCopy(session.world);
   const known = isAhead(session, call) ? undefined : told(session.world, call);
   if (!known) return undefined;
-  const { expect, changes = [] } = known;
+  const { expect, changes } = known;
   const before = call.method === 'GET' ? undefined : await session.bench.observer.snapshot();
   const answer = await send(session, call);
   const differences = compareAnswer(expect, answer, session.bindings);
@@ -305,7 +303,7 @@ export async function compareSequence(bench: Bench, model: Model, operations: re
   };
   const session: Session = {
     client: bench.client,
-    world: createWorld({ rank, alone: true }),
+    world: createWorld(rank),
     bindings,
     bench,
     log: [],

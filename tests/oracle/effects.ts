@@ -3,9 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import type { JoinTable, RecordType } from '../../engine/model/model.ts';
 import { reference, referenceName } from './template.ts';
-import type { Call } from './call.ts';
 import type { Expectation } from './case.ts';
-import { changedTables, type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
+import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
 
 const KINDS = ['created', 'changed', 'linked', 'unlinked', 'deleted'] as const;
 type Kind = (typeof KINDS)[number];
@@ -112,21 +111,17 @@ interface Worlds {
 }
 
 /** A dry run answers with a report of what is then undone. */
-export function reported(
-  { method }: Pick<Call, 'method'>,
-  { status, headers = {}, body }: Expectation,
-  { before, after }: Worlds,
-): Expectation {
+export function reported({ status, headers = {}, body }: Expectation, { before, after }: Worlds): Expectation {
   const told = ['location', 'etag', 'preference-applied'].filter((name) => (headers[name] ?? null) !== null);
   const anything = (): JsonObject => reference(`dry run ${(before.given.count += 1)}`);
-  const effects = changedTables(before, after) === undefined ? anything() : effectsOf(before, after);
+  const effects = effectsOf(before, after);
   const answered = {
     status,
     headers: Object.fromEntries(told.map((name) => [NAMES[name] ?? name, anything()])),
     body: body ?? null,
   };
   return {
-    status: status === 204 ? (method === 'POST' ? 201 : 200) : status,
+    status,
     headers: { 'content-type': DRY_RUN_TYPE, location: null, etag: null, 'preference-applied': null },
     body: unmade({ dryRun: true, answer: answered, effects }, before),
   };

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { refuse, Unreachable } from './refusal.ts';
 import { compareValues, requireKnown, type ValueOrder } from './values.ts';
-import { adoptedValue, asCompared, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
+import { asCompared, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
 /** The view parameters of a request, each as the list of names that it holds. */
 export interface ViewRequest {
@@ -20,10 +20,6 @@ export interface FilterRequest {
   /** A list for `in`, a boolean for `null`. Identifiers are given as `ids`. */
   readonly value?: JsonValue;
   readonly ids?: readonly Id[];
-  /** Sent in one parameter, joined by commas. */
-  readonly joined?: true;
-  /** How true or false is written. */
-  readonly written?: string;
 }
 
 /** Any, all or none of the items hold, each of which is several conditions. */
@@ -131,24 +127,17 @@ export function represent(world: World, type: RecordType, row: RecordRow, shown:
 }
 
 function representRelated(world: World, row: RecordRow, relation: Relation, view: Shown): JsonValue {
-  if (row.adopted) return adoptedValue(row.id, `${relation.name} ${shapeOf(view)}`);
   const order = relation.target.order.map(({ field, descending }) => ({ path: field?.name ?? '', descending }));
   const records = sorted(world, relation.target, related(world, relation, row), order);
   const bodies = records.map((record) => represent(world, relation.target, record, view));
   return relation.toMany ? bodies : (bodies[0] ?? null);
 }
 
-/** Two views that show the same have the same text. */
-const shapeOf = ({ fields, relations }: Shown): string =>
-  [...fields.map(({ name }) => name), ...[...relations].map(([{ name }, view]) => `${name}(${shapeOf(view)})`)].join(
-    ' ',
-  );
-
 /** Records beyond the first level of relations. */
 function deepRecords(world: World, row: RecordRow, { relations }: Shown, level = 1): number {
   let count = 0;
   for (const [relation, view] of relations)
-    for (const record of row.adopted ? [] : related(world, relation, row))
+    for (const record of related(world, relation, row))
       count += Number(level > 1) + deepRecords(world, record, view, level + 1);
   return count;
 }
@@ -202,10 +191,10 @@ export const isLikeIn = (field: Pick<Field, 'caseless'>, text: JsonValue, patter
 const sure = (order: number): ValueOrder => ({ order, isSure: true });
 
 /** Null comes first. */
-function compareOrNull(world: World, field: Field, a: JsonValue, b: JsonValue): ValueOrder {
+function compareOrNull(field: Field, a: JsonValue, b: JsonValue): ValueOrder {
   requireKnown(field, a, b);
   if (a === null || b === null) return sure(Number(a !== null) - Number(b !== null));
-  return compareValues(world, field, a, b);
+  return compareValues(field, a, b);
 }
 
 /** Where both may be the same. */
@@ -286,7 +275,7 @@ function compares(
   if (isNull) return operator === 'ne';
   const compare = (operand: JsonValue | Id): number =>
     found.field
-      ? certain(compareOrNull(world, found.field, found.value, operand))
+      ? certain(compareOrNull(found.field, found.value, operand))
       : compareIds(world, found.id ?? 0, operand as Id);
   const operands: readonly (JsonValue | Id)[] = found.field ? [value].flat() : ids;
   if (operator === 'like') return found.field !== undefined && isLikeIn(found.field, found.value, value);
@@ -295,7 +284,7 @@ function compares(
 }
 
 export function compareFound(world: World, a: Found, b: Found): ValueOrder {
-  if (a.field && b.field) return compareOrNull(world, a.field, a.value, b.value);
+  if (a.field && b.field) return compareOrNull(a.field, a.value, b.value);
   const [first, second] = [a, b].map((one) => (one.field ? undefined : one.id));
   if (first === undefined || second === undefined)
     return sure(Number(first !== undefined) - Number(second !== undefined));

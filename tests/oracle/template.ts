@@ -69,23 +69,6 @@ export function writeJson(value: JsonValue): string {
     .join(',')}}`;
 }
 
-/** The records of an array, one on each line: as CSV, or each as JSON. In CSV all have the keys of the first. */
-export function writeLines(records: JsonValue, mediaType: string): string {
-  const items = Array.isArray(records) ? (records as readonly JsonValue[]) : [records];
-  if (mediaType !== 'text/csv') return items.map((item) => `${writeJson(item)}\n`).join('');
-  const rows = items.filter(isObject).map(entriesOf);
-  const names = (rows[0] ?? []).map(([key]) => key);
-  const lines = [names, ...rows.map((row) => row.map(([, value]) => cellOf(value)))];
-  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
-}
-
-/** Quotes do no harm where none are needed. */
-function cellOf(value: JsonValue): string {
-  if (value === null) return '';
-  const text = typeof value === 'string' ? value : writeJson(value);
-  return `"${text.replaceAll('"', '""')}"`;
-}
-
 /** The members of a body, in the order in which they are sent. */
 export function entriesOf(body: JsonObject): readonly (readonly [key: string, value: JsonValue])[] {
   const last = keysOf(body);
@@ -125,15 +108,9 @@ function bound(name: string, bindings: Bindings): JsonValue {
   return value;
 }
 
-/** A header with its variables filled in. */
-export const fillText = (text: string, bindings: Bindings): string =>
-  text.replaceAll(PLACEHOLDER, (_, name: string) => String(bound(name, bindings)));
-
-/** A path; a variable that begins with `+` stands for part of it and is not encoded. */
+/** A path with its variables filled in. */
 export const fillPath = (path: string, bindings: Bindings): string =>
-  path.replaceAll(PLACEHOLDER, (_, name: string) =>
-    name.startsWith('+') ? String(bound(name.slice(1), bindings)) : encodeURIComponent(String(bound(name, bindings))),
-  );
+  path.replaceAll(PLACEHOLDER, (_, name: string) => encodeURIComponent(String(bound(name, bindings))));
 
 /** A body with its variables filled in. */
 export function fill(value: JsonValue, bindings: Bindings): JsonValue {
@@ -141,16 +118,8 @@ export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   if (!isObject(value)) return value;
   const name = referenceName(value);
   if (name !== undefined) return bound(name, bindings);
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      isTag(key, item) ? fillText(item, bindings) : fill(item, bindings),
-    ]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
 }
-
-/** A tag is written as in a header. */
-const isTag = (key: string, value: JsonValue): value is string => key === '@etag' && typeof value === 'string';
 
 /** Variables for identifiers have a colon: `Order:1`. No two of one type stand for the same record. */
 function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {

@@ -16,13 +16,7 @@ import {
   type Tree,
   writeJson,
 } from './template.ts';
-import { asCompared, isIdentifierKey, isUnknown, putRow, type RecordRow, rowOf, sameRow, type World } from './world.ts';
-
-/** The value in the case that most samples do not have, where case is ignored and such a value is accepted as well. */
-export const inOtherCase = ({ caseless, constraints }: Field, value: JsonValue): JsonValue =>
-  caseless && typeof value === 'string' && !('pattern' in constraints) && !('enum' in constraints)
-    ? value.toUpperCase()
-    : value;
+import { asCompared, isIdentifierKey, putRow, type RecordRow, rowOf, sameRow, type World } from './world.ts';
 
 type ValueShape = Omit<ItemShape, 'description'>;
 
@@ -156,14 +150,8 @@ export function withValues(
 
 // Stamps, as far as they can be known: variables for times, and one for the name of the token.
 
-/** Bodies can set it, to another value than the service would. */
-export const isSettable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
-
 /** The time of a request: later than all of those before, or the same. */
 export const newTime = ({ stamps }: World): number => (stamps.count += 1);
-
-/** From here on, a time is later than each of those before. */
-export const timePasses = ({ stamps }: World): void => void (stamps.passed = stamps.count);
 
 const AUTHOR = reference('author');
 
@@ -179,51 +167,24 @@ const WITH_CHANGES: ReadonlySet<unknown> = new Set(['updatedAt', 'updatedBy']);
 const changedFields = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter(({ generated }) => WITH_CHANGES.has(generated));
 
-/** Whether changes of a record show in it. */
-export const isStamped = (type: RecordType): boolean => changedFields(type).length > 0;
-
-/** `before`: what it replaces. It must differ from that where time has passed. */
-function stampOf({ stamps }: World, { generated, type }: Field, time: number, before?: JsonValue): JsonObject {
+function stampOf({ generated, type }: Field, time: number): JsonObject {
   if (BY_NAME.has(generated)) return AUTHOR;
-  const kind = type.now?.(new Date(0)).includes('T') === true ? 'time' : 'day';
-  const last = timeNumber(before);
-  const differs = kind === 'time' && last !== undefined && last <= stamps.passed;
-  return { ...reference(`${kind} ${time}`), ...(differs ? { $not: `${kind} ${last}` } : {}) };
+  return reference(`${type.now?.(new Date(0)).includes('T') === true ? 'time' : 'day'} ${time}`);
 }
 
 /** What a new record holds where its body says nothing. */
-export const newValue = (world: World, field: Field, time: number): JsonValue =>
-  field.generated === undefined && !field.isNowByDefault ? defaultOf(field) : stampOf(world, field, time);
+export const newValue = (field: Field, time: number): JsonValue =>
+  field.generated === undefined && !field.isNowByDefault ? defaultOf(field) : stampOf(field, time);
 
 /** Stamps the records that were there before and are not as they were. */
 export function stampChanged(world: World, before: World, time: number): void {
   for (const [type, rows] of world.rows) {
-    const fields = changedFields(type);
-    for (const row of fields.length > 0 ? [...rows.values()] : []) {
+    const stamps = changedFields(type).map((field) => [field, stampOf(field, time)] as const);
+    for (const row of stamps.length > 0 ? [...rows.values()] : []) {
       const old = rowOf(before, type, row.id);
-      if (old && !sameRow(old, row)) putRow(world, type, stamped(world, type, { old, row }, fields, time));
+      if (old && !sameRow(old, row)) putRow(world, type, { ...row, values: new Map([...row.values, ...stamps]) });
     }
   }
-}
-
-function stamped(
-  world: World,
-  { name }: RecordType,
-  { old, row }: { readonly old: RecordRow; readonly row: RecordRow },
-  fields: readonly Field[],
-  time: number,
-): RecordRow {
-  // Whether an adopted record changes depends on what it held.
-  const isOpen = row.adopted === true && isUnknown(old, row);
-  const values = new Map(row.values);
-  for (const field of fields)
-    values.set(
-      field,
-      isOpen
-        ? reference(`${name} ${row.id} ${field.name} ${time}`.replaceAll(':', ' '))
-        : stampOf(world, field, time, row.values.get(field)),
-    );
-  return { ...row, values };
 }
 
 /** Samples with a time are before this one, or far behind it; suites are replayed between. */
@@ -243,14 +204,10 @@ export interface ValueOrder {
 }
 
 /** Compares two values of a field, neither of them null, of which some may only be known to the service. */
-export function compareValues(world: World, field: Field, a: JsonValue, b: JsonValue): ValueOrder {
+export function compareValues(field: Field, a: JsonValue, b: JsonValue): ValueOrder {
   const [first, second] = [timeNumber(a), timeNumber(b)];
   if (first !== undefined && second !== undefined) {
-    const hasPassed = Math.min(first, second) <= world.stamps.passed && Math.max(first, second) > world.stamps.passed;
-    return {
-      order: Math.sign(first - second),
-      isSure: first === second || (hasPassed && referenceName(a)?.startsWith('time') === true),
-    };
+    return { order: Math.sign(first - second), isSure: first === second };
   }
   if (first !== undefined) return { order: -sideOf(field, b), isSure: true };
   if (second !== undefined) return { order: sideOf(field, a), isSure: true };

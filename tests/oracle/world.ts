@@ -23,8 +23,6 @@ export interface RecordRow {
   readonly links: ReadonlyMap<Reference, Id>;
   /** The keys that no field names, in their order, each with what it holds. */
   readonly open: ReadonlyMap<string, JsonValue>;
-  /** It was there before: its values are variables, and nothing is known of its relations. */
-  readonly adopted?: true;
 }
 
 type Pair = readonly [left: Id, right: Id];
@@ -36,45 +34,21 @@ export interface World {
   readonly joins: Map<JoinTable, readonly Pair[]>;
   /** How many identifiers were given out. */
   readonly given: { count: number };
-  /** How many requests had a time of their own, and how many of these were so long ago that later ones have another. */
-  readonly stamps: { count: number; passed: number };
-  /** What each variable that stands for an entity tag was the tag of. */
-  readonly tags: Map<string, string>;
-  /** By idempotency key. */
-  readonly keys: Map<string, KeptWrite>;
+  /** How many requests had a time of their own. */
+  readonly stamps: { count: number };
   /** What identifiers are ordered by; where it is not known yet, by when they were given out. */
   readonly rank: (id: Id) => number;
-  /** Nothing else is in the database. */
-  readonly alone: boolean;
-}
-
-/** What was sent with an idempotency key, and what came of it. */
-interface KeptWrite extends WriteOutcome {
-  readonly request: string;
-}
-
-export interface WriteOutcome {
-  /** The records that were there before, or are now. */
-  readonly ids: readonly Id[];
-  readonly shown: readonly JsonObject[];
-  readonly isNew: boolean;
 }
 
 export const rankByCreation = (id: Id): number =>
   typeof id === 'number' ? id : Number(id.slice(id.lastIndexOf(':') + 1));
 
-export const createWorld = ({
-  rank = rankByCreation,
-  alone = false,
-}: Partial<Pick<World, 'rank' | 'alone'>> = {}): World => ({
+export const createWorld = (rank: World['rank']): World => ({
   rows: new Map(),
   joins: new Map(),
   given: { count: 0 },
-  stamps: { count: 0, passed: 0 },
-  tags: new Map(),
-  keys: new Map(),
+  stamps: { count: 0 },
   rank,
-  alone,
 });
 
 /** Requests work on a copy, so that a refused one leaves no trace. */
@@ -101,18 +75,6 @@ export const putRow = (world: World, type: RecordType, row: RecordRow): void =>
   void world.rows.set(type, new Map(rowsOf(world, type)).set(row.id, row));
 
 export const newId = (world: World, type: RecordType): Id => `${type.name}:${(world.given.count += 1)}`;
-
-/** The variable that stands for what an adopted record held before. */
-export const adoptedValue = (id: Id, name: string): JsonObject => reference(`${id} ${name}`.replace(':', ' '));
-
-/** A record that no request made: each of its values is a variable, bound by the first answer that shows it. */
-export function adoptRow(world: World, type: RecordType): RecordRow {
-  const id = newId(world, type);
-  const values = new Map([...type.fields.values()].map((field) => [field, adoptedValue(id, field.name)]));
-  const row = { id, values, links: new Map(), open: new Map(), adopted: true } as const;
-  putRow(world, type, row);
-  return row;
-}
 
 /** The identifier as bodies hold it. */
 export const idValue = (id: Id): JsonValue => (typeof id === 'string' ? reference(id) : id);
@@ -318,18 +280,9 @@ const sameRows = (before: Rows, after: Rows): boolean =>
 const samePairs = (before: readonly Pair[], after: readonly Pair[]): boolean =>
   isDeepStrictEqual(before.map(String).toSorted(), after.map(String).toSorted());
 
-/** Whether a known value replaces an unknown one, or the reverse. */
-export const isUnknown = (before: RecordRow | undefined, after: RecordRow): boolean =>
-  [...after.values].some(([field, value]) => {
-    const [old, now] = [referenceName(before?.values.get(field)), referenceName(value)];
-    return old !== now;
-  });
-
-/** The tables whose rows differ; undefined where that depends on what an adopted record holds. */
-export function changedTables(before: World, after: World): readonly string[] | undefined {
+/** The tables whose rows differ. */
+export function changedTables(before: World, after: World): readonly string[] {
   const types = [...after.rows].filter(([type, rows]) => !sameRows(rowsOf(before, type), rows));
   const joins = [...after.joins].filter(([table, pairs]) => !samePairs(before.joins.get(table) ?? [], pairs));
-  for (const [type, rows] of types)
-    for (const [id, row] of rows) if (row.adopted && isUnknown(rowOf(before, type, id), row)) return undefined;
   return [...types.map(([type]) => type.table), ...joins.map(([table]) => table.name)].toSorted();
 }

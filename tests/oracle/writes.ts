@@ -48,7 +48,7 @@ function makeRows(world: World, mentions: readonly RecordMention[], time: number
     // One whose identifier is taken is refused in the end: until then it is another record than the one that has it.
     const own = id === undefined || (row === undefined && rowOf(world, type, id)) ? newId(world, type) : id;
     ids.set(who, own);
-    const values = new Map([...type.fields.values()].map((field) => [field, newValue(world, field, time)] as const));
+    const values = new Map([...type.fields.values()].map((field) => [field, newValue(field, time)] as const));
     if (row === undefined) putRow(world, type, { id: own, values, links: new Map(), open: new Map() });
   }
   return ids;
@@ -220,17 +220,6 @@ const linkConflicts = (after: World, mentions: readonly RecordMention[], ids: Id
       ];
     });
 
-/** For each record that a set makes or leaves out: the place of the set. */
-const rowsOfSets = (before: World, mentions: readonly RecordMention[]): readonly string[] =>
-  mentions
-    .filter(({ writable, lost }) => writable && !lost)
-    .flatMap((mention) =>
-      mention.contents.flatMap((content) => {
-        const made = content.mentions.filter(({ row, lost }) => row === undefined && !lost);
-        return [...made, ...leftOut(before, mention, content)].map(() => content.at);
-      }),
-    );
-
 interface ChangedLink {
   readonly type: RecordType;
   readonly id: Id;
@@ -283,13 +272,8 @@ function refuseDuplicates(world: World, body: JsonValue, all: readonly RecordMen
   refuse('unique-conflict', { ...pointers, records });
 }
 
-/** `ready`: what is asked before records are. Returns the identifiers of the records. */
-export function write(
-  world: World,
-  records: readonly WrittenRecord[],
-  written: BodyWrite,
-  ready: () => void,
-): readonly Id[] {
+/** Returns the identifiers of the records. */
+export function write(world: World, records: readonly WrittenRecord[], written: BodyWrite): readonly Id[] {
   const { type, body, patch, update } = written;
   const before = copyWorld(world);
   const roots = mentionsOf(before, type, records);
@@ -298,9 +282,6 @@ export function write(
   const nowhere = roots.filter(({ lost }) => lost);
   if (nowhere.length > 0)
     refuse('record-not-found', Array.isArray(body) ? { pointers: nowhere.map(identifierAt) } : {});
-  ready();
-  const tooMany = [...(update ? [] : roots.map(() => '')), ...rowsOfSets(before, mentions)][written.writeRows];
-  if (tooMany !== undefined) refuse('too-many-rows', { pointers: [tooMany] });
   const time = newTime(world);
   const ids = makeRows(world, mentions, time);
   apply(world, before, mentions, ids, patch);
