@@ -60,13 +60,17 @@ function isPossible(
   via?: Relation,
   above: readonly RecordType[] = [],
 ): boolean {
-  if (above.includes(type)) return false;
+  if (above.includes(type) || !takesWhole(type, via)) return false;
   return neededBy(type, via).every(
     ({ target, nested, ...relation }) =>
       (target.identifier.inRecord && sources.has(target)) ||
       (nested === 'write' && isPossible(sources, target, { target, nested, ...relation }, [...above, type])),
   );
 }
+
+/** Whether a record that is nested in the relation can have all that it needs. */
+const takesWhole = ({ fields }: RecordType, via?: Relation): boolean =>
+  !via || [...fields.values()].every((field) => !field.required || via.fields.includes(field));
 
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
@@ -149,6 +153,7 @@ export function newBody(
   type: RecordType,
   { via, full = false, values = {} }: BodyWish = {},
 ): JsonObject | undefined {
+  if (!takesWhole(type, via)) return undefined;
   const body: Record<string, JsonValue> = {};
   const fields = writable(type, via);
   for (const field of fields) {

@@ -201,7 +201,7 @@ function taken(draft: Draft, type: RecordType, members: readonly (Field | Relati
   for (const member of members) {
     const value =
       'column' in member ? member.type.good(member, (draft.samples.seed += 1)) : bodies.relatedBody(draft, member);
-    const isUsable = 'column' in member ? !member.readOnly : member.target.identifier.inRecord;
+    const isUsable = 'column' in member ? !member.readOnly : draft.samples.sources.has(member.target);
     if (value === undefined || !isUsable) return undefined;
     values[member.name] = value;
   }
