@@ -22,9 +22,17 @@ export interface Draft {
   /** By name of the record, what it holds. */
   readonly records: Map<string, JsonObject>;
   readonly used: Map<Field, Set<string>>;
+  /** Types of which a record is being obtained. */
+  readonly pending: Set<RecordType>;
 }
 
-export const newDraft = (samples: Samples): Draft => ({ samples, steps: [], records: new Map(), used: new Map() });
+export const newDraft = (samples: Samples): Draft => ({
+  samples,
+  steps: [],
+  records: new Map(),
+  used: new Map(),
+  pending: new Set(),
+});
 
 /** Types are added until no more can be: each source depends only on types that were added before. */
 export function createSamples(model: Model, seed: number): Samples {
@@ -180,11 +188,8 @@ export function newBody(
 /** What a relation may hold: a link to a record that is made for it, else a new record. */
 export function relatedBody(draft: Draft, relation: Relation): JsonObject | undefined {
   const { target, nested } = relation;
-  const { inRecord, name } = target.identifier;
-  if (inRecord && draft.samples.sources.has(target)) {
-    const made = obtain(draft, target);
-    return made === undefined ? undefined : { [name]: ref(made) };
-  }
+  const made = target.identifier.inRecord ? obtain(draft, target) : undefined;
+  if (made !== undefined) return { [target.identifier.name]: ref(made) };
   return nested === 'write' ? newBody(draft, target, { via: relation }) : undefined;
 }
 
@@ -229,19 +234,26 @@ export function creation(draft: Draft, type: RecordType, name: string, body: Jso
 /** Adds the steps after which there is a record, whose name is returned; undefined where no request makes one. */
 export function obtain(draft: Draft, type: RecordType, wish: BodyWish = {}): string | undefined {
   const source = draft.samples.sources.get(type);
-  if (source === undefined) return undefined;
-  if (source === 'borrow') return borrow(draft, type, wish);
-  if (source !== 'create') return obtainNested(draft, source, wish);
+  if (source === undefined || draft.pending.has(type)) return undefined;
+  draft.pending.add(type);
+  const name =
+    source === 'create'
+      ? obtainNew(draft, type, wish)
+      : source === 'borrow'
+        ? borrow(draft, type, wish)
+        : obtainNested(draft, source, wish);
+  draft.pending.delete(type);
+  return name;
+}
+
+function obtainNew(draft: Draft, type: RecordType, wish: BodyWish): string | undefined {
   const body = newBody(draft, type, wish);
   if (!body) return undefined;
   const name = nameFor(draft, type);
   const step = creation(draft, type, name, body);
-  if (!step.taken || wish.full || wish.values) {
-    draft.steps.push(step);
-    return name;
-  }
-  draft.steps.push({ ...step, taken: 'use' });
-  draft.records.set(name, { ...unknown(type), ...body });
+  const isTold = !step.taken || wish.full || wish.values;
+  draft.steps.push(isTold ? step : { ...step, taken: 'use' });
+  if (!isTold) draft.records.set(name, { ...unknown(type), ...body });
   return name;
 }
 

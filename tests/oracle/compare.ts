@@ -96,13 +96,13 @@ const PROBLEM_TYPE = 'application/problem+json';
 /** A header may hold one variable, such as `/api/orders/{Order:1}`, or `{*}`, which stands for any word. */
 function matchHeader(name: string, expected: string | null, got: string | undefined, bindings: Bindings): Difference[] {
   const [place, variable] = VARIABLE.exec(expected ?? '') ?? [];
-  const differs = [difference(`header ${name}`, expected ?? undefined, got)];
+  const wrong = [difference(`header ${name}`, expected ?? undefined, got)];
   if (expected === null || got === undefined || place === undefined || variable === undefined)
-    return expected === (got ?? null) ? [] : differs;
+    return expected === (got ?? null) ? [] : wrong;
   const [head = '', tail = ''] = expected.split(place);
   const middle = got.slice(head.length, tail === '' ? undefined : -tail.length);
-  if (variable === '*') return /^[\w.:/+=-]{1,128}$/.test(middle) ? [] : differs;
-  if (got !== head + middle + tail || !/^\d+$/.test(middle)) return differs;
+  if (variable === '*') return /^[\w.:/+=-]{1,128}$/.test(middle) ? [] : wrong;
+  if (got !== head + middle + tail || !/^\d+$/.test(middle)) return wrong;
   return match(reference(variable), tree(Number(middle)), `header ${name}`, bindings);
 }
 
