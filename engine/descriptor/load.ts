@@ -8,7 +8,7 @@ import type { RawValues } from '../raw-json.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
 import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
-import { type Finding, quoted } from './report.ts';
+import { type Finding, inQuotes } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
 import { toJson } from './to-json.ts';
@@ -147,7 +147,7 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
   const own = findings
     .slice(0, MAX_SHOWN)
     .map(({ code, path, at, message, isUnquoted }) => {
-      const advice = isUnquoted ? `; write it in quotes: ${quoted(draft.where.written(path))}` : '';
+      const advice = isUnquoted ? inQuotes(draft.where.written(path)) : '';
       return diagnose(draft.where, code, path, at, message + advice);
     })
     .filter(({ line, column }) => !said.has(`${line}:${column}`));

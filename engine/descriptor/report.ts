@@ -49,6 +49,9 @@ export const finding = (
   isUnquoted = false,
 ): Finding => ({ code, path, at, message, isUnquoted });
 
+/** `written`: the value as the file has it. */
+export const inQuotes = (written: string): string => `; write it in quotes: ${quoted(written)}`;
+
 const MAX_SHOWN = 60;
 
 /** A name or value in a message: quoted as in JSON, and shortened if long. */

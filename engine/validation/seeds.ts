@@ -1,6 +1,8 @@
 /** Seeds and defaults: a seed record must be valid as the body of a create request, and together they must fit a new database. */
 import type { DescriptorFile } from '../descriptor/load.ts';
+import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
+import { needsQuotes } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
@@ -41,10 +43,18 @@ export function checkSeeds(
       const faults = faultsOfRecord(record.pointer);
       return (faults.length > 0 ? faults : unmetIn(own, record, order)).map((fault) => {
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
-        return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message);
+        const advice = isUnquoted(own, record, path) ? inQuotes(file.written(path)) : '';
+        return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message + advice);
       });
     });
   });
+}
+
+/** Whether the value of a field is a number or a flag where only a text can be. */
+function isUnquoted({ type }: SeedsOfType, { body }: BodyRecord, path: YamlPath): boolean {
+  const [, , name = '', ...inside] = path;
+  const field = type.fields.get(String(name));
+  return field !== undefined && inside.length === 0 && needsQuotes(field.type.schema(field)['type'], body[name]);
 }
 
 /** The seeds of one descriptor. */
