@@ -64,8 +64,11 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
+/** Characters of a name, value or step of a path that a message repeats of what a client sent. */
+export const MAX_ECHO = 100;
+
 /** A text for a message, cut after `most` characters. */
-export const shortened = (text: string, most: number): string =>
+export const shortened = (text: string, most = MAX_ECHO): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
 /** Longer names get no suggestion: comparing them would take too long. */

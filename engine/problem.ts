@@ -1,4 +1,6 @@
 /** Run-time errors as clients see them (RFC 9457), and the catalogue of their codes. */
+import { MAX_ECHO, shortened } from './names.ts';
+
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
@@ -277,6 +279,18 @@ interface Extras {
   readonly cause?: unknown;
 }
 
+const LONG_STEP = new RegExp(`[^/]{${MAX_ECHO + 1},}`, 'g');
+
+/** A path or pointer whose steps are not too long to repeat. */
+export const shortenedPath = (path: string): string =>
+  path.length > MAX_ECHO ? path.replaceAll(LONG_STEP, (step) => shortened(step)) : path;
+
+const shortenedFault = (fault: Fault): Fault => ({
+  ...fault,
+  ...('pointer' in fault ? { pointer: shortenedPath(fault.pointer) } : {}),
+  ...('parameter' in fault ? { parameter: shortened(fault.parameter) } : {}),
+});
+
 /** Thrown anywhere during a request, and turned into a response in one place. */
 export class Problem extends Error {
   override readonly name = 'Problem';
@@ -293,7 +307,7 @@ export class Problem extends Error {
     this.code = code;
     this.status = kind.status;
     this.retryAfter = retryAfter ?? kind.retryAfter;
-    this.errors = errors;
+    this.errors = errors.map(shortenedFault);
     this.headers = headers;
   }
 }

@@ -11,7 +11,7 @@ import type { Answer } from '../http/answer.ts';
 import { JSON_TYPE } from '../http/negotiation.ts';
 import type { Routes } from '../http/routes.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
+import { didYouMean, shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { reasonOf } from '../start-error.ts';
 import { Outdated } from '../storage/unavailable.ts';
@@ -92,7 +92,10 @@ export async function serveCall(
 export function typeOf({ model }: Callable['permitted'], name: string): RecordType {
   const type = model.types.get(name);
   if (type) return type;
-  throw new Problem('path-not-found', `There is no type "${name}"${didYouMean(String(name), model.types.keys())}`);
+  throw new Problem(
+    'path-not-found',
+    `There is no type "${shortened(String(name))}"${didYouMean(String(name), model.types.keys())}`,
+  );
 }
 
 const refusal = (type: string, operation: CallOperation, isWithheld: boolean): Problem =>

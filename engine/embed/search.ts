@@ -1,5 +1,5 @@
 /** The options of a call in process as the query string that says the same over HTTP. */
-import { didYouMean } from '../names.ts';
+import { didYouMean, shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { FilterValue, ListOptions, Order, SummaryOptions, ViewOptions, Where } from './types.ts';
@@ -54,7 +54,7 @@ function refuseUnknown(options: object, known: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const hint = didYouMean(unknown, known) || `; the options are ${known.join(', ')}`;
-    throw refusal(unknown, `Unknown option "${unknown}"${hint}`);
+    throw refusal(unknown, `Unknown option "${shortened(unknown)}"${hint}`);
   }
   // A tag that got lost on its way must not make the write unconditional.
   if ('ifMatch' in options && options.ifMatch === undefined)
@@ -80,7 +80,7 @@ const PAGING = new Set(['limit', 'orderBy']);
 
 function whereOf(where: Where): QueryPairs {
   return entriesOf('where', where).flatMap(([name, value]) => {
-    if (!PAGING.has(name)) return filtersOf(`_cnd[${name}]`, value, `where.${name}`);
+    if (!PAGING.has(name)) return filtersOf(`_cnd[${name}]`, value, `where.${shortened(name)}`);
     throw refusal(
       'where',
       `where.${name} is not a filter; ${name === 'limit' ? 'limit' : 'order'} is an option of its own`,
@@ -96,7 +96,7 @@ function filtersOf(name: string, value: FilterValue | undefined, place: string):
   if (Array.isArray(value)) return listOf(name, value, place);
   if (isPlain(value))
     return entriesOf(place, value as Where).flatMap(([key, inner]) =>
-      filtersOf(`${name}[${key}]`, inner, `${place}.${key}`),
+      filtersOf(`${name}[${key}]`, inner, `${place}.${shortened(key)}`),
     );
   // The text, which a query string could also mean no value by.
   if (value === 'null' && !operatorsByName.has(place.slice(place.lastIndexOf('.') + 1)))
@@ -130,6 +130,9 @@ function entriesOf(place: string, where: Where): readonly [string, FilterValue |
   // They would end the name in the query.
   const bracketed = entries.find(([name]) => /[[\]]/.test(name));
   if (bracketed !== undefined)
-    throw refusal('where', `${place} has the key "${bracketed[0]}"; no name has brackets, use nested objects`);
+    throw refusal(
+      'where',
+      `${place} has the key "${shortened(bracketed[0])}"; no name has brackets, use nested objects`,
+    );
   return entries;
 }

@@ -3,6 +3,7 @@
  * a web page of another site causes. Such a page could read and write as if it were a person at this machine.
  */
 import type { IncomingMessage } from 'node:http';
+import { shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { targetOf } from './request.ts';
 import type { Cors } from './send.ts';
@@ -44,7 +45,6 @@ export function createAgentAdmission({ guarded, allowedHosts, publicUrl, cors }:
 
 /** An address, or this machine: no name server decides where these lead. */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
-const MAX_SHOWN = 100;
 
 function hostCheck(names: readonly string[], publicUrl: string): Admit {
   if (names.includes('*')) return () => undefined;
@@ -64,7 +64,7 @@ function hostCheck(names: readonly string[], publicUrl: string): Admit {
 const misdirected = (name: string): Problem =>
   new Problem(
     'misdirected-request',
-    `This service is not called "${name.slice(0, MAX_SHOWN)}"; the setting ALLOWED_HOSTS can add the name, and PUBLIC_URL the address behind a proxy`,
+    `This service is not called "${shortened(name)}"; the setting ALLOWED_HOSTS can add the name, and PUBLIC_URL the address behind a proxy`,
   );
 
 // Pages of other sites (Fetch Metadata). Browsers send Sec-Fetch-Site to https and to this machine.
@@ -104,7 +104,7 @@ function originOf(scheme: string, host: string): string | undefined {
 }
 
 function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from: string): Problem {
-  const shown = from.slice(0, MAX_SHOWN);
+  const shown = shortened(from);
   const message =
     header === 'Sec-Fetch-Site' && !shown.includes(':')
       ? `A page of another site (${shown}) sent this request`

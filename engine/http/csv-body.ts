@@ -108,9 +108,6 @@ function refuseUnstorable(type: RecordType, body: JsonObject, mayHoldNul: boolea
 const firstLine = (columns: CsvColumns): string =>
   `the first line must name the columns, such as ${[...columns.keys()].slice(0, 5).join(',')}`;
 
-/** Characters of a name in a message. */
-const MAX_SHOWN = 100;
-
 /** Throws a Problem if a name is unknown, or given twice. */
 function namedColumns(
   { line, cells }: CsvRow,
@@ -149,7 +146,7 @@ const otherSeparator = (separator: string): Fault => ({
   message: `The columns are separated by ${JSON.stringify(separator)}; CSV separates them by commas: choose the comma where the file is saved`,
 });
 
-const shown = (name: string): string => JSON.stringify(shortened(name, MAX_SHOWN));
+const shown = (name: string): string => JSON.stringify(shortened(name));
 
 function unknownColumn(
   name: string,

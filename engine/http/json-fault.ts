@@ -1,5 +1,6 @@
 /** Where and why a text is not JSON, is nested too deep, or names a key twice. It only runs to explain a refusal. */
 import { pointer } from '../json.ts';
+import { shortened } from '../names.ts';
 
 interface JsonTextFault {
   readonly pointer: string;
@@ -57,7 +58,8 @@ function readObject(reading: JsonReading, path: JsonPath): void {
     skipSpace(reading);
     const start = reading.at;
     const key = readString(reading, path, 'a key in double quotes');
-    if (keys.has(key)) throw new JsonFault(`the key ${JSON.stringify(key)} is repeated`, [...path, key], start);
+    if (keys.has(key))
+      throw new JsonFault(`the key ${JSON.stringify(shortened(key))} is repeated`, [...path, key], start);
     keys.add(key);
     if (!take(reading, ':')) throw unexpected(reading, '":"', path);
     readValue(reading, [...path, key]);

@@ -2,7 +2,15 @@
 import type { IncomingMessage } from 'node:http';
 import { CallerGone } from '../caller.ts';
 import type { Log } from '../log.ts';
-import { answerTooLong, type Fault, MAX_ERRORS, Problem, type ProblemCode, problemKinds } from '../problem.ts';
+import {
+  answerTooLong,
+  type Fault,
+  MAX_ERRORS,
+  Problem,
+  type ProblemCode,
+  problemKinds,
+  shortenedPath,
+} from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { PROBLEM_TYPE } from './negotiation.ts';
 
@@ -84,7 +92,7 @@ export function render(problem: Problem, instance?: string): ProblemAnswer {
       title: problemKinds[code].title,
       status,
       detail: message,
-      instance,
+      instance: instance === undefined ? undefined : shortenedPath(instance),
       message,
       ...listed(errors),
     }),

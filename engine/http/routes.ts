@@ -2,7 +2,7 @@
 import type { Operation as OperationName } from '../descriptor/descriptor.ts';
 import { namedUniques, type RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
-import { Problem } from '../problem.ts';
+import { Problem, shortenedPath } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { DRY_RUN_TYPE } from './dry-run.ts';
 import { LIST_FORMATS } from './formats.ts';
@@ -226,4 +226,4 @@ export function knownPaths(routes: Routes, root: string): string {
 }
 
 export const pathProblem = (path: string, hint: string): Problem =>
-  new Problem('path-not-found', `There is nothing at "${path}"${hint}`);
+  new Problem('path-not-found', `There is nothing at "${shortenedPath(path)}"${hint}`);

@@ -1,5 +1,5 @@
 /** How an agent goes on after a problem: it cannot read a manual in between. */
-import { nearest } from '../names.ts';
+import { nearest, shortened } from '../names.ts';
 import type { JsonObject } from '../json.ts';
 import { type Fault, MAX_ERRORS, Problem, type ProblemCode, problemKinds } from '../problem.ts';
 
@@ -75,7 +75,7 @@ export function problemHelp(code: string | undefined): JsonObject {
   const near = nearest(name, codes);
   throw new Problem(
     'invalid-query',
-    `There is no problem "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
+    `There is no problem "${shortened(name)}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
   );
 }
 

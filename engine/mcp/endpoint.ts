@@ -17,6 +17,7 @@ import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { acceptedType, JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { MAX_ECHO } from '../names.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
 import { type AgentService, createAgentServer } from './agent-server.ts';
@@ -173,10 +174,16 @@ function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }:
 
 const HEADER_MISMATCH = -32_020;
 
+/** What the SDK gets in another form. */
+const OWN: ReadonlySet<string> = new Set(['content-length', 'accept', 'mcp-protocol-version']);
+
 function asWebRequest({ headers }: IncomingMessage): Request {
   const lines = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    name === 'content-length' || name === 'accept' || name.startsWith(':') ? [] : [[name, String(value)]],
+    OWN.has(name) || name.startsWith(':') ? [] : [[name, String(value)]],
   );
+  // The SDK repeats it.
+  const version = headers['mcp-protocol-version'];
+  if (version !== undefined) lines.push(['mcp-protocol-version', String(version).slice(0, MAX_ECHO)]);
   // The SDK asks for both, whichever it answers with.
   lines.push(['accept', `${JSON_TYPE}, text/event-stream`]);
   // The SDK needs an address; what it serves does not depend on it.

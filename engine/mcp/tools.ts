@@ -3,7 +3,7 @@ import { type CallResult, cursorIn, type InProcessCall } from '../embed/call.ts'
 import type { Operation } from '../descriptor/descriptor.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Model } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
+import { didYouMean, shortened } from '../names.ts';
 import { faultyRequest, MAX_ERRORS, Problem } from '../problem.ts';
 import { operators } from '../query/operators.ts';
 import { nextStep, problemHelp } from './advice.ts';
@@ -252,7 +252,7 @@ function refuseArguments({ name, properties, required }: AgentTool, given: ToolA
       // A hint takes a while, and the answer lists no more of them.
       const near = at < MAX_ERRORS ? didYouMean(key, known) : '';
       const hint = near || `; its arguments are ${known.join(', ')}`;
-      return argumentFault(key, 'unknown-argument', `${name} has no argument "${key}"${hint}`);
+      return argumentFault(key, 'unknown-argument', `${name} has no argument "${shortened(key)}"${hint}`);
     }),
     ...missing.map((key) => argumentFault(key, 'required', `${name} needs the argument "${key}"`)),
   ];

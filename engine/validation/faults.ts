@@ -11,16 +11,13 @@ import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
 /** `path`: where the error is in the body. `isTold`: whether a response may list it. */
 type Wording = (error: ErrorObject, path: string, isTold: boolean) => Fault | undefined;
 
-/** Maximum characters of a key in a message. */
-const MAX_SHOWN = 100;
-
 /** For errors that only repeat that there are others. */
 const silent: Wording = () => undefined;
 
 const unknownKey = (pointer: string, key: string, suggestion = ''): Fault => ({
   pointer,
   code: 'unknown-key',
-  message: `Unknown key "${shortened(key, MAX_SHOWN)}"${suggestion}`,
+  message: `Unknown key "${shortened(key)}"${suggestion}`,
 });
 
 const reservedTag = (pointer: string): Fault => ({

@@ -1,6 +1,7 @@
 /** A body -> the values of its record's columns: fields, identifier and open keys. relation.ts resolves its relations. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
+import { shortened } from '../../names.ts';
 import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
 import {
   membersOf,
@@ -143,7 +144,7 @@ function resolveText(session: WriteSession, node: Node, field: Field, given: str
 const isReadOnly = ({ rules }: WriteSession, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
 
 function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, { pointer }: ValuePlace): void {
-  const holds = sensitive ? 'another value' : fixed;
+  const holds = sensitive ? 'another value' : shortened(fixed);
   refuse(session, 'invalid-body', pointer, 'read-only', `"${name}" is read-only and holds ${holds}: leave it out`);
 }
 

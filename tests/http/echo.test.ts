@@ -1,0 +1,199 @@
+/** What a client sends comes back in messages to 100 characters at most. */
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let books: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
+  books = await startTestServer({ schemaDirectory: 'tests/fixtures/dialects' });
+});
+afterAll(() => Promise.all([server.close(), books.close()]));
+
+type Row = readonly [request: string, headers?: Readonly<Record<string, string>>, body?: string];
+
+const X = 'x'.repeat(5000);
+const JSON_BODY = { 'content-type': 'application/json' };
+const CSV_BODY = { 'content-type': 'text/csv' };
+const LINES_BODY = { 'content-type': 'application/x-ndjson' };
+const long = (text: string): string => text.replaceAll('LONG', X);
+/** The longest run of what was sent. */
+const echoed = (text: string): number => Math.max(0, ...[...text.matchAll(/x{2,}/g)].map(([run]) => run.length));
+
+const REQUESTS: readonly Row[] = [
+  ['POST /api/gadgets', JSON_BODY, '{"LONG":1}'],
+  ['POST /api/gadgets', JSON_BODY, '{"a.LONG":1}'],
+  ['POST /api/gadgets', JSON_BODY, '{"LONG":1,"LONG":2}'],
+  ['POST /api/gadgets', JSON_BODY, '{"notes":{"LONG":{"LONG":1,"LONG":2}}}'],
+  ['POST /api/gadgets', JSON_BODY, '{"name":"LONG"}'],
+  ['POST /api/gadgets', JSON_BODY, '{"weight":"LONG"}'],
+  ['POST /api/gadgets', JSON_BODY, '{"name":LONG}'],
+  ['POST /api/gadgets', JSON_BODY, 'LONG'],
+  ['POST /api/gadgets', JSON_BODY, '{"@LONG":1}'],
+  ['POST /api/gadgets', CSV_BODY, 'LONG,name\n1,2\n'],
+  ['POST /api/gadgets', CSV_BODY, 'name,LONG\n1,2\n'],
+  ['POST /api/gadgets', CSV_BODY, 'LONG,LONG\n1,2\n'],
+  ['POST /api/gadgets', CSV_BODY, 'weight\nLONG\n'],
+  ['POST /api/gadgets', CSV_BODY, '"LONG'],
+  ['POST /api/gadgets', LINES_BODY, '{"LONG":1}\n'],
+  ['PATCH /api/gadgets', JSON_BODY, '[{"id":1,"LONG":1}]'],
+  ['PATCH /api/gadgets', JSON_BODY, '[{"id":"LONG"}]'],
+  ['PATCH /api/gadgets', JSON_BODY, '[{"id":1,"@etag":"LONG"}]'],
+  ['POST /api/gadgets', { 'content-type': 'LONG/json' }, '{}'],
+  ['POST /api/gadgets', { 'content-type': 'application/json; charset=LONG' }, '{}'],
+  ['POST /api/gadgets', { ...JSON_BODY, 'content-encoding': 'LONG' }, '{}'],
+  ['POST /api/gadgets', { ...JSON_BODY, 'idempotency-key': 'LONG' }, '{}'],
+  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': 'LONG' }, '{}'],
+  ['PUT /api/locked/1', { ...JSON_BODY, 'if-match': '"LONG"' }, '{}'],
+  ['POST /api/gadgets', { ...JSON_BODY, 'x-position': 'LONG' }, '{}'],
+  ['PUT /api/gadgets/1?on=LONG', JSON_BODY, '{}'],
+  ['PUT /api/gadgets?on=LONG', JSON_BODY, '{}'],
+  ['POST /api/gadgets?dryRun=LONG', JSON_BODY, '{}'],
+  ['DELETE /api/gadgets?_cnd[id]=1', { prefer: 'max-affected=LONG' }],
+  ['DELETE /api/gadgets?LONG=1', { prefer: 'max-affected=1' }],
+  ['GET /LONG'],
+  ['GET /api/LONG'],
+  ['GET /api/gadgets/LONG'],
+  ['GET /api/gadgets/1/LONG'],
+  ['GET /json-server/LONG'],
+  ['GET /simple-rest/LONG/1'],
+  ['GET /docs/LONG'],
+  ['GET /studio/LONG'],
+  ['GET /health/LONG'],
+  ['GET /openapi.json?profile=LONG'],
+  ['GET /api/gadgets', { accept: 'LONG/json' }],
+  ['GET /api/gadgets', { host: 'LONG' }],
+  ['GET /api/gadgets', { host: 'LONG.example:80' }],
+  ['GET /api/gadgets', { origin: 'http://LONG' }],
+  ['GET /api/gadgets', { referer: 'http://LONG.example/LONG' }],
+  ['GET /api/gadgets', { 'sec-fetch-site': 'LONG' }],
+  ['GET /api/gadgets', { 'x-request-id': 'LONG' }],
+  ['GET /api/gadgets', { prefer: 'count=LONG' }],
+  ['GET /api/gadgets', { range: 'LONG=0-1' }],
+  ...['LONG=1', 'a=LONG', '_cnd[LONG]=1', '_cnd[name][LONG]=1', '_cnd[weight]=LONG', '_cnd[weight][gt]=LONG'].map(
+    (query): Row => [`GET /api/gadgets?${query}`],
+  ),
+  ...['_cnd[limit]=LONG', '_cnd[limit]=1&after=LONG', '_cnd[orderBy]=LONG', '_cnd[name][null]=LONG', 'dryRun=LONG'].map(
+    (query): Row => [`GET /api/gadgets?${query}`],
+  ),
+  ...['_cnd[name.LONG]=1', '_cnd[LONG.name]=1', '_cnd[$any][0][LONG]=1', '_cnd[$LONG]=1', '_cnd[name][like]=LONG'].map(
+    (query): Row => [`GET /api/gadgets?${query}`],
+  ),
+  ...['include=LONG', 'fields=LONG', 'fields=name.LONG', 'variant=LONG', '%ZZLONG=1', 'LONG%ZZ=1', '_cnd=LONG'].map(
+    (query): Row => [`GET /api/gadgets?${query}`],
+  ),
+  ...['by=LONG', 'measure=LONG', 'measure=sum(LONG)', 'measure=LONG(weight)', 'by=LONG(name)', 'limit=LONG'].map(
+    (query): Row => [`GET /api/gadgets/$summary?${query}`],
+  ),
+  ...['order=LONG', 'LONG=1', 'having=LONG'].map((query): Row => [`GET /api/gadgets/$summary?${query}`]),
+  ...['sort=LONG', '_sort=LONG', 'q=LONG', 'LONG[gt]=1', 'filter[LONG]=1', 'page=LONG', '_cnd[limit][LONG]=1'].map(
+    (query): Row => [`GET /api/gadgets?${query}`],
+  ),
+];
+
+test.each(REQUESTS.map((asked) => ({ asked })))('$asked', async ({ asked: [title, headers = {}, body] }) => {
+  const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, long(value)]));
+  const parts = { headers: sent, ...(body === undefined ? {} : { body: long(body) }) };
+  const { text, headers: answered, status } = await exchange(server.url, long(title), parts);
+  if (status < 300) return;
+  expect(echoed(text + JSON.stringify(answered))).toBeLessThanOrEqual(100);
+});
+
+test.each([
+  ...[
+    '_sort=LONG',
+    '_order=LONG',
+    '_page=LONG',
+    '_limit=LONG',
+    'LONG=1',
+    'id=LONG',
+    'LONG_gte=1',
+    '_expand=LONG',
+    '_embed=LONG',
+  ].map((query) => `/json-server/books?${query}`),
+  ...['_start=LONG', '_end=LONG', 'name_LONG=1', 'title_like=LONG&LONG=1', 'q=LONG&LONG=2'].map(
+    (query) => `/json-server/books?${query}`,
+  ),
+  ...['filter={"LONG":1}', 'filter={"id":"LONG"}', 'filter=LONG', 'sort=["LONG","ASC"]', 'sort=["id","LONG"]'].map(
+    (query) => `/simple-rest/books?${query}`,
+  ),
+  ...['sort=LONG', 'range=LONG', 'range=["LONG",1]', 'LONG=1', 'filter={"title_LONG":1}'].map(
+    (query) => `/simple-rest/books?${query}`,
+  ),
+])('GET %s', async (path) => {
+  const { text, status } = await exchange(books.url, `GET ${encodeURI(long(path))}`);
+  if (status < 300) return;
+  expect(echoed(text)).toBeLessThanOrEqual(100);
+});
+
+const call = (name: string, given: object): object => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: given },
+});
+
+test.each<readonly [object, Readonly<Record<string, string>>?]>([
+  [call('LONG', {})],
+  [call('list_records', { type: 'LONG' })],
+  [call('list_records', { LONG: 1 })],
+  [call('list_records', { type: 'Gadget', LONG: 1 })],
+  [call('list_records', { type: 'Gadget', where: { LONG: 1 } })],
+  [call('list_records', { type: 'Gadget', where: { name: { LONG: 1 } } })],
+  [call('list_records', { type: 'Gadget', where: { 'LONG[x]': 1 } })],
+  [call('list_records', { type: 'Gadget', where: { weight: 'LONG' } })],
+  [call('list_records', { type: 'Gadget', where: { LONG: {} } })],
+  [call('list_records', { type: 'Gadget', where: { LONG: [] } })],
+  [call('list_records', { type: 'Gadget', where: { name: { LONG: [{}] } } })],
+  [call('list_records', { type: 'Gadget', order: 'LONG' })],
+  [call('list_records', { type: 'Gadget', order: ['name LONG'] })],
+  [call('list_records', { type: 'Gadget', include: 'LONG' })],
+  [call('list_records', { type: 'Gadget', fields: ['LONG'] })],
+  [call('list_records', { type: 'Gadget', variant: 'LONG' })],
+  [call('list_records', { type: 'Gadget', after: 'LONG' })],
+  [call('list_records', { type: 'Gadget', limit: 'LONG' })],
+  [call('list_records', { type: ['LONG'] })],
+  [call('describe_type', { type: 'LONG' })],
+  [call('explain_problem', { problem: 'LONG' })],
+  [call('explain_problem', { code: 'LONG' })],
+  [call('get_record', { type: 'Gadget', id: 'LONG' })],
+  [call('create_record', { type: 'Gadget', record: { LONG: 1 } })],
+  [call('create_record', { type: 'Gadget', record: { name: 5, 'LONG/LONG': 1 } })],
+  [call('create_record', { type: 'Gadget', record: 'LONG' })],
+  [call('update_record', { type: 'Gadget', id: 1, changes: { LONG: 1 } })],
+  [call('update_record', { type: 'Gadget', id: 1, changes: {}, etag: 'LONG' })],
+  [call('summarize_records', { type: 'Gadget', by: ['LONG'], measure: ['LONG'] })],
+  [{ jsonrpc: '2.0', id: 1, method: 'LONG' }],
+  [{ jsonrpc: 'LONG', id: 1, method: 'tools/list' }],
+  [{ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'LONG' } }],
+  [{ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 'LONG' } }],
+  [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { 'mcp-method': 'LONG' }],
+  [{ jsonrpc: '2.0', id: 1, method: 'LONG' }, { 'mcp-method': 'tools/list' }],
+  [call('list_records', { type: 'Gadget' }), { 'mcp-name': 'LONG', 'mcp-method': 'tools/call' }],
+  [call('LONG', {}), { 'mcp-name': 'list_records', 'mcp-method': 'tools/call' }],
+  [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { 'mcp-protocol-version': 'LONG' }],
+  [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { accept: 'LONG/LONG' }],
+])('agents: %j %j', async (message, headers = {}) => {
+  const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, long(value)]));
+  const { text } = await exchange(server.url, 'POST /mcp', {
+    headers: { ...JSON_BODY, accept: '*/*', ...sent },
+    body: long(JSON.stringify(message)),
+  });
+  expect(text.length).toBeGreaterThan(10);
+  expect(echoed(text)).toBeLessThanOrEqual(100);
+});
+
+test.each(['LONG / HTTP/1.1\r\nHost: x\r\n\r\n', 'GET / HTTP/LONG\r\n\r\n', 'GET / HTTP/1.1\r\nHost: LONG@x\r\n\r\n'])(
+  '%j',
+  async (request) => {
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.end(long(request));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    await once(socket, 'close');
+    expect(echoed(Buffer.concat(chunks).toString())).toBeLessThanOrEqual(100);
+  },
+);
