@@ -4,8 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
-import { databaseKinds } from '../support/databases.ts';
+import { connectTo, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';
 import { createProject, type Project, type Ran } from '../support/project.ts';
 
 const SCHEMA = {
@@ -53,6 +54,18 @@ const shelf = (open: string): string =>
 function writeLines(lines: readonly (string | Buffer)[], count = lines.length): void {
   const parts = [`{"format":1,"lines":${count}}`, ...lines].flatMap((line) => [Buffer.from(line), Buffer.from('\n')]);
   writeFileSync(at('in'), Buffer.concat(parts));
+}
+
+async function execute({ kind, url }: TestDatabase, sql: string): Promise<void> {
+  if (kind === 'sqlite') {
+    const database = new Database(fileOf({ url }));
+    database.exec(sql);
+    database.close();
+    return;
+  }
+  const client = await connectTo(url);
+  await client.query(sql);
+  await client.end();
 }
 
 const injection = `1); select pg_read_file('/etc/passwd'); --`;
@@ -171,6 +184,22 @@ describe.each(databaseKinds)('into %s', (kind) => {
       .split('\n');
     expect(reported.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([4, 4, 5, 7, 8, 8]);
     expect(await things()).toEqual([]);
+  });
+
+  it('a trigger of others that raises is told with its line', async () => {
+    await project.starts();
+    await execute(
+      project.database,
+      kind === 'sqlite'
+        ? `create trigger theirs before insert on things when new.n = 5 begin select raise(abort, 'Not five'); end`
+        : `create function theirs() returns trigger language plpgsql as $$ begin raise 'Not five'; end $$;
+          create trigger theirs before insert on things for each row when (new.n = 5) execute function theirs()`,
+    );
+    writeLines([...Array.from({ length: 5 }, (_, index) => thing(`,"n":${index + 1}`, '', index + 1))]);
+    const { code, err } = await run();
+    expect([code, err]).toEqual([1, expect.stringMatching(/^Line 6: Not five/)]);
+    await project.remove();
+    project = await createProject(SCHEMA, undefined, kind);
   });
 
   it('a value that is too long for an index is told with its line', async () => {

@@ -1,6 +1,6 @@
 /** Imports the lines of an export into an empty database: each is checked like a create, and either all are inserted or none. */
 import type { Model, RecordType } from '../../model/model.ts';
-import { type Fault, Problem } from '../../problem.ts';
+import { type Fault, Problem, type ProblemCode } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
 import { tablesOf } from '../define.ts';
 import type { Dialect } from '../dialect.ts';
@@ -66,13 +66,16 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
         }
       });
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'invalid-body' || !underWay) throw error;
+      if (!(error instanceof Problem) || !REFUSALS.has(error.code) || !underWay) throw error;
       // The database refused one of several rows, and does not say which.
       if (underWay.from < underWay.to && slow === undefined) slow = underWay;
       else throw refusedBy(error, underWay.from, intake.faults);
     }
   }
 }
+
+/** Of single rows, as the database says it. */
+const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-database', 'unique-conflict']);
 
 function refusedBy(error: Problem, line: number, faults: Faults): LinesRefused {
   faults.restart();

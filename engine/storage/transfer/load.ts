@@ -75,6 +75,7 @@ export function createLoader(
   let keys = new Set<string>();
   let length = 0;
   let current: LoadTarget | undefined;
+  let alone: Span | undefined;
   let sent: { readonly span: Span; readonly done: Promise<void> } | undefined;
 
   async function refused(to: LoadTarget, { values, line }: QueuedRow): Promise<void> {
@@ -120,14 +121,15 @@ export function createLoader(
   }
 
   return {
-    add: (to, values, line) =>
-      to.many === undefined
-        ? andThen(writer.run(to.one, values), ({ changes }) =>
-            changes === 0 ? refused(to, { values, line }) : undefined,
-          )
-        : addToBatch(to, { values, line }),
+    add: (to, values, line) => {
+      if (to.many !== undefined) return addToBatch(to, { values, line });
+      alone = { from: line, to: line };
+      return andThen(writer.run(to.one, values), ({ changes }) =>
+        changes === 0 ? refused(to, { values, line }) : undefined,
+      );
+    },
     flush,
-    underWay: () => sent?.span,
+    underWay: () => sent?.span ?? alone,
   };
 }
 
