@@ -195,7 +195,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
         : `create function theirs() returns trigger language plpgsql as $$ begin raise 'Not five'; end $$;
           create trigger theirs before insert on things for each row when (new.n = 5) execute function theirs()`,
     );
-    writeLines([...Array.from({ length: 5 }, (_, index) => thing(`,"n":${index + 1}`, '', index + 1))]);
+    writeLines(Array.from({ length: 5 }, (_, index) => thing(`,"n":${index + 1}`, '', index + 1)));
     const { code, err } = await run();
     expect([code, err]).toEqual([1, expect.stringMatching(/^Line 6: Not five/)]);
     await project.remove();

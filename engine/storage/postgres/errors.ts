@@ -10,7 +10,9 @@ const entryTooLong = (cause: unknown): Error =>
 /** Requests are validated first: only what newer descriptors or others bring to the database can refuse them here. */
 const refused = (cause: unknown): Error => refusedByOthers(messageOf(cause), cause);
 const privilege = (cause: unknown): Error =>
-  textOf(cause, 'routine') === 'ExecWithCheckOptions' ? refused(cause) : missingPrivilege(cause);
+  textOf(cause, 'routine') === 'ExecWithCheckOptions'
+    ? refused(cause)
+    : missingPrivilege(new Error(stateOf(cause), { cause }));
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const reference = (cause: unknown): Error => new ConstraintError('reference', cause);
 
@@ -146,7 +148,7 @@ export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(err
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
-const TELLING = /^(08|2B|40|42|53|54|55|57|58)/;
+const TELLING = /^(08|25|2B|40|42|53|54|55|57|58)/;
 
 /** What the database said, for operators: without values of records. */
 export function stateOf(error: unknown): string {

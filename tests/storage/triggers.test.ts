@@ -1,0 +1,34 @@
+/** Triggers that others have added to an SQLite file: a write that they refuse is 422 with their text, and no other one fails. */
+import { expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { ask } from '../support/ask.ts';
+import { fileOf } from '../support/databases.ts';
+import { startTestServer } from '../support/server.ts';
+
+test.each(['abort', 'rollback', 'fail'])('raise(%s)', async (how) => {
+  const server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
+  const send = async (title: string, body?: unknown): Promise<unknown> => {
+    const answer = await ask(server.url, title, body);
+    const { type, detail } = (answer.body ?? {}) as { type?: string; detail?: string };
+    return [answer.status, type, detail];
+  };
+  expect(await send('POST /api/things', { id: 1, name: 'first' })).toEqual([201, undefined, undefined]);
+  const database = new Database(fileOf(server.database));
+  for (const event of ['insert', 'update', 'delete'])
+    database.exec(`create trigger ${event}s before ${event} on things begin select raise(${how}, 'Not now'); end`);
+  database.close();
+  const others = [send('POST /api/tags', {}), send('POST /api/tags', {})];
+  const refused = [
+    send('POST /api/things', { name: 'new' }),
+    send('POST /api/things', { name: 'new', owner: { rank: 1 } }),
+    send('POST /api/things', [{ name: 'new' }, {}]),
+    send('PATCH /api/things/1', { name: 'changed' }),
+    send('DELETE /api/things/1'),
+  ];
+  for (const one of await Promise.all(refused))
+    expect(one).toEqual([422, 'urn:problem:refused-by-database', 'Not now']);
+  for (const one of await Promise.all(others)) expect(one).toEqual([201, undefined, undefined]);
+  expect((await ask(server.url, 'GET /api/things')).body).toMatchObject([{ id: 1, name: 'first' }]);
+  expect((await ask(server.url, 'GET /api/owners')).body).toEqual([]);
+  await server.close();
+});
