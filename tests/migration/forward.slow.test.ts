@@ -351,8 +351,6 @@ describe('descriptors that the database has never seen', () => {
   });
 });
 
-describe('a rolling deployment', () => {});
-
 describe('what apply drops', () => {
   test('is counted again under the lock: records that came in the meantime stay, and it says so', async () => {
     const project = await appliedIn([{ 'book.yaml': BOOK, 'shelf.yaml': SHELF }]);

@@ -14,7 +14,6 @@ import type { Scenario } from './scenario.ts';
 import { typeScenarios } from './types.ts';
 import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
-import { isWhole } from '../support/sample.ts';
 import { createProject, type Project } from '../support/project.ts';
 
 interface PlanJson {
@@ -84,60 +83,57 @@ const lists = (project: Project, reads: Scenario['reads'] = []): Promise<readonl
 
 const scenarios = [...fieldScenarios, ...relationScenarios, ...typeScenarios];
 
-describe.each(isWhole ? scenarios : scenarios.filter((_, index) => index % 2 === 0))(
-  '$title',
-  ({ before, records, after, steps, says = [], impossible, reads = [] }) => {
-    test('is planned, allowed, applied, and done', async () => {
-      const project = await projectOf(before, records);
-      project.write(named(after));
-      const plan = await planOf(project);
-      const shown = plan.steps.filter(({ id }) => !/^(rebuild-table|widen-field):/.test(id));
-      expect(shown.map(({ state, id }) => `${state} ${id}`)).toEqual(steps);
-      expect(
-        (await project.run('plan')).out
-          .split('\n')
-          .filter((line) => /^ +\d+ records?:/.test(line))
-          .map((line) => line.trim()),
-      ).toEqual(says);
-      const open = plan.steps.filter(({ state }) => state !== 'ready' && state !== 'kept');
-      const made = plan.steps.filter(({ state }) => state !== 'kept');
-      expect(plan.code).toBe(steps.some((step) => /^(blocked|unclear)/.test(step)) ? 1 : made.length > 0 ? 2 : 0);
+describe.each(scenarios)('$title', ({ before, records, after, steps, says = [], impossible, reads = [] }) => {
+  test('is planned, allowed, applied, and done', async () => {
+    const project = await projectOf(before, records);
+    project.write(named(after));
+    const plan = await planOf(project);
+    const shown = plan.steps.filter(({ id }) => !/^(rebuild-table|widen-field):/.test(id));
+    expect(shown.map(({ state, id }) => `${state} ${id}`)).toEqual(steps);
+    expect(
+      (await project.run('plan')).out
+        .split('\n')
+        .filter((line) => /^ +\d+ records?:/.test(line))
+        .map((line) => line.trim()),
+    ).toEqual(says);
+    const open = plan.steps.filter(({ state }) => state !== 'ready' && state !== 'kept');
+    const made = plan.steps.filter(({ state }) => state !== 'kept');
+    expect(plan.code).toBe(steps.some((step) => /^(blocked|unclear)/.test(step)) ? 1 : made.length > 0 ? 2 : 0);
 
-      const untouched = await contents(project);
-      if (open.length > 0) {
-        const refused = await project.run('apply');
-        expect([refused.code, refused.out]).toEqual([1, '']);
-        await expect(project.starts()).rejects.toThrow('The descriptors differ from the tables');
-        if (impossible) expect(await project.run('apply', ...allowing(plan))).toMatchObject({ code: 1, out: '' });
-        expect(await contents(project)).toBe(untouched);
-        if (impossible) return;
-      } else {
-        await project.starts();
-        const kept = await planOf(project);
-        expect([kept.code, kept.steps.map(({ id }) => id)]).toEqual([0, keptIn(plan)]);
-      }
-      const left = await planOf(project);
-      if (left.steps.length > 0) expect(await project.run('apply', ...allowing(left))).toMatchObject({ code: 0 });
-      await project.serving(async (url) => {
-        for (const [request, body] of reads)
-          expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
-      });
-      const { renames = [], ...done } = await planOf(project);
-      expect(done).toEqual({ code: 0, steps: [], drift: [] });
-      if (renames.length > 0) {
-        const listed = await lists(project, reads);
-        expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
-        expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
-        expect(await lists(project, reads)).toEqual(listed);
-      }
-      const told = new Set([...plan.steps, ...left.steps].map((step) => step.older));
-      const worst = OUTCOMES.findLast((one) => told.has(one)) ?? 'same';
-      // An open type takes a new field for one of its keys.
-      const isOpen = Object.values(before).some((text) => text.includes('open: true'));
-      expect(await olderOutcome(project, before, after)).toBe(worst === 'read' && isOpen ? 'follow' : worst);
+    const untouched = await contents(project);
+    if (open.length > 0) {
+      const refused = await project.run('apply');
+      expect([refused.code, refused.out]).toEqual([1, '']);
+      await expect(project.starts()).rejects.toThrow('The descriptors differ from the tables');
+      if (impossible) expect(await project.run('apply', ...allowing(plan))).toMatchObject({ code: 1, out: '' });
+      expect(await contents(project)).toBe(untouched);
+      if (impossible) return;
+    } else {
+      await project.starts();
+      const kept = await planOf(project);
+      expect([kept.code, kept.steps.map(({ id }) => id)]).toEqual([0, keptIn(plan)]);
+    }
+    const left = await planOf(project);
+    if (left.steps.length > 0) expect(await project.run('apply', ...allowing(left))).toMatchObject({ code: 0 });
+    await project.serving(async (url) => {
+      for (const [request, body] of reads)
+        expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
     });
-  },
-);
+    const { renames = [], ...done } = await planOf(project);
+    expect(done).toEqual({ code: 0, steps: [], drift: [] });
+    if (renames.length > 0) {
+      const listed = await lists(project, reads);
+      expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
+      expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
+      expect(await lists(project, reads)).toEqual(listed);
+    }
+    const told = new Set([...plan.steps, ...left.steps].map((step) => step.older));
+    const worst = OUTCOMES.findLast((one) => told.has(one)) ?? 'same';
+    // An open type takes a new field for one of its keys.
+    const isOpen = Object.values(before).some((text) => text.includes('open: true'));
+    expect(await olderOutcome(project, before, after)).toBe(worst === 'read' && isOpen ? 'follow' : worst);
+  });
+});
 
 const OUTCOMES = ['same', 'follow', 'read', 'refuse'] as const;
 

@@ -80,14 +80,6 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
     reads: [['GET /api/books', [{ id: 1, title: 'One' }]]],
   },
   {
-    title: 'a dropped type without records is no loss',
-    before: { Book: book, Author: 'type: Author' },
-    records: ONE,
-    after: { Author: null },
-    steps: ['kept drop-type:Author'],
-    reads: [['GET /api/books', [{ id: 1, title: 'One' }]]],
-  },
-  {
     title: 'another table, and another identifier',
     before: {
       Book: `${book}unique: [[title]]`,
@@ -142,26 +134,6 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
         ],
       ],
     ],
-  },
-  {
-    title: 'a type that closes takes a field from its open keys while a relation gets another type',
-    before: { Note: 'type: Note', Thing: `${open()}\nrelations:\n  other: { kind: belongsTo, type: Thing }` },
-    records: [
-      ['notes', {}],
-      ['things', { code: 'a', size: 3 }],
-    ],
-    after: {
-      Thing:
-        'type: Thing\nfields:\n  code: { type: string }\n  size: { type: integer }\nrelations:\n  other: { kind: belongsTo, type: Note }',
-    },
-    steps: [
-      'unclear not-moved:Thing.other',
-      'ready add-field:Thing.size',
-      'ready add-relation:Thing.other',
-      'kept close-type:Thing',
-      'kept drop-relation:Thing.other',
-    ],
-    reads: [['GET /api/things/1', { id: 1, code: 'a', size: 3, other: null }]],
   },
   {
     title: 'fields of an open type take over the values of its keys',
@@ -275,31 +247,6 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
     after: { Thing: open('  size: { type: integer, minimum: 0, maximum: 9 }') },
     steps: ['blocked add-field:Thing.size'],
     says: ['2 records: the open key "size" is not an integer from 0 to 9 (1, 3)'],
-    impossible: true,
-  },
-  {
-    title: 'open keys cannot become relations, nor a field that has another name already',
-    before: { Thing: open(), Box: 'type: Box' },
-    records: [
-      ['things', { box: 'b', title: 't' }],
-      ['things', { title: 'u' }],
-    ],
-    after: {
-      Thing: `type: Thing
-open: true
-fields: { title: { type: string, renamedFrom: code } }
-relations: { box: { kind: belongsTo, type: Box } }`,
-    },
-    steps: [
-      'blocked claim-key:Thing.title',
-      'blocked claim-key:Thing.box',
-      'ready rename-field:Thing.title',
-      'ready add-relation:Thing.box',
-    ],
-    says: [
-      '2 records: there is an open key "title", which cannot be taken over; remove it (1, 2)',
-      '1 record: there is an open key "box", which cannot be taken over; remove it (1)',
-    ],
     impossible: true,
   },
 ];

@@ -60,25 +60,12 @@ describe('one record in several places', () => {
       ['/name', '/things/0/owner/name'],
     ],
     [
-      'a key of a linked copy',
-      ({ b }) => ({ friend: { id: b, name: 'p' }, boss: { id: b, name: 'b' } }),
-      ['/friend/name', '/boss/name'],
-    ],
-    [
       'two linked copies',
       ({ b, a, thing }) => ({
         boss: { id: b, name: 'b' },
         things: [{ id: thing, owner: { id: a, boss: { id: b, name: 'c' } } }],
       }),
       ['/boss/name', '/things/0/owner/boss/name'],
-    ],
-    [
-      'an open key',
-      ({ thing, badge, a }) => ({
-        things: [{ id: thing, more: { k: 1 } }],
-        badge: { id: badge, holder: { id: a, things: [{ id: thing, more: { k: 2 } }] } },
-      }),
-      ['/things/0/more', '/badge/holder/things/0/more'],
     ],
     [
       'a value that is equal and written differently',
@@ -89,13 +76,6 @@ describe('one record in several places', () => {
       ['/things/0/price', '/badge/holder/things/0/price'],
     ],
     [
-      'a set with more in it',
-      ({ a, thing, other }) => ({
-        things: [{ id: thing, owner: { id: a, things: [{ id: thing }, { id: other }] } }],
-      }),
-      ['/things', '/things/0/owner/things'],
-    ],
-    [
       'a set with another in it',
       ({ a, thing, other, badge }) => ({
         things: [{ id: thing }],
@@ -104,19 +84,9 @@ describe('one record in several places', () => {
       ['/things', '/badge/holder/things'],
     ],
     [
-      'two sets with a new record each',
-      ({ a, badge }) => ({ things: [{ name: 'n' }], badge: { id: badge, holder: { id: a, things: [{ name: 'n' }] } } }),
-      ['/things', '/badge/holder/things'],
-    ],
-    [
       'two links',
       ({ a, b, thing }) => ({ friend: { id: b }, things: [{ id: thing, owner: { id: a, friend: null } }] }),
       ['/friend', '/things/0/owner/friend'],
-    ],
-    [
-      'a linked copy with another link',
-      ({ a, b }) => ({ friend: { id: b, boss: { id: a } }, boss: { id: b, boss: null } }),
-      ['/friend/boss', '/boss/boss'],
     ],
     [
       'two parents that both claim a child',
@@ -124,22 +94,9 @@ describe('one record in several places', () => {
       ['/things/0', '/friend/things/0'],
     ],
     [
-      'a set with a child that names another parent',
-      ({ b, thing }) => ({ things: [{ id: thing, owner: { id: b } }] }),
-      ['/things/0', '/things/0/owner'],
-    ],
-    [
       'one child of two',
       ({ b, badge }) => ({ badge: { id: badge }, friend: { id: b, badge: { id: badge } } }),
       ['/badge', '/friend/badge'],
-    ],
-    [
-      'a child that names its parent, which has none',
-      ({ a, b, badge }) => ({
-        badge: null,
-        friend: { id: b, friend: { id: a, badge: { id: badge } } },
-      }),
-      ['/badge', '/friend/friend/badge'],
     ],
     [
       'a manyToMany from both sides',
@@ -147,22 +104,9 @@ describe('one record in several places', () => {
       [],
     ],
     [
-      'a manyToMany whose other side lists the record',
-      ({ a, b, tag }) => ({ tags: [], friend: { id: b, tags: [{ id: tag, owners: [{ id: a }, { id: b }] }] } }),
-      ['/tags', '/friend/tags/0/owners'],
-    ],
-    [
       'a manyToMany whose other side leaves the record out',
       ({ b, tag }) => ({ tags: [{ id: tag }], friend: { id: b, tags: [{ id: tag, owners: [{ id: b }] }] } }),
       ['/tags', '/friend/tags/0/owners'],
-    ],
-    [
-      'a child without identifier in two places',
-      ({ a, thing }) => ({
-        lid: { color: 'blue' },
-        things: [{ id: thing, owner: { id: a, lid: { color: 'green' } } }],
-      }),
-      ['/lid/color', '/things/0/owner/lid/color'],
     ],
   ];
 
