@@ -75,6 +75,9 @@ const LONG: readonly (readonly [title: string, one: string, other: string])[] = 
     (marks) =>
       [`ǖ and ${marks} marks`, `ǖ${'\u0301'.repeat(marks)}`, `u\u0308\u0304${'\u0301'.repeat(marks)}`] as const,
   ),
+  ...[0, 1, 2, 248, 249, 250, 251, 499, 500].map(
+    (length) => [`α ${length} times`, `${'α'.repeat(length)}ά`, `${'α'.repeat(length)}α\u0301`] as const,
+  ),
   ['a jamo', `${'가'.repeat(249)}각`, `${'가'.repeat(249)}\u1100\u1161\u11A8`],
 ];
 
