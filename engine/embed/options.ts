@@ -61,7 +61,12 @@ function unknownOption(name: string): string {
 /** The value as the environment would have it; undefined if it is not of the setting's kind. */
 function textOf(name: Name, value: unknown): string | undefined {
   const kind = kindOf(name);
-  if (typeof value === 'boolean') return kind === 'boolean' ? (value ? 'on' : 'off') : undefined;
+  if (typeof value === 'boolean') {
+    const word = value ? 'on' : 'off';
+    // Of texts and lists, it would be one of many.
+    const isWord = kind !== 'string' && kind !== 'object' && settingsTable[name].parse(word) !== undefined;
+    return isWord ? word : undefined;
+  }
   if (typeof value === 'number') return kind === 'number' ? String(value) : undefined;
   if (Array.isArray(value)) return joined(name, value);
   if (typeof value !== 'string' || kind === 'boolean') return undefined;

@@ -35,8 +35,8 @@ export interface EngineOptions {
   readonly trustedProxies?: string | readonly string[] | undefined;
   /** Interfaces of other clients that the handler serves besides, below `/json-server/` and `/simple-rest/`. Default: both. */
   readonly dialects?: string | readonly ('json-server' | 'simple-rest')[] | undefined;
-  /** Requests per minute for each token or address. Default: `off`, since limits are the host's. */
-  readonly rateLimit?: number | 'off' | undefined;
+  /** Requests per minute for each token or address. Default: false, since limits are the host's. */
+  readonly rateLimit?: number | 'off' | false | undefined;
   /** Bytes of a request body, and of a record in process. Default: 1048576. */
   readonly bodyLimit?: number | undefined;
   /** Keys in a body, at all levels. Default: 20000. */
@@ -70,7 +70,7 @@ export interface EngineOptions {
   /** Log each finished HTTP request. Default: false. */
   readonly accessLog?: boolean | undefined;
   /** Log database statements that take at least this many milliseconds. Default: `off`. */
-  readonly slowStatement?: number | 'off' | undefined;
+  readonly slowStatement?: number | 'off' | false | undefined;
   /** Collect metrics. Default: false. */
   readonly metrics?: boolean | undefined;
 }

@@ -11,7 +11,8 @@ import { type BoundedCache, createBoundedCache, lazy, memoized } from '../memo.t
 import type { Model } from '../model/model.ts';
 import { createDocument, type Profile, PROFILES, secured } from '../openapi/document.ts';
 import type { DocumentLimits } from '../openapi/limits.ts';
-import { faultyRequest } from '../problem.ts';
+import { didYouMean } from '../names.ts';
+import { type Fault, faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import type { Cors } from '../http/send.ts';
 import { assetFile, publicFile } from './assets.ts';
@@ -155,14 +156,30 @@ function reachedAt(base: string, document: JsonObject): JsonObject {
 
 const PROFILE = 'profile';
 
-/** `?profile=simple`. Other parameters are for others: clients add some against caches. */
+/** `?profile=simple`, and nothing else. */
 function profileIn(url: string): Profile {
-  const text = new URLSearchParams(url.split('?', 2)[1]).get(PROFILE) ?? 'full';
+  const parameters = new URLSearchParams(url.split('?', 2)[1]);
+  const faults = [...new Set(parameters.keys())].flatMap((name): Fault | readonly [] =>
+    name === PROFILE
+      ? []
+      : fault(name, 'unknown-parameter', `Unknown parameter ${quote(name)}${didYouMean(name, [PROFILE])}`),
+  );
+  const [text = 'full', ...others] = parameters.getAll(PROFILE);
   const profile = PROFILES.find((one) => one === text);
-  if (profile !== undefined) return profile;
-  const message = `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`;
-  throw faultyRequest('invalid-query', [{ parameter: PROFILE, code: 'unknown-profile', message }]);
+  if (others.length > 0) faults.push(fault(PROFILE, 'repeated', `"${PROFILE}" is given twice`));
+  else if (profile === undefined)
+    faults.push(
+      fault(
+        PROFILE,
+        'unknown-profile',
+        `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`,
+      ),
+    );
+  if (profile !== undefined && faults.length === 0) return profile;
+  throw faultyRequest('invalid-query', faults);
 }
+
+const fault = (parameter: string, code: string, message: string): Fault => ({ parameter, code, message });
 
 const allowOrigins =
   (cors: Cors): RequestHandler =>

@@ -68,6 +68,17 @@ describe('settings', () => {
     expect(settingsOf(nothing)).toEqual(readSettings({}));
   });
 
+  test.each([
+    [{ rateLimit: false }, { rateLimit: Infinity }],
+    [{ slowStatement: false }, { slowStatement: Infinity }],
+    [
+      { metrics: true, studio: false },
+      { metrics: true, studio: false },
+    ],
+  ])('%j means %j', (options, settings) => {
+    expect(settingsOf(options)).toMatchObject(settings);
+  });
+
   test.each<readonly [object, string]>([
     [{ databaseURL: 'sqlite:x' }, 'There is no setting "databaseURL"; did you mean "databaseUrl"?'],
     [{ DATABASE_URL: 'sqlite:x' }, '"DATABASE_URL" is the name of an environment variable; here it is "databaseUrl"'],
@@ -84,6 +95,9 @@ describe('settings', () => {
     [{ statementTimeout: '5s' }, 'statementTimeout is "5s"; expected seconds'],
     [{ logLevel: 'verbose' }, 'logLevel is "verbose"; expected one of debug, info, warn, error, silent'],
     [{ title: true }, 'title is true; expected a name'],
+    [{ allowedHosts: false }, 'allowedHosts is false; expected auto, *, or host names'],
+    [{ rateLimit: true }, 'rateLimit is true; expected auto, off, or an integer'],
+    [{ bodyLimit: false }, 'bodyLimit is false; expected an integer'],
     [{ trustedProxies: ['10.0.0.0/33'] }, 'trustedProxies is an array; expected none, or addresses and networks'],
     [{ trustedProxies: 'proxy' }, 'trustedProxies is "proxy"; expected none, or addresses and networks'],
     [{ corsOrigins: ['shop.example.com'] }, 'corsOrigins is an array; expected none, *, or origins like https://'],

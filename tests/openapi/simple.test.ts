@@ -142,6 +142,19 @@ describe('against the service', () => {
     }
     const stranger = await exchange(server.url, 'GET /openapi.json', { headers: { origin: 'https://other.example' } });
     expect(stranger.headers['access-control-allow-origin']).toBeUndefined();
+    for (const [query, parameters, message] of [
+      ['foo=1', ['foo'], 'Unknown parameter "foo"'],
+      ['profil=simple', ['profil'], 'did you mean "profile"?'],
+      ['profile=simple&_=17', ['_'], 'Unknown parameter "_"'],
+      ['profile=simple&profile=full', ['profile'], '"profile" is given twice'],
+      ['profile=&b=1', ['b', 'profile'], 'Unknown parameter "b"'],
+    ] as const)
+      for (const path of ['/openapi.json', '/openapi.yaml']) {
+        const { status, text } = await exchange(server.url, `GET ${path}?${query}`);
+        const { message: told, errors } = JSON.parse(text);
+        expect([status, errors.map(({ parameter }: { parameter: string }) => parameter)]).toEqual([400, parameters]);
+        expect(told).toContain(message);
+      }
     const wrong = await exchange(server.url, 'GET /openapi.json?profile=smple');
     expect([wrong.status, JSON.parse(wrong.text).detail]).toEqual([
       400,
