@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
@@ -20,6 +20,7 @@ import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { define } from '../../engine/storage/sqlite/migrate.ts';
 import { createTurnReader } from '../../engine/storage/sqlite/turn-reader.ts';
 import { diskFull, unavailable } from '../../engine/storage/unavailable.ts';
+import { timedDriver } from '../../engine/storage/timed.ts';
 import { watchedDriver } from '../../engine/storage/outages.ts';
 import type { Log } from '../../engine/log.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
@@ -332,6 +333,30 @@ test('on SQLite, a snapshot that cannot be ended harms neither the process nor l
   expect(count()).toBe(1);
   reader.close();
   writer.close();
+});
+
+test('the time in which a client reads a list is not time of its statement', async () => {
+  let time = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => time);
+  const took: number[] = [];
+  const opened = openSqlite(file());
+  const inner = {
+    ...opened,
+    snapshot: async () => ({
+      ...opened,
+      texts: async function* () {
+        for (const text of ['one', 'two', 'three']) {
+          time += 5;
+          yield [text];
+        }
+      },
+    }),
+  };
+  const snapshot = await timedDriver(inner, (_sql, milliseconds) => took.push(milliseconds)).snapshot();
+  for await (const _ of snapshot.texts({ sql: 'select 1' }, [])) time += 60_000;
+  clock.mockRestore();
+  await opened.close();
+  expect(took).toEqual([15]);
 });
 
 describe('the log tells of an outage', () => {
