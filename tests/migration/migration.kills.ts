@@ -4,14 +4,12 @@ import { dirname, join } from 'node:path';
 import { ask } from '../support/ask.ts';
 import { moduleOf, useCompiled } from '../support/compiled.ts';
 import { watchDatabase } from '../support/database.ts';
-import { databaseKind, fileOf } from '../support/databases.ts';
+import { fileOf } from '../support/databases.ts';
+import { onSqlite } from '../support/only.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 
 const compiled = useCompiled();
 const newProject = useProjects();
-
-/** Tests of what only SQLite has: files, and other programs that open them. */
-const onSqlite = databaseKind === 'sqlite' ? test : test.skip;
 
 async function projectOf(
   files: Files,

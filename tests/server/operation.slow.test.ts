@@ -13,6 +13,7 @@ import { fileOf } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { promtoolIsSilent } from '../support/promtool.ts';
+import { onSqlite } from '../support/only.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 
@@ -38,7 +39,7 @@ const start = (environment: Environment = {}): Running =>
 
 const READY = 'ready\nThe database has model 1, this instance serves model 1\n';
 
-test('a service whose database file is moved away, removed or replaced is not ready until it is back', async () => {
+onSqlite('a service whose database file is moved away, removed or replaced is not ready until it is back', async () => {
   const server = await startTestServer({ schemaDirectory: SCHEMA });
   const file = fileOf(server.database);
   const ready = async (): Promise<readonly [number, string]> => {

