@@ -8,13 +8,20 @@ import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { linksOf } from '../storage/define.ts';
-import { type Applied, applyPlan, createEngineTables, planFor, renamePlanFor } from '../storage/migrate/apply.ts';
+import {
+  type Applied,
+  applyPlan,
+  createEngineTables,
+  ownView,
+  planFor,
+  renamePlanFor,
+} from '../storage/migrate/apply.ts';
 import type { Doing, Follower, MigrationEvent } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
-import { type Plan, stepId } from '../storage/migrate/steps.ts';
+import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
 import { titleOf } from '../storage/migrate/tasks.ts';
-import { databaseAt } from '../storage/open.ts';
+import { databaseAt, insertSeeds } from '../storage/open.ts';
 import { print, printable, printError } from '../terminal.ts';
 import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
@@ -51,6 +58,7 @@ export const apply: Command = {
         await createEngineTables(driver);
         const applied = await applyPlan(plan, driver, allowed, watch);
         await driver.expectSmallSets(linksOf(plan.model));
+        if (plan.steps.some(isSeed)) await insertSeeds(ownView(model, (await planFor(model, driver)).standing), driver);
         const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
         if (!renames) return { ...applied, isTakenBack };
         const { steps } = await applyPlan(await renamePlanFor(model, driver), driver, NONE, watch);

@@ -45,7 +45,7 @@ export const plan: Command = {
 
 async function look(model: Model, database: Database, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
-    const { steps } = createPlan(NO_MODEL, model, database.newDialect);
+    const { steps } = createPlan(NO_MODEL, model, database.newDialect, undefined, undefined, undefined, new Map());
     return {
       standing: undefined,
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], obstacles: [] })),

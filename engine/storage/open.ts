@@ -151,6 +151,10 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
   }
 }
 
+/** Inserts the seed records that are missing, into tables that are as the model wants them. */
+export const insertSeeds = (served: Model, driver: Driver): Promise<void> =>
+  seed(served, driver, createWrites(driver, createReads(driver), { served: () => served }));
+
 /** Milliseconds that a whole list waits for others to end. */
 const LIST_PATIENCE = 5000;
 

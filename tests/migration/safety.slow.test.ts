@@ -98,6 +98,74 @@ describe('seed', () => {
   });
 });
 
+describe('seeds are steps of the plan', () => {
+  const ZONE = 'type: Zone\nfields: { name: { type: string } }\n';
+  const tax = (...seed: readonly string[]): string =>
+    [
+      'type: Tax',
+      'path: taxes',
+      'fields:',
+      '  code: { type: string, unique: true, caseless: true }',
+      '  rate: { type: decimal, scale: 2, unique: true }',
+      'relations: { zone: { kind: belongsTo, type: Zone, nested: write } }',
+      ...(seed.length > 0 ? ['seed:', ...seed.map((one) => `  - ${one}`)] : []),
+    ].join('\n');
+  const before = { 'zone.yaml': `${ZONE}seed: [{ id: 1, name: North }]\n`, 'tax.yaml': tax() };
+
+  const taxed = (): Promise<Project> =>
+    projectOf(before, async (url) => {
+      for (const body of [
+        { code: 'Straße', rate: '1.50' },
+        { code: 'b', zone: { name: 'South' } },
+      ])
+        expect((await ask(url, 'POST /api/taxes', body)).status).toBe(201);
+      expect((await ask(url, 'DELETE /api/zones/1')).status).toBe(200);
+    });
+
+  test.each([
+    ['an identifier that is taken', '{ id: 2, code: x }', 'a seed record has the identifier of this record', '(2)'],
+    ['a unique value', '{ id: 7, code: STRASSE }', 'this record has the "code" of a seed record', '(1)'],
+    ['a unique decimal', '{ id: 7, rate: "1.5" }', 'this record has the "rate" of a seed record', '(1)'],
+    [
+      'a link to a record that was deleted',
+      '{ id: 7, zone: { id: 1 } }',
+      'links this record of Zone, which is not there',
+      '(1)',
+    ],
+    [
+      'the second of two',
+      '{ id: 6, code: x }\n  - { id: 7, zone: { id: 1 } }',
+      'links this record of Zone, which is not there',
+      '(1)',
+    ],
+  ])('%s stands in the way', async (_, seed, says, records) => {
+    const project = await taxed();
+    project.write({ 'tax.yaml': tax(seed) });
+    const untouched = await contents(project);
+    const { code, out } = await project.run('plan');
+    expect([code, out]).toEqual([1, expect.stringContaining(`${says}`)]);
+    expect(out).toContain(records);
+    await expect(project.starts()).rejects.toThrow(says);
+    expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    expect(await contents(project)).toBe(untouched);
+  });
+
+  test.each(['a start', 'apply'])('%s inserts what the plan shows', async (way) => {
+    const project = await taxed();
+    const books = `${BOOKS}seed: [{ id: 5, title: A }]\n`;
+    const zones = `${ZONE}seed: [{ id: 1, name: North }, { id: 8, name: East }]\n`;
+    project.write({ 'tax.yaml': tax('{ id: 7, code: x, zone: { id: 8 } }'), 'zone.yaml': zones, 'book.yaml': books });
+    const added = ['add-type:Book', 'add-seed:Book', 'add-seed:Tax', 'add-seed:Zone'];
+    expect((await steps(project)).map(({ id, state }) => `${state} ${id}`)).toEqual(added.map((id) => `ready ${id}`));
+    expect((await project.run('plan')).out).toContain('Insert seed record 8 of Zone');
+    if (way === 'apply') expect(await project.run('apply')).toMatchObject({ code: 0 });
+    else await project.starts();
+    expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
+    const { body } = await project.serving((url) => ask(url, 'GET /api/taxes/7?fields=code,zone.name'));
+    expect(body).toEqual({ id: 7, code: 'x', zone: { id: 8, name: 'East' } });
+  });
+});
+
 describe('the start', () => {
   const cli = (project: Project, ...words: readonly string[]) =>
     compiled.run('engine/cli.js', words, project.environment);

@@ -521,7 +521,7 @@ describe.each(databaseKinds)('seeds in %s', (kind) => {
     const { store } = await openStorage(seeded('[{ id: 1, w: a }]'), url());
     await store.close();
     await expect(openStorage(seeded('[{ id: 1, w: b }, { id: 2, w: a }]'), url())).rejects.toThrow(
-      'Seed record 2 of Clash cannot be inserted: Clash 1 has this value of "w" already',
+      '1 record: this record has the "w" of a seed record; change one of them (1)',
     );
   });
 });

@@ -19,8 +19,9 @@ import { placedModel } from './place.ts';
 import { createPlan } from './plan.ts';
 import { renamePlan } from './rename.ts';
 import { blockers, formatRefusal } from './report.ts';
+import { readSeeded, type Seeded } from './seeds.ts';
 import { servedModel } from './served.ts';
-import { isDrop, isReadOtherwise, type MigrationStep, type Plan, stepId } from './steps.ts';
+import { isDrop, isReadOtherwise, isSeed, type MigrationStep, type Plan, stepId } from './steps.ts';
 import { UNWATCHED, type Follower } from './driver.ts';
 
 /** A plan, and where the descriptors that it is for stand. */
@@ -28,6 +29,17 @@ interface StandingPlan extends Plan {
   readonly standing: Standing;
   readonly catalogue: Catalogue;
 }
+
+/** What a plan is made from, as it is found in the database. */
+interface Found {
+  readonly catalogue: Catalogue;
+  readonly seeded: Seeded;
+}
+
+const find = async (driver: Driver): Promise<Found> => ({
+  catalogue: await readCatalogue(driver, driver.dialect),
+  seeded: await readSeeded(driver, await driver.existing()),
+});
 
 export interface PreparedTables {
   /** As it is served over the tables. */
@@ -81,14 +93,14 @@ async function prepareOnce(
 
 async function moveForward(model: Model, driver: Driver, before: Standing, isTidy: boolean): Promise<PreparedTables> {
   await driver.finishMigration(UNWATCHED);
-  const catalogue = await readCatalogue(driver, driver.dialect);
-  const letGo = isTidy ? await emptied(planAt(model, driver, before, catalogue), driver) : NONE;
-  const { kept, ...plan } = planAt(model, driver, before, catalogue, letGo);
+  const found = await find(driver);
+  const letGo = isTidy ? await emptied(planAt(model, driver, before, found), driver) : NONE;
+  const { kept, ...plan } = planAt(model, driver, before, found, letGo);
   // What is kept need not be looked at.
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
   if (isTidy) await applyPlan(await renamePlanFor(model, driver), driver, NONE);
   const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
-  const others = othersIn(plan.applied, catalogue);
+  const others = othersIn(plan.applied, found.catalogue);
   return {
     ...viewOf(model, standing, driver.dialect),
     standing,
@@ -181,18 +193,17 @@ const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
 
 /** What the start, or `apply`, would do. Reads only. `letGo`: ids of the drops that are asked for. */
 export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
-  const catalogue = await readCatalogue(driver, driver.dialect);
-  return planAt(model, driver, await standingFor(model, driver), catalogue, letGo);
+  return planAt(model, driver, await standingFor(model, driver), await find(driver), letGo);
 }
 
 const planAt = (
   model: Model,
   { dialect }: Driver,
   standing: Standing,
-  catalogue: Catalogue,
+  { catalogue, seeded }: Found,
   letGo = NONE,
 ): StandingPlan => ({
-  ...createPlan(standing.applied, model, dialect, letGo, ownPlaces(standing), catalogue),
+  ...createPlan(standing.applied, model, dialect, letGo, ownPlaces(standing), catalogue, seeded),
   standing,
   catalogue,
 });
@@ -220,9 +231,10 @@ export async function applyPlan(
   watch: Follower = UNWATCHED,
 ): Promise<Applied> {
   await driver.finishMigration(watch);
-  if (plan.steps.length === 0) await rememberModel(plan, driver);
+  const isSettled = plan.steps.every(isSeed);
   const asFound = await refused(plan, driver, await assessIn(plan, driver, allowed));
-  if (plan.steps.length === 0) return { steps: asFound, backup: undefined };
+  if (isSettled) await rememberModel(plan, driver);
+  if (isSettled) return { steps: asFound, backup: undefined };
   let steps = asFound;
   const { dialect } = driver;
   const tasks = plan.steps.flatMap((step) => step.tasks);

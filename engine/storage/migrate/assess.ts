@@ -6,7 +6,16 @@ import type { Driver, Reader } from '../driver.ts';
 import type { AppliedType } from './applied.ts';
 import { type Catalogue, obstaclesTo, ownIndexes } from './catalogue.ts';
 import type { TypeChange } from './match.ts';
-import { isDrop, isQuestion, type MigrationStep, type Plan, type RowQuery, type StepCheck, stepId } from './steps.ts';
+import {
+  isDrop,
+  isQuestion,
+  isSeed,
+  type MigrationStep,
+  type Plan,
+  type RowQuery,
+  type StepCheck,
+  stepId,
+} from './steps.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
@@ -49,7 +58,7 @@ export async function assess(
   const kept = new Set(plan.kept);
   for (const step of steps) {
     const isAtStake = step.rowsIn !== undefined && filled.get(step.rowsIn) === true;
-    const affected = isAtStake ? await affectedBy(step, reader) : [];
+    const affected = isAtStake || isSeed(step) ? await affectedBy(step, reader) : [];
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
     assessed.push({ step, affected, obstacles: [], isAtStake, state });
   }

@@ -12,6 +12,7 @@ import { matchJoins, matchTypes, type TypeChange } from './match.ts';
 import { placedModel } from './place.ts';
 import { addedJoinStep, droppedJoinStep, renamedJoinSteps } from './relations.ts';
 import { keptModel } from './keep.ts';
+import { type Seeded, seedSteps } from './seeds.ts';
 import { createStep, isDrop, isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
 import { plainTasks } from './tasks.ts';
 import { typeSteps, unclearJoins, unclearTypes } from './types.ts';
@@ -21,7 +22,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 /**
  * `letGo`: ids of the steps that drop what the descriptors do not name; without them, it stays. `own`: what the descriptors
- * were applied to before.
+ * were applied to before. Without `seeded`, seeds are no steps.
  */
 export function createPlan(
   applied: AppliedModel,
@@ -30,6 +31,7 @@ export function createPlan(
   letGo = NONE,
   own?: AppliedModel,
   catalogue = NO_CATALOGUE,
+  seeded?: Seeded,
 ): Plan {
   const between: Between = (to) => stepsBetween(applied, to, dialect, catalogue);
   const placed = placedModel(model, applied, own);
@@ -46,7 +48,7 @@ export function createPlan(
   } = all.some(isDrop)
     ? withoutDrops(applied, placed, dialect, letGo, all, between)
     : { steps: all, wanted: exact, kept: [] };
-  const steps = [...asked, ...made];
+  const steps = [...asked, ...made, ...(seeded ? seedSteps(applied, placed, dialect, seeded) : [])];
   const stays = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const remembered = rememberedAs(stays.length > 0 ? { ...wanted, kept: stays } : wanted, applied, placed === model);
   return { steps, kept, applied, model: placed, wanted: remembered };

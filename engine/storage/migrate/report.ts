@@ -213,6 +213,7 @@ const stepNotes = {
   'drop-check': { older: 'same', undo: 'always' },
   'remake-indexes': { older: 'same', undo: 'always' },
   'rebuild-table': { older: 'same', undo: 'always' },
+  'add-seed': { older: 'same', undo: 'never' },
   'not-renamed': { older: 'same', undo: 'never' },
   'not-moved': { older: 'same', undo: 'always' },
 } as const satisfies Record<StepCode, StepNotes>;

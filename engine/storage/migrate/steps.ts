@@ -166,6 +166,7 @@ export const stepKinds = {
     risk: 'safe',
     describe: ({ now }) => `Rebuild table ${now}: what ALTER TABLE cannot do, in one pass over its rows`,
   },
+  'add-seed': { risk: 'safe', describe: ({ type, detail }) => `Insert seed ${detail} of ${type}` },
   /** Something vanished, and something new looks the same: a rename, unless somebody says that it is not. */
   'not-renamed': {
     risk: 'destructive',
@@ -196,6 +197,9 @@ const RENAMES: ReadonlySet<StepCode> = new Set(['rename-type', 'rename-identifie
 
 /** Steps that change names, and nothing else. */
 export const isRename = ({ code }: MigrationStep): boolean => RENAMES.has(code);
+
+/** Records are inserted once the tables are as they should be. */
+export const isSeed = ({ code }: MigrationStep): boolean => code === 'add-seed';
 
 export const isReadOtherwise = ({ code }: MigrationStep): boolean => READ_OTHERWISE.has(code);
 
