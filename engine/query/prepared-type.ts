@@ -6,7 +6,7 @@ import { defaultOrder } from './order.ts';
 import { namesOf, type PathNames } from './paths.ts';
 import { defaultView } from './view.ts';
 import { nearest } from '../names.ts';
-import type { Fault } from '../problem.ts';
+import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { didYouMeanHint, habitHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, type Parameters, parseParameters, quote } from './parameters.ts';
 import { splitAtCommas, wireArray, type WireItem } from './wire-arrays.ts';
@@ -144,6 +144,7 @@ export function sortParameters(
   { all, faults: unreadable }: Parameters,
   accepted: AcceptedParameters,
   faults: Fault[],
+  type = accepted.found,
 ): SortedParameters {
   for (const fault of unreadable) faults.push(fault);
   const sorted = {
@@ -155,7 +156,7 @@ export function sortParameters(
   for (const parameter of all) {
     const { key, steps, value } = parameter;
     if (steps && accepted.found) sorted[readerOf(steps)].push(parameter);
-    else if (!accepted.plain.has(key)) refuse(parameter, all, accepted, faults);
+    else if (!accepted.plain.has(key)) refuse(parameter, { all, type }, accepted, faults);
     else if (sorted.plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else sorted.plain.set(key, value);
   }
@@ -168,19 +169,20 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
 
 function refuse(
   parameter: Parameter,
-  all: readonly Parameter[],
+  { all, type }: { readonly all: readonly Parameter[]; readonly type: RecordType | undefined },
   { found, unfound, spellings }: AcceptedParameters,
   faults: Fault[],
 ): void {
   const { key, steps } = parameter;
   const complain = complainAbout(faults, key);
-  if (steps && !found) complain('unknown-parameter', `${quote(key)} ${unfound}`);
+  const meant = (): string | undefined => type && habitHint({ ...parameter, type, all });
+  const isForLists = !found && (steps !== undefined || (faults.length < MAX_ERRORS && meant()?.startsWith('_cnd[')));
+  if (isForLists) complain('unknown-parameter', `${quote(key)} ${unfound}`);
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
-    complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
-      const hint = found && habitHint({ ...parameter, type: found, all });
-      return didYouMeanHint(hint ?? spellingOf(key, spellings));
-    });
+    complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () =>
+      didYouMeanHint((found && meant()) ?? spellingOf(key, spellings)),
+    );
 }
 
 /** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */

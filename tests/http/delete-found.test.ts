@@ -163,12 +163,15 @@ describe('records with others around them', () => {
   });
 
   test.each(['PATCH /api/categories', 'PATCH /api/categories/1', 'PUT /api/categories/1', 'POST /api/categories'])(
-    '%s?_cnd[id]=3 says that changes by filter do not exist',
+    '%s with a filter says that changes by filter do not exist',
     async (request) => {
-      const answer = await send(`${request}?_cnd[id]=3`, { name: 'x' });
-      const { errors } = JSON.parse(answer.text);
-      expect([answer.status, errors[0].parameter, errors[0].code]).toEqual([400, '_cnd[id]', 'unknown-parameter']);
-      expect(errors[0].message).toContain('changes by filter do not exist: send PATCH with an array of records');
+      for (const parameter of ['_cnd[id]', 'name', 'name[like]']) {
+        const answer = await send(`${request}?${parameter}=3`, { name: 'x' });
+        const { errors } = JSON.parse(answer.text);
+        expect([answer.status, errors[0].parameter, errors[0].code]).toEqual([400, parameter, 'unknown-parameter']);
+        expect(errors[0].message).toContain('changes by filter do not exist: send PATCH with an array of records');
+      }
+      expect(JSON.parse((await send(`${request}?dryrun=true`, { name: 'x' })).text).message).toContain('"dryRun"');
     },
   );
 
