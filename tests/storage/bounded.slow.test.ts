@@ -130,7 +130,7 @@ function unboundedStepsOf(sql: string): readonly string[] {
   return plan
     .map(({ detail }) => detail)
     .filter((step) => /^SCAN|TEMP B-TREE/.test(step) && !BOUNDED.test(step))
-    .filter((step) => !(step === 'SCAN t' && PAGES.test(sql)))
+    .filter((step) => !(step === 'SCAN t$' && PAGES.test(sql)))
     .filter((step) => !(step === 'USE TEMP B-TREE FOR ORDER BY' && LISTED.test(sql)));
 }
 
