@@ -492,6 +492,24 @@ describe('what somebody else did to the tables', () => {
 describe('limits and failures of PostgreSQL', () => {
   const onPostgres = databaseKind === 'postgres' ? test : test.skip;
 
+  // DDL travels as text, and PostgreSQL's driver splits it there. Once it is data, `.failing` goes.
+  (databaseKind === 'postgres' ? test.failing : test).each([
+    ['a new type', ''],
+    ['a new field', BOOKS],
+  ])('a default text with ";" and a line break: %s', async (_, first) => {
+    const note = `  note: { type: string, default: "a;\\nb" }\n`;
+    const project = await newProject({ 'book.yaml': first === '' ? `${BOOKS}${note}` : first });
+    if (first !== '') {
+      await project.serving((url) => ask(url, 'POST /api/books', { title: 'A' }));
+      project.write({ 'book.yaml': `${BOOKS}${note}` });
+    }
+    await project.serving(async (url) => {
+      const { body } = await ask(url, 'POST /api/books', { title: 'B' });
+      expect(body).toMatchObject({ title: 'B', note: 'a;\nb' });
+    });
+    expect(await project.run('plan')).toMatchObject({ code: 0, err: '' });
+  });
+
   onPostgres.each([
     ['index: true', 'add-index:Book.title'],
     ['unique: true', 'add-unique:Book.title'],
