@@ -10,10 +10,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { useCallback, useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { type StudioModel, useModel } from '../data/model.ts';
-import { numberText, type Say, useText } from '../texts/texts.ts';
+import { useModel } from '../data/model.ts';
+import { numberText, useText } from '../texts/texts.ts';
 import { type Chosen, idsOf } from './chosen.ts';
-import { type Deletion, type Effect, lookAhead, removePart } from './deletion.ts';
+import { type Deletion, lookAhead, removePart } from './deletion.ts';
+import { Effects } from './effects.tsx';
 import { LeftOutTable } from './left-out-table.tsx';
 import { ProgressBar } from './progress-bar.tsx';
 import { useWork } from './use-work.ts';
@@ -97,14 +98,7 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
             {say('many.deleted_part', { done: numberText(deleted), total: numberText(all) })}
           </Alert>
         )}
-        {!isBegun &&
-          others.map((effect, index) => (
-            // Two effects may be told in the same words.
-            // oxlint-disable-next-line react/no-array-index-key
-            <Alert severity="warning" key={index} sx={{ mt: 1 }}>
-              {effectText(say, model, effect)}
-            </Alert>
-          ))}
+        {!isBegun && <Effects effects={others} />}
         <LeftOutTable type={type} leftOut={plan?.leftOut ?? []} />
       </DialogContent>
       <DialogActions>
@@ -129,10 +123,4 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
       </DialogActions>
     </Dialog>
   );
-}
-
-function effectText(say: Say, { types }: StudioModel, { type, isDeleted, count }: Effect): string {
-  const title = types.get(type ?? '')?.title;
-  const what = title === undefined ? say('many.hidden', { smart_count: count }) : count === 1 ? title.one : title.many;
-  return say(isDeleted ? 'many.also_deleted' : 'many.also_changed', { what, count: numberText(count) });
 }

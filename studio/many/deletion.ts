@@ -1,17 +1,11 @@
 /** Deletes many records, in parts that the service takes; what goes with them is found out first. */
-import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
+import { isValueObject, textOf, type Value } from '../data/json.ts';
 import { textOfWhere } from '../data/where.ts';
 import type { StudioModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import { type Chosen, inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
+import { type Effect, effectsIn } from './effects.tsx';
 import type { WorkTools } from './use-work.ts';
-
-/** What happens to how many records of a type; undefined where the token may not know it. */
-export interface Effect {
-  readonly type: string | undefined;
-  readonly isDeleted: boolean;
-  readonly count: number;
-}
 
 /** Records that go in one request, and how many rows that affects. */
 export interface Part {
@@ -92,12 +86,3 @@ async function remove(
   const headers = { Prefer: `max-affected=${most}` };
   return (await send({ method: 'DELETE', target: `${path}?${query}`, headers }, signal)).body;
 }
-
-const effectsIn = (body: Value): readonly Effect[] => {
-  const list = isValueObject(body) ? body['effects'] : null;
-  return (isValueList(list) ? list : []).filter(isValueObject).map(({ type = null, effect = null, count = null }) => ({
-    type: type === null ? undefined : textOf(type),
-    isDeleted: effect === 'deleted',
-    count: Number(textOf(count)),
-  }));
-};

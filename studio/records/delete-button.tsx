@@ -1,13 +1,14 @@
-/** Deletes a record, once that is confirmed; what prevents it is said. */
+/** Deletes a record, once a person has seen what goes with it; what prevents it is said. */
+import Alert from '@mui/material/Alert';
 import Button from '@mui/material/Button';
 import Dialog from '@mui/material/Dialog';
 import DialogActions from '@mui/material/DialogActions';
 import DialogContent from '@mui/material/DialogContent';
 import DialogContentText from '@mui/material/DialogContentText';
 import DialogTitle from '@mui/material/DialogTitle';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { DeleteIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
@@ -16,6 +17,7 @@ import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { createAttempts } from '../data/attempts.ts';
 import { send } from '../data/request.ts';
+import { Effects, effectsIn, Uses } from '../many/effects.tsx';
 import { useText } from '../texts/texts.ts';
 
 interface DeleteButtonProps {
@@ -27,58 +29,83 @@ interface DeleteButtonProps {
 
 export function DeleteButton({ type, record, variant }: DeleteButtonProps) {
   const say = useText();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button color="error" startIcon={<DeleteIcon />} onClick={() => setOpen(true)}>
+        {say('record.delete')}
+      </Button>
+      {isOpen && <DeleteDialog type={type} record={record} variant={variant} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** Tries the deletion first: what would go with the record is shown, or what prevents it. */
+function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { readonly onClose: () => void }) {
+  const say = useText();
   const model = useModel();
   const notify = useNotify();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
-  const [error, setError] = useState<unknown>();
   const attempts = useRef(createAttempts()).current;
+  const [failure, setFailure] = useState<unknown>();
   const name = nameOf(type, record.values);
+  // The tag is that of this address.
+  const target = `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type, variant)}`;
+  const tag: Readonly<Record<string, string>> = record.etag === undefined ? {} : { 'If-Match': record.etag };
+  const { data: effects, error: refusal } = useQuery({
+    queryKey: [type.path, 'deletion', record.id, record.etag],
+    queryFn: async ({ signal }) =>
+      effectsIn((await send({ method: 'DELETE', target: `${target}&dryRun=true`, headers: tag }, signal)).body),
+    gcTime: 0,
+  });
+  const error = failure ?? refusal ?? undefined;
+  const isOutdated = problemOf(error).status === 412;
+  const [hasChanged, setChanged] = useState(false);
+  useEffect(() => {
+    if (!isOutdated) return;
+    // What is shown behind the question is what would be deleted.
+    setChanged(true);
+    setFailure(undefined);
+    void queries.invalidateQueries({ queryKey: [type.path, 'getOne'] });
+  }, [isOutdated, queries, type.path]);
+
   const remove = async (): Promise<void> => {
-    setError(undefined);
+    setFailure(undefined);
     try {
-      const request = attempts.keyed({
-        method: 'DELETE',
-        // The tag is that of this address.
-        target: `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type, variant)}`,
-        headers: { Prefer: 'return=minimal', ...(record.etag === undefined ? {} : { 'If-Match': record.etag }) },
-      });
-      await send(request);
+      await send(attempts.keyed({ method: 'DELETE', target, headers: { ...tag, Prefer: 'return=minimal' } }));
       attempts.done();
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });
       await queries.invalidateQueries();
       notify(say('record.deleted', { name }), { type: 'success' });
       await navigate(`/${type.path}`);
     } catch (problem) {
-      setError(problem);
-      // What is shown behind the question is what would be deleted.
-      if (problemOf(problem).status === 412) await queries.invalidateQueries({ queryKey: [type.path, 'getOne'] });
+      setFailure(problem);
     }
   };
+
+  const others = (effects ?? []).filter((effect) => effect.type !== type.type || !effect.isDeleted || effect.count > 1);
   return (
-    <>
-      <Button color="error" startIcon={<DeleteIcon />} onClick={() => setOpen(true)}>
-        {say('record.delete')}
-      </Button>
-      <Dialog open={isOpen} onClose={() => setOpen(false)} aria-labelledby="delete-title">
-        <DialogTitle id="delete-title">{say('record.delete_title', { name })}</DialogTitle>
-        <DialogContent>
-          {error === undefined ? (
-            <DialogContentText>{say('record.delete_text')}</DialogContentText>
-          ) : (
-            <ProblemAlert error={error} onRetry={() => void remove()} />
-          )}
-        </DialogContent>
-        <DialogActions>
-          <Button color="inherit" onClick={() => setOpen(false)} autoFocus>
-            {say('filter.cancel')}
-          </Button>
-          <Button color="error" onClick={() => void remove()}>
-            {say('record.delete')}
-          </Button>
-        </DialogActions>
-      </Dialog>
-    </>
+    <Dialog open onClose={onClose} aria-labelledby="delete-title">
+      <DialogTitle id="delete-title">{say('record.delete_title', { name })}</DialogTitle>
+      <DialogContent>
+        {hasChanged && <Alert severity="warning">{say('problem.changed')}</Alert>}
+        {error === undefined || isOutdated ? (
+          <DialogContentText>{say(effects === undefined ? 'many.looking' : 'record.delete_text')}</DialogContentText>
+        ) : (
+          <ProblemAlert error={error} onRetry={() => void remove()} />
+        )}
+        {problemOf(error).status === 409 && <Uses type={type} id={record.id} />}
+        <Effects effects={others} />
+      </DialogContent>
+      <DialogActions>
+        <Button color="inherit" onClick={onClose} autoFocus>
+          {say('filter.cancel')}
+        </Button>
+        <Button color="error" disabled={effects === undefined} onClick={() => void remove()}>
+          {say('record.delete')}
+        </Button>
+      </DialogActions>
+    </Dialog>
   );
 }

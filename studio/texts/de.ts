@@ -114,6 +114,7 @@ export const de: Texts = {
   'record.no_related': 'Keine',
   'record.all_related': 'Alle als Liste zeigen',
   'record.delete_title': '„%{name}“ löschen?',
+  'record.used_by': 'Verwendet von',
   'record.delete_text': 'Das kann nicht rückgängig gemacht werden.',
   'record.deleted': '„%{name}“ wurde gelöscht',
   'record.other_keys': 'Weitere Schlüssel',

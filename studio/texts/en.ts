@@ -110,6 +110,7 @@ export const en = {
   'record.no_related': 'None',
   'record.all_related': 'Show all in a list',
   'record.delete_title': 'Delete “%{name}”?',
+  'record.used_by': 'Used by',
   'record.delete_text': 'This cannot be undone.',
   'record.deleted': '“%{name}” was deleted',
   'record.other_keys': 'Other keys',

@@ -1,10 +1,10 @@
 /** Every kind of problem provoked for real while a person fills in a form: it is said in words, and nothing that was typed is lost. */
+import Database from 'better-sqlite3';
 import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import type { Share } from '../../../engine/budget.ts';
-import { conditionsFor } from '../../support/conditions.ts';
-import { loadModel } from '../../support/model.ts';
+import { fileOf } from '../../support/databases.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { keep, startBrowser, type Visit, visit } from './chromium.ts';
 import { formsOf, savedRecord, type Stored } from './studio-page.ts';
@@ -167,7 +167,11 @@ test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>
   ],
   [
     '503 of a database that another program holds',
-    async () => conditionsFor(server, loadModel(SCHEMA))['database held']?.() ?? (() => undefined),
+    async () => {
+      const other = new Database(fileOf(server.database));
+      other.exec('begin immediate');
+      return () => other.close();
+    },
     'The service is busy. Nothing was changed. Try again in',
   ],
   [
@@ -261,7 +265,6 @@ test('a type that requires tags is changed and deleted; a deletion asks again if
     body: '{"title":"Three"}',
   });
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('Someone else has changed this record').waitFor();
   await page.getByRole('dialog').getByText('Delete “Three”?').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -271,7 +274,7 @@ test('a type that requires tags is changed and deleted; a deletion asks again if
   await pages.close();
 });
 
-test('what prevents a deletion is said, with a link', async () => {
+test('what prevents a deletion is said before it is tried, with links', async () => {
   const shop = await startTestServer();
   const forms = formsOf(() => shop);
   await forms.ask('POST', 'sales-tax-rates', { value: '7' });
@@ -280,9 +283,10 @@ test('what prevents a deletion is said, with a link', async () => {
   const { page, close } = await visit(browser, { locale: 'en-US' });
   await forms.open(page, '/tax-classes/5');
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   const link = page.getByRole('link', { name: 'Open the record that is in the way: Sales tax rate 1' });
   expect(await link.getAttribute('href')).toBe('#/sales-tax-rates/1');
+  await page.getByRole('dialog').getByRole('link', { name: '1 Sales tax rate', exact: true }).click();
+  await page.getByText('Tax class').first().waitFor();
   await close();
   await shop.close();
 });

@@ -1,0 +1,102 @@
+/** What a deletion does besides, in words; and what prevents it: which records use this one, with links to them. */
+import Alert from '@mui/material/Alert';
+import Link from '@mui/material/Link';
+import { useQuery } from '@tanstack/react-query';
+import { Link as RouterLink } from 'react-router-dom';
+import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
+import { listedTypes, type RelationInfo, type StudioModel, type TypeInfo, useModel } from '../data/model.ts';
+import { send } from '../data/request.ts';
+import { textOfWhere, type Where } from '../data/where.ts';
+import { numberText, type Say, useText } from '../texts/texts.ts';
+
+/** What happens to how many records of a type; undefined where the token may not know it. */
+export interface Effect {
+  readonly type: string | undefined;
+  readonly isDeleted: boolean;
+  readonly count: number;
+}
+
+export const effectsIn = (body: Value): readonly Effect[] => {
+  const list = isValueObject(body) ? body['effects'] : null;
+  return (isValueList(list) ? list : []).filter(isValueObject).map(({ type = null, effect = null, count = null }) => ({
+    type: type === null ? undefined : textOf(type),
+    isDeleted: effect === 'deleted',
+    count: Number(textOf(count)),
+  }));
+};
+
+/** `effects` without what was asked for: the records of the type itself. */
+export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
+  const say = useText();
+  const model = useModel();
+  return effects.map((effect, index) => (
+    // Two effects may be told in the same words.
+    // oxlint-disable-next-line react/no-array-index-key
+    <Alert severity="warning" key={index} sx={{ mt: 1 }}>
+      {effectText(say, model, effect)}
+    </Alert>
+  ));
+}
+
+function effectText(say: Say, { types }: StudioModel, { type, isDeleted, count }: Effect): string {
+  const title = types.get(type ?? '')?.title;
+  const what = title === undefined ? say('many.hidden', { smart_count: count }) : count === 1 ? title.one : title.many;
+  return say(isDeleted ? 'many.also_deleted' : 'many.also_changed', { what, count: numberText(count) });
+}
+
+interface Use {
+  readonly type: TypeInfo;
+  readonly relation: RelationInfo;
+  readonly where: Where;
+  readonly count: number;
+}
+
+/** Records of listed types that refer to this one. */
+async function usesOf(model: StudioModel, type: TypeInfo, id: string, signal: AbortSignal): Promise<readonly Use[]> {
+  const referring = listedTypes(model).flatMap((one) =>
+    one.relations
+      .filter(
+        (relation) => relation.kind === 'belongsTo' && relation.type === type.type && relation.operators.length > 0,
+      )
+      .map((relation) => ({ type: one, relation, where: [[`_cnd[${relation.name}][eq]`, id]] as Where })),
+  );
+  const counted = await Promise.all(
+    referring.map(async (one) => {
+      const target = `${one.type.path}/$summary?${textOfWhere(one.where)}`;
+      const { body } = await send({ method: 'GET', target }, signal);
+      const [group] = isValueList(body) ? body : [];
+      const measures = isValueObject(group) ? group['measures'] : null;
+      return { ...one, count: Number(isValueObject(measures) ? textOf(measures['count']) : 0) };
+    }),
+  );
+  return counted.filter(({ count }) => count > 0);
+}
+
+/** "Used by 91 products and 1 hub", each as a link to the list of them. */
+export function Uses({ type, id }: { readonly type: TypeInfo; readonly id: string }) {
+  const say = useText();
+  const model = useModel();
+  const { data: uses = [] } = useQuery({
+    queryKey: [type.path, 'uses', id],
+    queryFn: ({ signal }) => usesOf(model, type, id, signal),
+    gcTime: 0,
+  });
+  if (uses.length === 0) return undefined;
+  return (
+    <Alert severity="error" sx={{ mt: 1 }}>
+      {say('record.used_by')}{' '}
+      {uses.map(({ type: user, relation, where, count }, index) => (
+        <span key={`${user.type} ${relation.name}`}>
+          {index === 0 ? '' : ', '}
+          <Link component={RouterLink} to={`/${user.path}?${listAddress(where)}`} color="inherit">
+            {numberText(count)} {count === 1 ? user.title.one : user.title.many}
+          </Link>
+        </span>
+      ))}
+    </Alert>
+  );
+}
+
+/** As the address of a list holds its filters. */
+const listAddress = (where: Where): string =>
+  new URLSearchParams({ filter: JSON.stringify({ where: textOfWhere(where) }) }).toString();
