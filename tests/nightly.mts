@@ -26,7 +26,7 @@ const inChromium = { ...inTools, programs: ['chromium'] };
 
 const jobs: Readonly<Record<string, Job>> = {
   admin: {
-    about: 'react-admin and refine, each with its own provider, in Chromium',
+    about: 'react-admin with its providers for json-server and simple REST, in Chromium',
     programs: ['chromium'],
     packages: ['tests/tools', 'tests/admin'],
     types: 'tests/admin',

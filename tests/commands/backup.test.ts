@@ -1,14 +1,5 @@
 /** Backups while clients write, and what restores them. */
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -126,18 +117,6 @@ describe('nothing is replaced', () => {
     await server.close();
   });
 
-  test('by a copy on its way: it has a name of its own, and files of others are left alone', async () => {
-    for (const name of ['kept.db.restoring', 'kept.db.partial', 'live.partial']) copyFileSync(at('good.db'), at(name));
-    symlinkSync(at('victim'), at('other.db.partial'));
-    await backUp(at('live.partial'), at('live.copy'));
-    await backUp(at('kept.db'), at('other.db'));
-    await restore(at('kept.db.restoring'), at('kept.db'));
-    for (const name of ['kept.db.restoring', 'kept.db.partial', 'live.partial'])
-      expect(verify(at(name)).rows).toBeGreaterThan(0);
-    expect(existsSync(at('victim'))).toBe(false);
-    expect(readdirSync(directory).filter((name) => /[0-9a-f]{12}\.partial/.test(name))).toEqual([]);
-  });
-
   test.each([
     ['good.db', 'nowhere/copy.db', /cannot be written: .*ENOENT/],
     ['text', 'unmade.db', /cannot be copied to .+ not a database/],
@@ -174,12 +153,6 @@ describe('the command', () => {
   afterAll(() => project.remove());
 
   const restored = () => project.run('restore', at('shelves.db'));
-
-  test('says which steps the next start makes, where the descriptors only have more', async () => {
-    project.write({ 'shelf.yaml': `${SHELF}`.replace(' } }', ' }, wood: { type: string } }') });
-    const { code, out } = await restored();
-    expect([code, out]).toEqual([0, expect.stringMatching(/other descriptors\. The next start.*"?wood"?.* verified/s)]);
-  });
 
   test('refuses what the service would not start with, and changes nothing, unless it is to be put back anyway', async () => {
     project.write({ 'shelf.yaml': SHELF.replace('label: { type: string, required: true }, ', '') });

@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { PACKAGE_FOLDER } from '../../engine/package.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
@@ -411,14 +410,6 @@ describe('describe', () => {
     ]);
   });
 
-  test('a name that is not there', async () => {
-    const project = await projectOf({ 'a.yaml': 'type: Author' });
-    expect(await project.run('describe', 'Autor')).toMatchObject({
-      code: 1,
-      err: 'There is no type "Autor"; did you mean "Author"?',
-    });
-  });
-
   test('--diagram', async () => {
     const project = await projectOf({
       'book.yaml': `type: Book
@@ -513,25 +504,6 @@ describe('dev', () => {
       expect(await first(url)).toEqual({ id: 1, title: 'One' });
       project.write({ 'book.yaml': `${BOOK}  isbn: { type: string }\n` });
       await until(async () => Object.hasOwn((await first(url)) as object, 'isbn'));
-    }));
-
-  test('what holds data stays, and is told', () =>
-    developing(async (project, url, running) => {
-      project.write({ 'book.yaml': 'type: Book\n' });
-      await until(async () => isDeepStrictEqual(await first(url), { id: 1 }));
-      expect(running.err()).toContain('"kept":["drop-field:Book.title"]');
-      project.write({ 'book.yaml': BOOK });
-      await until(async () => isDeepStrictEqual(await first(url), { id: 1, title: 'One' }));
-    }));
-
-  test('what holds nothing goes, without a word', () =>
-    developing(async (project, url, running) => {
-      project.write({ 'book.yaml': `${BOOK}  isbn: { type: string, index: true }\n` });
-      await until(async () => isDeepStrictEqual(await first(url), { id: 1, title: 'One', isbn: null }));
-      project.write({ 'book.yaml': BOOK });
-      await until(async () => isDeepStrictEqual(await first(url), { id: 1, title: 'One' }));
-      expect(running.err()).not.toContain('kept');
-      expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringMatching(/^Nothing to do.*\n$/) });
     }));
 
   test('no request is lost while schemas change', () =>

@@ -133,17 +133,6 @@ describe.each(databaseKinds)('into %s with other descriptors', (kind) => {
     expect(await run('import', target, schema)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
     expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[]]);
   });
-
-  it('a field that the export does not know has its default', async () => {
-    writeFileSync(
-      file(),
-      '{"format":1,"lines":1}\n{"type":"Thing","identifier":7,"fields":{"a":"x"},"references":{}}\n',
-    );
-    const target = await empty(kind);
-    const schema = writeThing('  n: { type: integer, default: 3 }\n');
-    expect(await run('import', target, schema)).toMatchObject({ code: 0, err: '' });
-    expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[{ id: 7, a: 'x', n: 3 }]]);
-  });
 });
 
 const KNOTS: Readonly<Record<string, string>> = {

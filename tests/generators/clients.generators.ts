@@ -9,14 +9,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { useGeneratedTools } from './generated-tools.ts';
-import { expectDescribed } from './responses.ts';
 
 const FOLDER = 'tests/generators';
 const GENERATED = 'generated';
 const DOCUMENT = join(GENERATED, 'openapi.json');
 const CODEGEN = join(GENERATED, 'openapi-typescript-codegen');
-const AGENTS = join(GENERATED, 'openapi-mcp-generator');
 
 /** By the name of the program that uses it: its package, and the command that it is called by. */
 const GENERATORS = {
@@ -117,20 +114,6 @@ it.each(names)('a program that uses %s works', async (name) => {
   });
 });
 
-describe('openapi-mcp-generator', () => {
-  it('makes a server that compiles', async () => {
-    await run('openapi-mcp-generator', '-i', DOCUMENT, '-o', AGENTS, '-b', `${server.url}/api`, '--force');
-    await run('tsc', '-p', AGENTS);
-    expect(existsSync(join(FOLDER, AGENTS, 'build/index.js'))).toBe(true);
-  });
-
-  it('its tools work', async () => {
-    await withoutRecords();
-    const told = await useGeneratedTools(join(FOLDER, AGENTS, 'build/index.js'));
-    expect(told).toEqual({ created: 201, filtered: [2], nested: 'Europe', updated: 200, deleted: 200, gone: 404 });
-  });
-});
-
 describe('@modelcontextprotocol/inspector', () => {
   const inspect = async (served: readonly string[], ...words: readonly string[]): Promise<unknown> =>
     JSON.parse(await run('mcp-inspector', '--cli', ...served, '--method', ...words));
@@ -155,13 +138,5 @@ describe('@modelcontextprotocol/inspector', () => {
       });
     }
     rmSync(folder, { recursive: true });
-  });
-});
-
-describe('real responses are as the document says', () => {
-  it.each(['jest-openapi', 'openapi-enforcer'] as const)('%s', async (checker) => {
-    await withoutRecords();
-    const document = JSON.parse(readFileSync(join(FOLDER, DOCUMENT), 'utf8')) as object;
-    expect(await expectDescribed(checker, server.url, document)).toBeGreaterThan(20);
   });
 });

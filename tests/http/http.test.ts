@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import express from 'express';
 import supertest from 'supertest';
 import { createEngine, type RecordEngine } from '../../engine/index.ts';
-import { LARGE, type Row, ROWS } from './requests.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -21,38 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-type Headers = Row[1];
+type Headers = Readonly<Record<string, string>>;
 
 const send = (title: string, headers: Headers = {}, body?: string | Buffer): Promise<Exchanged> =>
   exchange(server.url, title, { headers, ...(body === undefined ? {} : { body }) });
-
-/** The code of a problem, or nothing where the answer is none. */
-function codeOf({ headers, text }: Exchanged): string {
-  return headers['content-type'] === 'application/problem+json'
-    ? String(JSON.parse(text).type).slice('urn:problem:'.length)
-    : '';
-}
-
-const titled = ROWS.map((row): [string, Row] => {
-  const [title, headers, body] = row;
-  const shown = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [[title, ...shown, body === LARGE ? '(1001 bytes)' : body].filter(Boolean).join(' · '), row];
-});
-
-describe('every answer', () => {
-  test.each(titled)('%s', async (_, [title, headers, body, status, code, answered = {}]) => {
-    const answer = await send(title, headers, body);
-    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
-    expect(answer.headers).toMatchObject({
-      'cache-control': 'no-cache',
-      vary: 'Accept, Accept-Encoding, Prefer',
-      ...answered,
-    });
-    if (status === 204 || status === 304)
-      expect(answer).toMatchObject({ text: '', headers: { date: expect.any(String) } });
-    else expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text));
-  });
-});
 
 describe('a problem', () => {
   test('says all that it knows, under the path that was asked', async () => {

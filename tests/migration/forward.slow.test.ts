@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { readModel } from '../../engine/commands/command.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { applyPlan, planFor } from '../../engine/storage/migrate/apply.ts';
-import { type Answer, ask } from '../support/ask.ts';
+import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
 import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
@@ -136,49 +136,6 @@ describe('descriptors that the database has left behind', () => {
     });
   });
 
-  const faultsOf = ({ status, body }: Answer): unknown => [
-    status,
-    (body as { errors?: readonly { pointer?: string; code: string }[] }).errors?.map(
-      ({ pointer, code }) => `${pointer} ${code}`,
-    ),
-  ];
-
-  /** Rules of the newer descriptors, and what the older version says to who breaks them. */
-  const RULES: readonly (readonly [rule: string, newer: Files, body: unknown, answer: unknown])[] = [
-    [
-      'unique',
-      { 'book.yaml': BOOK.replace('maxLength', 'unique: true, maxLength') },
-      { title: 'A' },
-      [409, ['/title unique']],
-    ],
-    ['enum', { 'book.yaml': BOOK.replace('maxLength: 100', 'enum: [A, B]') }, { title: 'C' }, [422, ['/title enum']]],
-    ['a shorter text', { 'book.yaml': BOOK.replace('100', '2') }, { title: 'ABC' }, [422, ['/title max-length']]],
-    ['required', { 'book.yaml': TITLED }, { pages: 1 }, [422, ['/title required']]],
-    ['not null', { 'book.yaml': TITLED }, { title: null }, [422, ['/title null']]],
-    [
-      'unique together with what it does not know',
-      { 'book.yaml': `${withField('place: { type: string, default: here }')}unique: [[title, place]]\n` },
-      { title: 'A' },
-      [409, undefined],
-    ],
-  ];
-
-  test.each(RULES)('the rules of the tables hold: %s', async (_, newer, body, answer) => {
-    const project = await appliedIn([{ 'book.yaml': BOOK }], [['books', { title: 'A' }]]);
-    project.write(newer);
-    const plan = JSON.parse((await project.run('plan', '--json')).out).steps as readonly {
-      id: string;
-      state: string;
-    }[];
-    await project.run('apply', ...plan.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]));
-    await project.starts();
-    project.write({ 'book.yaml': BOOK });
-    await project.serving(async (url) => {
-      expect(faultsOf(await ask(url, 'POST /api/books', body))).toEqual(answer);
-      expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 0 });
-    });
-  });
-
   test('a record that only newer ones refer to is not deleted', async () => {
     const project = await appliedIn(
       [{ 'book.yaml': BOOK }, { 'copy.yaml': COPY }],
@@ -213,36 +170,6 @@ describe('descriptors that the database has left behind', () => {
         { id: 1, code: 'a', size: 4 },
         { id: 2, code: 'b', size: 5, other: 1 },
       ]);
-    });
-  });
-
-  test.each([
-    ['every new record needs a value of "isbn"', withField('isbn: { type: string, required: true }'), []],
-    [
-      '"pages" is of type string now',
-      BOOK.replace('pages: { type: integer, default: 0 }', 'pages: { type: string }'),
-      ['convert-field:Book.pages'],
-    ],
-  ])('are refused by name where they cannot be served: %s', async (message, newer) => {
-    const project = await appliedIn([{ 'book.yaml': BOOK }, { 'book.yaml': newer }]);
-    const untouched = await contents(project);
-    project.write({ 'book.yaml': BOOK });
-    await expect(project.starts()).rejects.toThrow(message);
-    expect(await project.run('plan')).toMatchObject({ code: 1, err: expect.stringContaining(message) });
-    expect(await contents(project)).toBe(untouched);
-  });
-
-  test('are applied again on purpose, and still lose nothing', async () => {
-    const newer = { 'book.yaml': withField('isbn: { type: string }'), 'shelf.yaml': SHELF };
-    const project = await appliedIn([{ 'book.yaml': BOOK }, newer], [['books', { title: 'A', isbn: '1' }]]);
-    project.write({ 'book.yaml': BOOK, 'shelf.yaml': null });
-    expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
-    expect(await keptIn(project)).toEqual(['drop-type:Shelf', 'drop-field:Book.isbn']);
-    const { out } = await project.run('apply', '--allow', 'drop-field:Book.isbn');
-    expect(out).toContain('Drop field "isbn" of Book');
-    expect(await keptIn(project)).toEqual(['drop-type:Shelf']);
-    await project.serving(async (url) => {
-      expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A', pages: 0 });
     });
   });
 });

@@ -4,7 +4,6 @@ import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';
 import { watchDatabase } from '../support/database.ts';
-import { databaseKind } from '../support/databases.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 
 const newProject = useProjects();
@@ -203,43 +202,6 @@ describe('an old and a new version on one database', () => {
     expect(await planOf(project)).toMatchObject({ steps: [], drift: [] });
   });
 
-  test('writers of both versions, while the new one comes and goes: nothing is lost', async () => {
-    // In one process, a change of tables in SQLite would wait for a write that waits for it.
-    if (databaseKind === 'sqlite') return;
-    const older = await newProject(OLD);
-    const project = await newProject(OLD);
-    await project.serving(fill);
-    project.write(NEW);
-    const environment = { ...older.environment, DATABASE_URL: project.database.url };
-    const old = await serve(readSettings(environment));
-    const over = new AbortController();
-    const acknowledged: string[] = [];
-    const client = async (name: string): Promise<void> => {
-      for (let count = 0; !over.signal.aborted; count += 1) {
-        const title = `${name} ${count}`;
-        await bodyOf(old.url, 'POST /api/books', { title, author: { id: 1 } });
-        acknowledged.push(title);
-      }
-    };
-    const clients = ['a', 'b', 'c'].map(client);
-    try {
-      for (const round of [1, 2])
-        await project.serving(async (fresh) => {
-          for (let count = 0; count < 20; count += 1) {
-            const heading = `new ${round} ${count}`;
-            await bodyOf(fresh, 'POST /api/volumes', { heading, writer: { number: 2 } });
-            acknowledged.push(heading);
-          }
-        });
-    } finally {
-      over.abort();
-      await Promise.all(clients);
-    }
-    const books = (await bodyOf(old.url, 'GET /api/books?fields=title')) as readonly { title: string }[];
-    expect(books.map(({ title }) => title).toSorted()).toEqual(['One', ...acknowledged].toSorted());
-    await old.close();
-  });
-
   test('an open type cannot have both names: the old version is refused by name', async () => {
     const thing = (more: string): Files => ({ 'thing.yaml': `type: Thing\nopen: true\nfields:\n  ${more}\n` });
     const project = await appliedIn(
@@ -305,39 +267,6 @@ describe('names over time', () => {
       expect(await bodyOf(url, 'GET /api/ones')).toEqual([{ id: 1, text: 'x' }]);
       expect(await bodyOf(url, 'GET /api/twos')).toEqual([]);
     });
-  });
-
-  test.each([
-    [
-      'a field',
-      'type: Book\nfields:\n  title: { type: string }\n',
-      'type: Book\nfields:\n  heading: { type: string, maxLength: 9, renamedFrom: titel }\n',
-      'not-moved:Book.heading',
-    ],
-    [
-      'a type',
-      'type: Book\nfields:\n  title: { type: string }\n',
-      'type: Volume\npath: books\nrenamedFrom: Titel\nfields:\n  name: { type: string }\n',
-      'not-moved:Volume',
-    ],
-  ])('a former name of %s that is corrected too late is reported until somebody allows it', async (_, ...given) => {
-    const [before, misspelled, id] = given;
-    const project = await newProject({ 'book.yaml': before });
-    await project.serving((url) => bodyOf(url, 'POST /api/books', { title: 'One' }));
-    project.write({ 'book.yaml': misspelled });
-    const corrected = misspelled.replace('titel', 'title').replace('Titel', 'Book');
-    for (const [text, message] of [
-      [misspelled, 'names nothing that the database has'],
-      [corrected, 'comes too late'],
-    ] as const) {
-      project.write({ 'book.yaml': text });
-      expect(await project.run('plan')).toMatchObject({ code: 1, out: expect.stringContaining(message) });
-      await expect(project.starts()).rejects.toThrow(message);
-      expect(await project.run('apply', '--allow', id)).toMatchObject({ code: 0 });
-      await project.starts({}, {});
-      expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
-      await project.serving((url) => bodyOf(url, 'POST /api/books', {}));
-    }
   });
 
   test('going back after a rename asks nothing, and keeps what is new beside it', async () => {

@@ -57,37 +57,6 @@ describe('of the shipped descriptors', () => {
     });
   });
 
-  test('types without a list say where their records are found, easiest first', () => {
-    expect(types['Zone']).toMatchObject({
-      operations: [],
-      label: 'zone_name',
-      foundThrough: [
-        { type: 'SalesTaxRate', relation: 'zone', toMany: false },
-        { type: 'ShippingMarkup', relation: 'zone', toMany: false },
-      ],
-    });
-    expect(types['Coupon']).toMatchObject({
-      foundThrough: [{ type: 'SalesTaxRate', relation: 'membership.coupons', toMany: true }],
-    });
-    expect(types['ShippingMarkup']?.relations['zone']).toMatchObject({
-      kind: 'belongsTo',
-      type: 'Zone',
-      inverse: 'shipping_markups',
-      nested: 'write',
-      label: 'zone_name',
-      readOnly: false,
-      canCreate: true,
-    });
-  });
-
-  test('indexes of several fields are told, for whoever says which one a list lacks', () => {
-    expect(documentOf('tests/fixtures/schemas/every-field-type')['Sample']).toMatchObject({
-      unique: [['string_short', 'boolean_plain']],
-      indexes: [['date_plain', 'timestamp_plain']],
-    });
-    expect(types['TaxClass']).toMatchObject({ unique: [], indexes: [] });
-  });
-
   test('tables, columns and seeds are nobody’s business', () => {
     expect(JSON.stringify(types)).not.toMatch(/"(?:table|column|through|seed|renamedFrom)":/);
   });

@@ -110,24 +110,6 @@ onServer('a primary with two replicas', () => {
     await Promise.all(replicas.map(pause('resume')));
   });
 
-  it('metrics count the connections to each server', async () => {
-    const { text } = await send('GET /metrics');
-    for (const server of ['primary', 'replica-1', 'replica-2']) {
-      expect(text).toMatch(
-        new RegExp(`records_database_connections\\{server="${server}",pool="requests",state="idle"\\} [1-9]`),
-      );
-      expect(text).toContain(`records_database_waiting{server="${server}",work="read"} 0`);
-    }
-  });
-
-  it('a position that is not one is read from the primary', async () => {
-    await Promise.all(replicas.map(pause('pause')));
-    await create();
-    for (const position of ['latest', '', 'FFFFFFFF/FFFFFFFF'])
-      expect(lengthOf(await send(PAGE, undefined, { 'x-position': position }))).toBe(count);
-    await Promise.all(replicas.map(pause('resume')));
-  });
-
   it.each(['frozen', 'stopped'] as const)('a replica that is %s is left out, and comes back', async (how) => {
     const [first, second] = replicas as [Cluster, Cluster];
     const asked = async (): Promise<void> => {

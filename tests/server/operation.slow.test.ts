@@ -71,20 +71,6 @@ describe('a service with figures', () => {
     expect(await exchange(server.url, title)).toMatchObject({ status, text });
   });
 
-  test.each(['POST /health/live', 'DELETE /health/ready', 'PUT /metrics'])(
-    '%s is refused with a problem',
-    async (title) => {
-      const { status, headers, text } = await exchange(server.url, title);
-      expect(status).toBe(405);
-      expect(headers).toMatchObject({
-        allow: 'GET, HEAD',
-        'content-type': 'application/problem+json',
-        'x-content-type-options': 'nosniff',
-      });
-      expect(JSON.parse(text)).toMatchObject({ type: 'urn:problem:method-not-allowed', instance: title.split(' ')[1] });
-    },
-  );
-
   test('counts requests by type, operation and status, and times them and their statements', async () => {
     await exchange(server.url, 'POST /api/memos', { headers: HEADERS, body: '{}' });
     await exchange(server.url, 'GET /api/memos/1');
@@ -112,12 +98,6 @@ describe('a service with figures', () => {
   });
 
   promtoolIsSilent(async () => (await exchange(server.url, 'GET /metrics')).text);
-});
-
-test('without METRICS there are none', async () => {
-  const server = await startTestServer({ schemaDirectory: SCHEMA });
-  expect((await exchange(server.url, 'GET /metrics')).status).toBe(404);
-  await server.close();
 });
 
 test('figures name every type: they need a token that reads every type; health needs none', async () => {
@@ -211,7 +191,7 @@ test('the log has a line for whatever is no record, too, and one only', async ()
   const service = start({ ACCESS_LOG: 'on', METRICS: 'on', RATE_LIMIT: '3' });
   const url = await urlOf(service);
   const asked = [
-    ['GET', '/openapi.json', 200],
+    ['GET', '/llms.txt', 200],
     ['GET', '/nothing', 404],
     ['POST', '/', 405],
     ['GET', '/metrics', 429],

@@ -126,21 +126,6 @@ test.each<[query: string, groups: readonly unknown[]]>([
   expect([status, body]).toEqual([200, groups]);
 });
 
-test('pages by cursor pass names that differ in case only, in both directions', async () => {
-  for (const [first, ids] of [
-    ['_cnd[limit][0]=0&_cnd[limit][1]=2', [4, 2, 3, 5, 1]],
-    ['_cnd[limit][0]=0&_cnd[limit][1]=2&_cnd[orderBy][0]=name&_cnd[orderBy][1]=desc', [1, 5, 3, 2, 4]],
-  ] as const) {
-    const seen: number[] = [];
-    for (let next: string | undefined = `/api/members?${first}`; next !== undefined;) {
-      const response: Response = await fetch(new URL(next, server.url));
-      seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id));
-      next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
-    }
-    expect(seen).toEqual(ids);
-  }
-});
-
 const conflict = (...errors: readonly object[]): object => ({
   status: 409,
   body: expect.objectContaining({ type: 'urn:problem:unique-conflict', errors }),
@@ -178,46 +163,4 @@ test.each<[request: string, body: unknown, answer: object]>([
 ])('%s %j', async (request, body, answer) => {
   const { status, body: answered } = await ask(server.url, request, body);
   expect({ status, body: answered }).toEqual(answer);
-});
-
-test('values that move from one record to another in one body, whatever their case', async () => {
-  const team = await ask(server.url, 'POST /api/teams', {
-    title: 'Movers',
-    members: [{ id: 3 }, { id: 5 }],
-    badges: [{ word: 'One' }, { word: 'Two' }],
-  });
-  const { id, badges } = team.body as { id: number; badges: { id: number }[] };
-  const [one, two] = badges.map((badge) => badge.id);
-  const swapped = await ask(server.url, `PUT /api/teams/${id}`, {
-    members: [
-      { id: 3, email: 'BOB@x.org' },
-      { id: 5, email: 'ANNA@x.org' },
-    ],
-    badges: [
-      { word: 'TWO', id: one },
-      { id: two, word: 'ONE' },
-    ],
-  });
-  expect(swapped).toMatchObject({
-    status: 200,
-    body: {
-      members: [{ email: 'BOB@x.org' }, { email: 'ANNA@x.org' }],
-      badges: [{ word: 'TWO' }, { word: 'ONE' }],
-    },
-  });
-  expect(await found('_cnd[email]=bob@X.org')).toEqual([3]);
-  expect(await found('_cnd[email]=anna@X.org')).toEqual([5]);
-  expect((await ask(server.url, `DELETE /api/teams/${id}`)).status).toBe(409);
-  await ask(server.url, `PUT /api/teams/${id}`, { members: [] });
-  expect((await ask(server.url, `DELETE /api/teams/${id}`)).status).toBe(200);
-});
-
-test('checks ignore the case of such fields', async () => {
-  const other = await ask(server.url, 'POST /api/members', { email: 'A@x.org', backup: 'a@X.ORG' });
-  expect(other).toMatchObject({
-    status: 422,
-    body: { errors: [{ pointer: '/backup', message: 'Give another address' }] },
-  });
-  expect(await ask(server.url, 'PATCH /api/members/1', { nick: 'SAME' })).toMatchObject({ status: 422 });
-  expect(await ask(server.url, 'PATCH /api/members/1', { nick: 'SAME', name: 'X' })).toMatchObject({ status: 200 });
 });

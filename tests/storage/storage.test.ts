@@ -120,11 +120,6 @@ describe.each(databaseKinds)('reads of %s', (kind) => {
   });
 });
 
-async function failAfter(statement: unknown): Promise<never> {
-  await statement;
-  throw new Error('no');
-}
-
 const INSERT = { sql: 'insert into shelves (name) values (?)' };
 const COUNT = { sql: 'select count(*) from shelves' };
 
@@ -156,40 +151,6 @@ describe.each(databaseKinds)('writes to %s', (kind) => {
     );
     expect(await driver.value(COUNT, [])).toBe(20);
   });
-
-  it('statements that are under way when the work fails reach no other transaction', async () => {
-    const failing = Array.from({ length: 5 }, (_, index) =>
-      driver.write(async (writer) => {
-        const others = async (): Promise<void> => {
-          for (let turn = 0; turn < 20; turn += 1) await writer.run(INSERT, [`late ${index} ${turn}`]);
-        };
-        await Promise.all([others(), failAfter(writer.run(INSERT, [`first ${index}`]))]);
-      }),
-    );
-    const neighbours = Array.from({ length: 20 }, (_, index) =>
-      driver.write((writer) => writer.run(INSERT, [`s${index}`])),
-    );
-    const settled = await Promise.allSettled([...failing, ...neighbours]);
-    expect(settled.map(({ status }) => status)).toEqual([
-      ...failing.map(() => 'rejected'),
-      ...neighbours.map(() => 'fulfilled'),
-    ]);
-    expect(await driver.column({ sql: `select name from shelves where name not like 's%'` }, [])).toEqual([]);
-    expect(await driver.value(COUNT, [])).toBe(20);
-  });
-
-  // Milliseconds: beyond 10, its statements wait for the next turn of the event loop.
-  it.each([0, 15])(
-    'statements that the work does not wait for are part of its transaction, after %d ms',
-    async (ms) => {
-      await driver.write((writer) => {
-        for (const end = performance.now() + ms; performance.now() < end;);
-        void writer.run(INSERT, ['one']);
-        void writer.run(INSERT, ['two']);
-      });
-      expect(await driver.value(COUNT, [])).toBe(2);
-    },
-  );
 });
 
 describe('group commit, which SQLite alone needs', () => {
@@ -257,38 +218,6 @@ describe('group commit, which SQLite alone needs', () => {
     expect(() => define({ ...own, execute: (sql) => own.execute(sql.replaceAll('5000', '1')) }, [])).toThrow();
     other.close();
     expect(own.value({ sql: 'pragma busy_timeout' }, [])).toBe(0);
-  });
-
-  it.each([0, 1, 2])('of three writes, all but number %i, which fails, are kept', async (failing) => {
-    const names = ['first', 'second', 'third'];
-    const work = names.map((name, index) =>
-      commits.write(async (group) => {
-        await group.run(INSERT, [name]);
-        if (index === failing) throw new Error(name);
-      }),
-    );
-    const settled = await Promise.allSettled(work);
-    expect(settled.flatMap(({ status }, index) => (status === 'rejected' ? index : []))).toEqual([failing]);
-    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
-    expect(kept.flat()).toEqual(names.filter((_, index) => index !== failing).toSorted());
-  });
-
-  const begun = (names: readonly string[], fails: ReadonlySet<string>): Promise<readonly string[]> => {
-    const runs: string[] = [];
-    const all = names.map((name) =>
-      commits.write(async (group) => {
-        runs.push(name);
-        await group.run(INSERT, [name]);
-        if (fails.has(name)) throw new Error(name);
-      }),
-    );
-    return Promise.allSettled(all).then(() => runs);
-  };
-
-  it('begins a group again, with savepoints, if one of its writes fails halfway', async () => {
-    expect(await begun(['a', 'b', 'c'], new Set(['b']))).toEqual(['a', 'b', 'a', 'b', 'c']);
-    const kept = await own.all({ sql: 'select name from shelves order by name' }, []);
-    expect(kept.flat()).toEqual(['a', 'c']);
   });
 
   it('nothing is answered before another connection can see it', async () => {

@@ -147,37 +147,6 @@ describe('import', () => {
     await close();
   });
 
-  test('changes the records that have the same unique values', async () => {
-    const { page, close } = await opened();
-    await choose(page, 'changes.csv', 'name,value\nv1,changed\nv9,new\n');
-    await option(page, 'What to do', 'Change the records with the same Name');
-    await page.getByRole('button', { name: 'Try it' }).click();
-    await page.getByText('1 will be created, 1 changed').waitFor();
-    await page.getByRole('button', { name: 'Import 2 records' }).click();
-    await page.getByText('2 records were imported').waitFor();
-    expect(await list('_cnd[name][in]=v1&_cnd[name][in]=v9&fields=value')).toMatchObject([
-      { value: 'changed' },
-      { value: 'new' },
-    ]);
-    await close();
-  });
-
-  test('what is no table, and no text, is told', async () => {
-    const { page, close } = await opened();
-    await choose(page, 'latin.csv', Buffer.from([0x6e, 0xfc]));
-    await page.getByText('The file is not UTF-8').waitFor();
-    await choose(page, 'odd.csv', 'name,price\na,1\n');
-    await page.getByRole('button', { name: 'Try it' }).click();
-    await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'fault' }).waitFor();
-    expect(await page.getByRole('dialog').locator('tbody tr').allInnerTexts()).toEqual([
-      expect.stringMatching(/^1\t.*price/),
-    ]);
-    await choose(page, 'short.csv', 'name,value\na,1\nb\n');
-    await page.getByRole('button', { name: 'Try it' }).click();
-    await page.getByRole('cell', { name: '3', exact: true }).waitFor();
-    await close();
-  });
-
   test('a part that cannot be written any more ends it, says what is done, and goes on from there', async () => {
     const { page, close } = await opened();
     const records = Array.from({ length: 12 }, (_, index) => JSON.stringify({ name: `late${index}` }));
@@ -233,52 +202,12 @@ describe('all that a filter finds, on other pages too', () => {
   }
   const taxClasses = async (query: string): Promise<readonly TaxClass[]> =>
     (await fetch(`${server.url}/api/tax-classes?${query}`)).json() as Promise<readonly TaxClass[]>;
-  const rates = async (query: string) => [...new Set((await taxClasses(query)).map((one) => one.providerTwoVATRate))];
 
   beforeAll(async () => {
     for (let part = 0; part < 13; part += 1) {
       const records = Array.from({ length: 10 }, (_, index) => ({ position: part * 10 + index }));
       await post('tax-classes', 'application/json', JSON.stringify(records));
     }
-  });
-
-  async function selected(found: string): Promise<Awaited<ReturnType<typeof visit>>> {
-    const visited = await visit(browser, { locale: 'en-US' });
-    const { page } = visited;
-    const where = encodeURIComponent(JSON.stringify({ where: '_cnd[position][lt]=120' }));
-    await page.goto(`${server.url}/studio#/tax-classes?filter=${where}`);
-    await page.getByText(`${found} records`).waitFor();
-    await page.getByLabel('Select all on this page').check();
-    await page.getByText('25 selected').waitFor();
-    await page.getByRole('button', { name: `Select all ${found} that the list finds` }).click();
-    await page.getByText(`All ${found} that the list finds are selected`).waitFor();
-    return visited;
-  }
-
-  test('one field is changed, in parts, and the other records stay', async () => {
-    const { page, complaints, close } = await selected('120');
-    const sent: number[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'PATCH' && !request.url().includes('dryRun'))
-        sent.push((JSON.parse(request.postData() ?? '[]') as readonly unknown[]).length);
-    });
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
-    await option(page, 'Field', 'Provider two VAT rate');
-    await page.getByRole('textbox', { name: 'Provider two VAT rate' }).fill('much');
-    await page.getByRole('button', { name: 'Next', exact: true }).click();
-    await page.locator('[aria-invalid=true]').waitFor();
-    await page.getByRole('textbox', { name: 'Provider two VAT rate' }).fill('7');
-    await page.getByRole('button', { name: 'Next', exact: true }).click();
-    await page.getByText('too many records to compare').waitFor();
-    await keep(page, 'studio-change-all');
-    expect(await rates('')).toEqual([null]);
-    await page.getByRole('button', { name: 'Change 120 records' }).click();
-    await page.getByText('120 records were changed').waitFor();
-    expect(sent).toEqual(Array.from({ length: 12 }, () => 10));
-    expect(await rates('_cnd[position][lt]=120')).toEqual([7]);
-    expect(await rates('_cnd[position][gte]=120')).toEqual([null]);
-    expect(complaints.filter((one) => !one.includes('status of 422'))).toEqual([]);
-    await close();
   });
 
   test('what someone else changes meanwhile is left as it is, and named', async () => {
@@ -309,26 +238,6 @@ describe('all that a filter finds, on other pages too', () => {
     const found = await taxClasses(`_cnd[id][in]=${first?.id},${second?.id},${third?.id}&_cnd[orderBy]=id`);
     expect(found.map((one) => one.providerTwoVATRate)).toEqual([8, 99, 8]);
     expect(found[2]?.position).toBe(-1);
-    await close();
-  });
-
-  test('a part that fails ends a deletion: what is gone and what is not is said', async () => {
-    const { page, close } = await selected('120');
-    const file = await exported(page, () => option(page, 'Columns', 'All'), 'Export');
-    expect(file[1].trim().split('\n').length).toBe(121);
-    let count = 0;
-    await page.route('**/api/tax-classes?*', async (route) => {
-      const isDeletion = route.request().method() === 'DELETE' && !route.request().url().includes('dryRun');
-      if (isDeletion) count += 1;
-      await (isDeletion && count === 2 ? route.fulfill({ status: 500 }) : route.continue());
-    });
-    await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('Delete 120 records?').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('100 of 120 were deleted').waitFor();
-    expect((await taxClasses('')).length).toBe(30);
-    await page.getByRole('button', { name: 'Close' }).click();
-    await page.getByText('20 records').waitFor();
     await close();
   });
 });

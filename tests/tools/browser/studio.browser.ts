@@ -106,17 +106,6 @@ test('a list is paged, sorted and filtered through relations, and its address ho
   await close();
 });
 
-test('pages are reached by cursor: a record that comes meanwhile moves none to another page', async () => {
-  const { page, close } = await visit(browser, { locale: 'en-US' });
-  await page.goto(`${server.url}/studio#/shipping-markups?sort=markup_id&order=DESC`);
-  await rows(page, 25);
-  const last = Number((await cells(page, 1)).at(-1));
-  await create('shipping-markups', { min_total: '1.00' });
-  await page.click('[aria-label="Next page"]');
-  await firstIs(page, last - 1);
-  await close();
-});
-
 describe('groups of filters, and filters by the records of sets', () => {
   const names = async (query: string): Promise<readonly unknown[]> => {
     const response = await fetch(`${server.url}/api/global-tabs?${query}`);
@@ -176,37 +165,6 @@ describe('groups of filters, and filters by the records of sets', () => {
     await close();
   });
 
-  test('a related record is chosen by its name, and the address has its identifier', async () => {
-    const { page, close } = await visit(browser, { locale: 'en-US' });
-    const dialog = page.getByRole('dialog');
-    const pick = async (label: string, text: string): Promise<void> => {
-      await dialog.getByRole('combobox', { name: label, exact: true }).fill(text);
-      await page.getByRole('option', { name: text }).first().click();
-    };
-    const operator = async (name: string): Promise<void> => {
-      await dialog.getByRole('combobox', { name: 'Condition' }).click();
-      await page.getByRole('option', { name, exact: true }).click();
-    };
-    await page.goto(`${server.url}/studio#/shipping-markups`);
-    await page.click('text=Add a filter');
-    await dialog.getByRole('combobox', { name: 'Field' }).fill('Zone');
-    await page.getByRole('option', { name: 'Zone', exact: true }).click();
-    await pick('Value', 'Islands');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('Zone is “Islands').waitFor();
-    expect(decodeURIComponent(decodeURIComponent(page.url()))).toMatch(/_cnd\[zone\]\[eq\]=\d+/);
-    // Of an address, too.
-    await page.reload();
-    await page.getByText('Zone is “Islands').waitFor();
-    await page.click('text=Edit');
-    await operator('is one of');
-    await pick('Add: Zone', 'Mainland');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('Zone is one of “Islands”, “Mainland”').waitFor();
-    await keep(page, 'studio-filter-relation');
-    await close();
-  });
-
   test.each([
     '_cnd[position][gte]=1&_cnd[position][lt]=3',
     '_cnd[position][in]=1&_cnd[position][in]=3',
@@ -227,38 +185,6 @@ describe('groups of filters, and filters by the records of sets', () => {
     expect((await names(query)).length).toBeGreaterThan(0);
     expect(textOfWhere(writeTree(readTree(whereOf(written))))).toBe(written);
   });
-});
-
-test('an index of several fields serves filters of its first one', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
-  await page.route('**/studio/model.json', async (route) => {
-    const response = await route.fetch();
-    const model = (await response.json()) as { types: { type: string; indexes: string[][] }[] };
-    for (const type of model.types) if (type.type === 'ShippingMarkup') type.indexes = [['min_total', 'max_total']];
-    await route.fulfill({ response, json: model });
-  });
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  await page.route('**/api/shipping-markups?**', async (route) => {
-    await released;
-    await route.fallback();
-  });
-  const notice = page.getByRole('alert').filter({ hasText: 'Still searching' });
-  const open = async (field: string): Promise<void> => {
-    const filter = JSON.stringify({ where: `_cnd[${field}][eq]=1.10` });
-    const query = new URLSearchParams({ filter, sort: 'max_weight', order: 'ASC' });
-    await page.goto(`${server.url}/studio#/shipping-markups?${query.toString()}`);
-    await notice.waitFor();
-  };
-  await open('min_total');
-  expect(await notice.locator('code').count()).toBe(0);
-  await open('max_total');
-  await notice.locator('code').waitFor();
-  expect(await notice.locator('code').innerText()).toBe('indexes: [[max_total, max_weight]]');
-  release();
-  await notice.waitFor({ state: 'detached' });
-  expect(complaints).toEqual([]);
-  await close();
 });
 
 test('a list does not wait for its total; one that takes long says which index is missing', async () => {
@@ -289,20 +215,6 @@ test('a list does not wait for its total; one that takes long says which index i
   sort();
   await notice.waitFor({ state: 'detached' });
   expect(await page.getByRole('alert').locator('code').innerText()).toBe('min_total: { index: true }');
-  expect(complaints).toEqual([]);
-  await close();
-});
-
-test('a record shows its values as they are stored, and leads to its relations', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
-  await page.goto(`${server.url}/studio#/shipping-markups/2`);
-  await page.waitForSelector('main dl');
-  const text = await page.locator('main dl').first().innerText();
-  expect(text).toContain('12345678901.10');
-  expect(text).toContain('Islands');
-  await hasTitle(page, 'Shipping markup 2 · Records of <the> shop');
-  await page.goto(`${server.url}/studio#/tmp-vars/2`);
-  await page.getByText('empty text').waitFor();
   expect(complaints).toEqual([]);
   await close();
 });
