@@ -8,7 +8,7 @@ import { urlOf, useCompiled } from '../support/compiled.ts';
 import { watchDatabase } from '../support/database.ts';
 import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
 import { onSqlite } from '../support/only.ts';
-import { type Files, type Project, useProjects } from '../support/project.ts';
+import { type Files, type Project, runCommand, useProjects } from '../support/project.ts';
 
 const compiled = useCompiled();
 const newProject = useProjects();
@@ -107,16 +107,23 @@ describe('seeds are steps of the plan', () => {
       'fields:',
       '  code: { type: string, unique: true, caseless: true }',
       '  rate: { type: decimal, scale: 2, unique: true }',
-      'relations: { zone: { kind: belongsTo, type: Zone, nested: write } }',
+      'relations:',
+      '  zone: { kind: belongsTo, type: Zone, nested: write }',
+      '  near: { kind: belongsTo, type: Zone, nested: link }',
+      '  notes: { kind: hasMany, type: Note, owned: true }',
       ...(seed.length > 0 ? ['seed:', ...seed.map((one) => `  - ${one}`)] : []),
     ].join('\n');
-  const before = { 'zone.yaml': `${ZONE}seed: [{ id: 1, name: North }]\n`, 'tax.yaml': tax() };
+  const before = {
+    'zone.yaml': `${ZONE}seed: [{ id: 1, name: North }]\n`,
+    'tax.yaml': tax(),
+    'note.yaml': 'type: Note\nfields: { text: { type: string, unique: true } }\n',
+  };
 
   const taxed = (): Promise<Project> =>
     projectOf(before, async (url) => {
       for (const body of [
         { code: 'Straße', rate: '1.50' },
-        { code: 'b', zone: { name: 'South' } },
+        { code: 'b', zone: { name: 'South' }, notes: [{ text: 'n' }] },
       ])
         expect((await ask(url, 'POST /api/taxes', body)).status).toBe(201);
       expect((await ask(url, 'DELETE /api/zones/1')).status).toBe(200);
@@ -131,6 +138,20 @@ describe('seeds are steps of the plan', () => {
       '{ id: 7, zone: { id: 1 } }',
       'links this record of Zone, which is not there',
       '(1)',
+    ],
+    ['a nested link', '{ id: 7, notes: [{ id: 9 }] }', 'links this record of Note, which is not there', '(9)'],
+    [
+      'a child of another record',
+      '{ id: 7, notes: [{ id: 1 }] }',
+      'takes this record of Note, which belongs to another one',
+      '(1)',
+    ],
+    ['a unique value of a child', '{ id: 7, notes: [{ text: n }] }', 'has the "text" of a seed record', '(1)'],
+    [
+      'a link that says something else',
+      '{ id: 7, near: { id: 2, name: West } }',
+      'with other values than it has',
+      '(2)',
     ],
     [
       'the second of two',
@@ -293,6 +314,10 @@ describe('apply', () => {
     database.close();
     const before = await contents(project);
     project.write({ 'book.yaml': REBUILT });
+    expect(await project.run('plan')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('row 1 of loans to books'),
+    });
     const { code, err } = await project.run('apply');
     expect([code, err]).toEqual([1, expect.stringContaining('row 1 of loans to books')]);
     expect(await contents(project)).toBe(before);
@@ -449,6 +474,13 @@ describe('what somebody else did to the tables', () => {
       '',
       'index "books_isbn_index"',
     ],
+    [
+      'a table of somebody else that refers to a type that is dropped',
+      'create table notes (book bigint references books)',
+      { 'book.yaml': null, 'other.yaml': 'type: Other\n' },
+      'drop-type:Book',
+      'table "notes"',
+    ],
     ...(onEach === 0
       ? []
       : ([
@@ -465,13 +497,6 @@ describe('what somebody else did to the tables', () => {
             { 'other.yaml': 'type: Other\n' },
             '',
             'type "others"',
-          ],
-          [
-            'a table of somebody else that refers to a type that is dropped',
-            'create table notes (book bigint references books)',
-            { 'book.yaml': null, 'other.yaml': 'type: Other\n' },
-            'drop-type:Book',
-            'table "notes"',
           ],
         ] as const)),
   ];
@@ -531,6 +556,31 @@ describe('limits and failures of PostgreSQL', () => {
     expect(await project.run('apply', ...(words.startsWith('unique') ? ['--allow', id] : []))).toMatchObject({
       code: 0,
     });
+  });
+
+  onPostgres('a user without the rights: the plan says so', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    const client = await connectTo(project.database.url);
+    const [{ schema = '' } = {}] = (await client.query<{ schema: string }>('select current_schema() as schema')).rows;
+    const role = `limited_${randomBytes(6).toString('hex')}`;
+    await client.query(
+      `create role ${role} login; grant usage on schema ${schema} to ${role}; grant all on all tables in schema ${schema} to ${role}`,
+    );
+    try {
+      const url = new URL(project.database.url);
+      url.username = role;
+      const limited = { ...project.environment, DATABASE_URL: url.href };
+      expect(await runCommand('plan', [], limited)).toMatchObject({ code: 0 });
+      project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string }\n`, 'other.yaml': 'type: Other\n' });
+      const { code, out } = await runCommand('plan', [], limited);
+      expect([code, out]).toEqual([1, expect.stringContaining('another database user owns table books')]);
+      expect(out).toContain(`this database user may not create tables in schema ${schema}`);
+      const says = expect.stringContaining('owns table books');
+      expect(await runCommand('apply', [], limited)).toMatchObject({ code: 1, err: says });
+    } finally {
+      await client.query(`drop owned by ${role}; drop role ${role}`);
+      await client.end();
+    }
   });
 
   onPostgres(

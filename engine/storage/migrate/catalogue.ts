@@ -26,6 +26,8 @@ interface FoundTable {
   readonly readers: readonly { readonly name: string; readonly column: string | undefined }[];
   /** Tables with a foreign key to it. */
   readonly referrers: readonly string[];
+  /** Whether another user owns it, who alone may change it. */
+  readonly isDenied: boolean;
   /** How many columns it has ever had, where the database counts them. */
   readonly everColumns: number;
 }
@@ -34,9 +36,11 @@ export interface Catalogue {
   /** What has a name of its own, by name: `table`, `view`. */
   readonly relations: ReadonlyMap<string, string>;
   readonly tables: ReadonlyMap<string, FoundTable>;
+  /** The schema, if this user may not create tables in it. */
+  readonly denied: string | undefined;
 }
 
-export const NO_CATALOGUE: Catalogue = { relations: new Map(), tables: new Map() };
+export const NO_CATALOGUE: Catalogue = { relations: new Map(), tables: new Map(), denied: undefined };
 
 /** What a table lacks of what the engine made. */
 export interface Drift {
@@ -47,7 +51,15 @@ export interface Drift {
   readonly cures: readonly string[];
 }
 
-const NO_TABLE: FoundTable = { columns: [], indexes: [], triggers: [], readers: [], referrers: [], everColumns: 0 };
+const NO_TABLE: FoundTable = {
+  columns: [],
+  indexes: [],
+  triggers: [],
+  readers: [],
+  referrers: [],
+  isDenied: false,
+  everColumns: 0,
+};
 
 /** The query answers rows of a kind, a table, a name and a detail. */
 export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect, 'catalogue'>): Promise<Catalogue> {
@@ -76,12 +88,14 @@ export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect,
       triggers: names('trigger'),
       readers: kind('reader').map(({ name, detail }) => ({ name, column: detail === '' ? undefined : detail })),
       referrers: names('referrer'),
+      isDenied: names('denied').length > 0,
       everColumns: Math.max(0, ...kind('ever').map(({ detail }) => Number(detail))),
     };
     return [table, found] as const;
   });
   const relations = rows.filter(({ kind }) => kind === 'relation').map(({ name, detail }) => [name, detail] as const);
-  return { relations: new Map(relations), tables: new Map(tables) };
+  const denied = rows.find(({ kind, table }) => kind === 'denied' && table === '')?.name;
+  return { relations: new Map(relations), tables: new Map(tables), denied };
 }
 
 /** A table of the engine, with what it must have. */
@@ -170,7 +184,7 @@ export function obstaclesTo(
   applied: AppliedModel,
   catalogue: Catalogue,
 ): readonly string[] {
-  const { relations, tables } = catalogue;
+  const { relations, tables, denied } = catalogue;
   const own = new Set([...ownTables(applied).map((one) => one.table), ...ownIndexes(applied)].map(nameKey));
   const others = new Map([...relations].map(([name, kind]) => [nameKey(name), kind]));
   const taken = (name: string): readonly string[] => {
@@ -181,7 +195,7 @@ export function obstaclesTo(
           `there is a ${kind} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
         ];
   };
-  const { readers, referrers, everColumns } = tables.get(table) ?? NO_TABLE;
+  const { readers, referrers, isDenied, everColumns } = tables.get(table) ?? NO_TABLE;
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
   const added = [
     ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : [])),
@@ -205,6 +219,12 @@ export function obstaclesTo(
     ...(drops.includes(table) ? referrers.filter((name) => !own.has(nameKey(name))) : []).map(
       (name) => `table "${name}", which the engine did not make, refers to ${table}: drop its foreign key first`,
     ),
+    ...(isDenied && tasks.length > 0
+      ? [`another database user owns table ${table}, and only its owner may change it: apply this as that user`]
+      : []),
+    ...(denied !== undefined && creates.length > 0
+      ? [`this database user may not create tables in schema ${denied}: grant it, or apply this as another user`]
+      : []),
     ...(everColumns > 0 && everColumns + fresh > MAX_COLUMNS
       ? [
           `table ${table} has had ${everColumns} columns, and PostgreSQL allows ${MAX_COLUMNS}, dropped ones included: make the table anew from an export`,

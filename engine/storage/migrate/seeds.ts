@@ -1,6 +1,6 @@
 /** Seed records that are still to be inserted, as steps of a plan, with what the records that are there have against them. */
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Model, type RecordType, uniqueIndexes } from '../../model/model.ts';
+import { type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
@@ -8,7 +8,7 @@ import { SEED_TABLE } from '../engine-tables.ts';
 import type { AppliedModel } from './applied.ts';
 import { rowsWhere } from './assess.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { columnChanges, matchTypes, type TypeChange } from './match.ts';
+import { columnChanges, type FieldChange, matchTypes, type TypeChange } from './match.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 /** Identifiers of the seed records that were inserted, by the name that their type had. */
@@ -47,9 +47,15 @@ export function seedSteps(
     const change = changeOf(type);
     const more = identifiers.length > SHOWN ? ` and ${identifiers.length - SHOWN} more` : '';
     const detail = `record${identifiers.length === 1 ? '' : 's'} ${identifiers.slice(0, SHOWN).join(', ')}${more}`;
+    const named: NamedRecords = { links: new Map(), made: new Map([[type, [...bodies]]]) };
+    for (const body of bodies) collect(type, body, named);
     const checks = [
-      ...(change ? [taken(change, identifiers), ...alike(change, bodies)] : []),
-      ...missingLinks(type, bodies, pending, changeOf, dialect),
+      ...(change ? [taken(change, identifiers)] : []),
+      ...[...named.made].flatMap(([one, made]) => alike(changeOf(one), made)),
+      ...[...named.links].flatMap(([target, links]) => [
+        ...missing(target, links, pending.get(target) ?? [], changeOf(target), dialect),
+        ...refusedLinks(changeOf(target), links),
+      ]),
     ];
     return [createStep('add-seed', type.name, { detail, checks, rowsIn: change?.before.table })];
   });
@@ -63,8 +69,9 @@ function taken(change: TypeChange, identifiers: readonly number[]): StepCheck {
   return { ...rowsWhere(change, `${column} in (${identifiers.join(', ')})`), effect: 'fail', says };
 }
 
-/** Records that have the value of a unique field, or of several together, that a seed record brings. */
-function alike(change: TypeChange, bodies: readonly JsonObject[]): readonly StepCheck[] {
+/** Records that have the value of a unique field, or of several together, that a new record brings. */
+function alike(change: TypeChange | undefined, bodies: readonly JsonObject[]): readonly StepCheck[] {
+  if (!change) return [];
   const { type, dialect } = change;
   const { fields, references } = columnChanges(change);
   return uniqueIndexes(type).flatMap(({ members }) => {
@@ -76,13 +83,11 @@ function alike(change: TypeChange, bodies: readonly JsonObject[]): readonly Step
           const identifier = isObject(related) ? related[member.target.identifier.name] : undefined;
           return value === undefined || identifier === undefined ? undefined : `${value} = ${Number(identifier)}`;
         }
-        const one = fields.find(({ field }) => field === member);
         const given = Object.hasOwn(body, member.name)
           ? encode(member, dialect.name, body[member.name])
           : encodedDefault(member, dialect.name);
-        if (one?.before?.type !== member.type.name || given === null) return undefined;
-        const held = one.folded?.value ?? columnType(member, dialect.name).comparable(`(${one.value})`);
-        return `${held} = ${dialect.literal(heldOperand(member, dialect.name, given))}`;
+        const one = fields.find(({ field }) => field === member);
+        return one && given !== null ? equality(one, given, dialect) : undefined;
       });
       return terms.includes(undefined) ? [] : [`(${terms.join(' and ')})`];
     });
@@ -93,43 +98,93 @@ function alike(change: TypeChange, bodies: readonly JsonObject[]): readonly Step
   });
 }
 
-/** Records that the seed links and that are neither there nor seeds themselves. */
-function missingLinks(
-  type: RecordType,
-  bodies: readonly JsonObject[],
-  pending: ReadonlyMap<RecordType, readonly JsonObject[]>,
-  changeOf: (type: RecordType) => TypeChange | undefined,
-  { quote }: Dialect,
-): readonly StepCheck[] {
-  const links = new Map<RecordType, Set<number>>();
-  for (const body of bodies) collectLinks(type, body, links);
-  return [...links].flatMap(([target, identifiers]) => {
-    for (const body of pending.get(target) ?? []) identifiers.delete(identifierOf(target, body));
-    if (identifiers.size === 0) return [];
-    const wanted = [...identifiers].map((identifier) => `select ${identifier} as id`).join(' union all ');
-    const before = changeOf(target)?.before;
-    const there =
-      before &&
-      ` where not exists (select 1 from ${quote(before.table)} where ${quote(before.identifier)} = wanted.id)`;
-    return [
-      {
-        sql: `select id as identifier, null as value from (${wanted}) as wanted${there ?? ''}`,
-        fits: undefined,
-        effect: 'fail',
-        says: `a seed record links this record of ${target.name}, which is not there`,
-      } as const,
-    ];
-  });
+/** SQL: whether the row before holds this value; undefined where the field is new or gets another type. */
+function equality(
+  { field, before, value, folded }: FieldChange,
+  given: Exclude<SqlValue, null>,
+  { name, literal }: Dialect,
+): string | undefined {
+  if (before?.type !== field.type.name || field.type.operators.length === 0) return undefined;
+  const held = folded?.value ?? columnType(field, name).comparable(`(${value})`);
+  return `${held} = ${literal(heldOperand(field, name, given))}`;
 }
 
-function collectLinks(type: RecordType, body: JsonObject, links: Map<RecordType, Set<number>>): void {
-  for (const { name, target } of type.relations.values()) {
+interface SeedLink {
+  readonly relation: Relation;
+  readonly identifier: number;
+  /** What the seed says of the record. */
+  readonly item: JsonObject;
+}
+
+/** What seed records name, at any depth. */
+interface NamedRecords {
+  readonly links: Map<RecordType, SeedLink[]>;
+  readonly made: Map<RecordType, JsonObject[]>;
+}
+
+function collect(type: RecordType, body: JsonObject, { links, made }: NamedRecords): void {
+  const add = <T>(all: Map<RecordType, T[]>, target: RecordType, one: T): void =>
+    void all.set(target, [...(all.get(target) ?? []), one]);
+  for (const relation of type.relations.values()) {
+    const { name, target } = relation;
     const value: JsonValue | undefined = body[name];
     for (const item of Array.isArray(value) ? (value as readonly JsonValue[]) : [value]) {
       if (!isObject(item)) continue;
       const identifier = item[target.identifier.name];
-      if (typeof identifier === 'number') links.set(target, (links.get(target) ?? new Set()).add(identifier));
-      collectLinks(target, item, links);
+      if (typeof identifier === 'number') add(links, target, { relation, identifier, item });
+      else add(made, target, item);
+      collect(target, item, { links, made });
     }
   }
 }
+
+/** Records that the seed links and that are neither there nor seeds themselves. */
+function missing(
+  target: RecordType,
+  links: readonly SeedLink[],
+  pending: readonly JsonObject[],
+  change: TypeChange | undefined,
+  { quote }: Dialect,
+): readonly StepCheck[] {
+  const coming = new Set(pending.map((body) => identifierOf(target, body)));
+  const identifiers = new Set(links.map(({ identifier }) => identifier).filter((one) => !coming.has(one)));
+  if (identifiers.size === 0) return [];
+  const wanted = [...identifiers].map((identifier) => `select ${identifier} as id`).join(' union all ');
+  const { table = '', identifier = '' } = change?.before ?? {};
+  const there = `where not exists (select 1 from ${quote(table)} where ${quote(identifier)} = wanted.id)`;
+  const sql = `select id as identifier, null as value from (${wanted}) as wanted ${change ? there : ''}`;
+  const says = `a seed record links this record of ${target.name}, which is not there`;
+  return [{ sql, fits: undefined, effect: 'fail', says }];
+}
+
+/** Records that belong to another one already, or that are not what the seed says of them. */
+function refusedLinks(change: TypeChange | undefined, links: readonly SeedLink[]): readonly StepCheck[] {
+  if (!change) return [];
+  const { dialect, before, type } = change;
+  const { fields, references } = columnChanges(change);
+  const isRecord = (identifier: number): string => `${dialect.quote(before.identifier)} = ${identifier}`;
+  const owned = links.flatMap(({ relation: { owned: isOwned, link }, identifier }) => {
+    const column = link.at === 'target' ? link.reference.column : undefined;
+    const held = isOwned ? references.find(({ after, before: was }) => was && after.column === column) : undefined;
+    return held ? `(${isRecord(identifier)} and ${held.value} is not null)` : [];
+  });
+  const different = links.flatMap(({ relation, identifier, item }) => {
+    if (relation.nested !== 'link') return [];
+    const equal = fields.flatMap((one): string | readonly [] => {
+      if (!Object.hasOwn(item, one.field.name)) return [];
+      const given = encode(one.field, dialect.name, item[one.field.name]);
+      if (given === null) return one.before ? `${one.value} is null` : [];
+      return equality(one, given, dialect) ?? [];
+    });
+    // Where a value is null, the comparison is neither.
+    return equal.length === 0 ? [] : `(${isRecord(identifier)} and not coalesce(${equal.join(' and ')}, ${FALSE}))`;
+  });
+  const check = (conditions: readonly string[], says: string): readonly StepCheck[] =>
+    conditions.length === 0 ? [] : [{ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says }];
+  return [
+    ...check(owned, `a seed record takes this record of ${type.name}, which belongs to another one`),
+    ...check(different, `a seed record links this record of ${type.name} with other values than it has`),
+  ];
+}
+
+const FALSE = '1 = 0';

@@ -28,6 +28,7 @@ const CATALOGUE = [
   `select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\\_%' escape '\\'`,
   `union all select case when c."notnull" and c.dflt_value is null and c.pk = 0 then 'needed' else 'column' end, own.name, c.name, case when c.hidden = 0 then c.type || coalesce(' default ' || c.dflt_value, '') else '' end from own, pragma_table_xinfo(own.name) as c`,
   `union all select type, tbl_name, name, '' from sqlite_schema where type in ('index', 'trigger') and sql is not null`,
+  `union all select 'referrer', key."table", own.name, '' from own, pragma_foreign_key_list(own.name) as key`,
   `union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0`,
 ].join(' ');
 

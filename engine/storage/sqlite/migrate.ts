@@ -72,7 +72,8 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   }
   reinstate(connection, found, migration.own);
   await migration.after(connection);
-  refuseBroken(connection);
+  const broken = brokenKeys(connection);
+  if (broken !== undefined) throw new StartError(`${broken}. Nothing was changed.`);
   return copy;
 }
 
@@ -116,12 +117,13 @@ function refusing(sql: string, work: () => void): void {
   }
 }
 
-function refuseBroken({ all }: SqliteConnection): void {
+/** In words; undefined if there are none. */
+function brokenKeys({ all }: SqliteConnection): string | undefined {
   const rows = all({ sql: 'select "table", rowid, parent from pragma_foreign_key_check' }, []);
   const broken = rows as readonly (readonly (string | number | null)[])[];
-  if (broken.length === 0) return;
+  if (broken.length === 0) return undefined;
   const shown = broken.slice(0, MAX_SHOWN).map(([table, row, parent]) => `row ${row} of ${table} to ${parent}`);
-  throw new StartError(`${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}. Nothing was changed.`);
+  return `${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}`;
 }
 
 // What others have made: their indexes and triggers go with a table that is rebuilt, and are made again.
@@ -157,6 +159,8 @@ export function rehearse(
   const all = [...tasks];
   const [first] = all;
   if (!first) return undefined;
+  const broken = brokenKeys(file);
+  if (broken !== undefined) return { task: first, reason: broken };
   const scratch = connect(':memory:', false);
   try {
     scratch.execute('pragma trusted_schema = off; pragma foreign_keys = off');
