@@ -12,8 +12,14 @@ export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'l
 
 /** Values of one `in`. */
 export const MAX_IN_VALUES = 100;
-/** Characters in one pattern of `like`; SQLite refuses patterns above 50,000 bytes. */
-export const MAX_PATTERN_LENGTH = 1000;
+/** Characters in one pattern of `like`, and `*` among them: databases take time in proportion to the pattern's length. */
+export const MAX_PATTERN_LENGTH = 200;
+const MAX_WILDCARDS = 5;
+/** Why a pattern of `like` is too long, as a sentence; undefined if it is not. */
+export function patternExcess(text: string): string | undefined {
+  if ([...text].length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
+  return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
+}
 export const LIKE_DESCRIPTION =
   'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.';
 

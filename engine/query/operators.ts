@@ -1,36 +1,17 @@
 /** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
-import { LIKE_DESCRIPTION, MAX_IN_VALUES, MAX_PATTERN_LENGTH, type OperatorName } from '../field-types/field-type.ts';
+import { LIKE_DESCRIPTION, MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
-
-/** `*` in one pattern of `like`. */
-const MAX_WILDCARDS = 8;
-/**
- * Databases match a LIKE pattern again at every position of a text, in time proportional to the length of the text times
- * the length after the first `*`. Up to this many characters, that is as fast as a linear search.
- */
-const MAX_BACKTRACKED = 16;
-
-/** How a database matches patterns. */
-export interface LikeWords {
-  /** LIKE that compares ASCII letters without case; followed by a pattern of LIKE. */
-  readonly short: string;
-  /**
-   * The same for long patterns, in time that grows with the length of the text alone. Bound: the pattern in lower case,
-   * `*` between its segments. `segments`: how many, at least two.
-   */
-  readonly long: (column: string, segments: number) => string;
-}
 
 export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
   /** The operand: one value, a list of values, or true or false. */
   readonly wants: 'value' | 'values' | 'flag';
-  /** With the column all that the condition depends on: how many values; of a flag, 1 for true; of a pattern, its segments, 0 for a short one. */
+  /** With the column all that the condition depends on: how many values; of a flag, 1 for true. */
   count(value: JsonValue): number;
-  /** SQL over a comparable column, a `?` for each operand. */
-  condition(column: string, count: number, like: LikeWords): string;
+  /** SQL over a comparable column, a `?` for each operand. `like`: the dialect's LIKE that compares ASCII letters without case. */
+  condition(column: string, count: number, like: string): string;
   /** The bound values, in order. */
   operands(value: JsonValue): readonly JsonValue[];
   /** Why an operand is too large, as a sentence; undefined if it is not. `most`: values of a list. */
@@ -95,16 +76,15 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     name: 'like',
     description: LIKE_DESCRIPTION,
     wants: 'value',
-    count: (value) => longSegments(String(value)),
-    condition: (column, segments, like) =>
-      segments === 0 ? `${column} ${like.short} ? escape '\\'` : like.long(column, segments),
-    operands: (value) => [longSegments(String(value)) === 0 ? pattern(String(value)) : folded(String(value))],
+    count: single,
+    condition: (column, _count, like) => `${column} ${like} ? escape '\\'`,
+    operands: (value) => [pattern(String(value))],
     excess: (value) => patternExcess(String(value)),
     tester: (operand) => {
       const segments = folded(String(operand)).split('*');
       return (value) => hasSegments(lowered(String(value)), segments);
     },
-    perByte: MAX_BACKTRACKED,
+    perByte: 200,
   },
   null: {
     name: 'null',
@@ -139,12 +119,6 @@ export function rangeOfPattern(text: string): readonly [from: string, below: str
 }
 const LAST_POINT = 0x10ffff;
 
-/** Number of segments of a pattern that would be too slow with LIKE; 0 for other patterns. */
-function longSegments(text: string): number {
-  const [first = '', ...others] = text.split(/\*+/);
-  return others.length > 0 && text.length - first.length - others.length > MAX_BACKTRACKED ? others.length + 1 : 0;
-}
-
 /** Whether the text begins with the first segment and ends with the last, and has the others between them in their order. */
 function hasSegments(text: string, [first = '', ...others]: readonly string[]): boolean {
   const last = others.pop();
@@ -164,11 +138,6 @@ const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => l
 
 /** The same for a pattern. */
 const folded = (text: string): string => lowered(text).replace(/\*+/g, '*');
-
-function patternExcess(text: string): string | undefined {
-  if (text.length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
-  return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
-}
 
 /** Of a number of records, which is never null. */
 export const countOperators: readonly OperatorName[] = integer.operators.filter((name) => name !== operators.null.name);

@@ -1,7 +1,6 @@
 /** What differs between the databases in SQL, where Knex does not cover it. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
-import type { LikeWords } from '../query/operators.ts';
 import type { BulkColumn, Revision, Sequence } from './define.ts';
 import type { Row } from './driver.ts';
 import type { Altered, TableAlteration } from './migrate/driver.ts';
@@ -77,7 +76,7 @@ export interface Dialect {
   readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
   /** The terms of an index for such an order. If the database does not do so by itself, one that is not unique ends in the identifier. */
   readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
-  readonly like: LikeWords;
+  readonly like: string;
   /** The join of ordered rows with others, and whether it keeps their order. */
   readonly joined: { readonly words: string; readonly inOrder: boolean };
   /** The column type of identifiers and of what refers to them. */

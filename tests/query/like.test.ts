@@ -1,4 +1,4 @@
-/** `like` finds the same on every database, by short and by long patterns, and reads a text once however long the pattern is. */
+/** `like` finds the same on every database. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { operators } from '../../engine/query/operators.ts';
 import { databaseAt } from '../../engine/storage/open.ts';

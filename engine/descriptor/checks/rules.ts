@@ -1,5 +1,5 @@
 /** What fields owe to rules: checks across them, and what the service fills in. */
-import type { FieldType } from '../../field-types/field-type.ts';
+import { type FieldType, patternExcess } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUP_DEPTH } from '../conditions.ts';
@@ -83,6 +83,8 @@ function operandFaults(
   at: YamlPath,
 ): readonly Finding[] {
   if (operator === 'null') return [];
+  const excess = operator === 'like' ? patternExcess(String(operand)) : undefined;
+  if (excess !== undefined) return [finding('bad-operand', at, 'value', excess)];
   const values = Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
   return values.flatMap((value, index) => {
     if (isValueOf(type, value) || operator === 'like') return [];

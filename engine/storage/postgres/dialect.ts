@@ -30,30 +30,6 @@ function moveBehind(sequence: string, number: string): string {
 }
 
 /**
- * SQL: LIKE and regular expressions go back in the text at each mismatch, `position` in bytes compares a whole segment at
- * once. What follows a segment is searched for the next one. OFFSET keeps the planner from inlining the parts, which
- * would double the work with each of them.
- */
-function likeInOnePass(column: string, segments: number): string {
-  const apart = `(select array_agg(convert_to(part$, 'UTF8') order by place$) from string_to_table(?, '*') with ordinality as s$ (part$, place$))`;
-  const read = `select convert_to(lower(${column} collate "C"), 'UTF8') as x$, ${apart} as p$ offset 0`;
-  const [first, last] = ['octet_length(p$[1])', `octet_length(p$[${segments}])`];
-  const ends = [
-    `octet_length(x$) >= ${first} + ${last}`,
-    `substring(x$ from 1 for ${first}) = p$[1]`,
-    `substring(x$ from octet_length(x$) - ${last} + 1) = p$[${segments}]`,
-  ].join(' and ');
-  const middle = `substring(x$ from ${first} + 1 for octet_length(x$) - ${first} - ${last})`;
-  const between = Array.from({ length: segments - 2 }, (_, index) => `p$[${index + 2}]`);
-  const rest = between.reduce(
-    (from, part) =>
-      `select substring(x$ from nullif(position(${part} in x$), 0) + octet_length(${part})) as x$, p$ from (${from}) as q$ offset 0`,
-    `select ${middle} as x$, p$ from (${read}) as q$ where ${ends} offset 0`,
-  );
-  return `(select x$ is not null from (${rest}) as q$)`;
-}
-
-/**
  * Checked for each row, foreign keys take longer than the rows; added again, they are checked once for all. They keep
  * their names when columns and tables get others: they are found by their tables, and remembered until the transaction ends.
  */
@@ -204,7 +180,7 @@ export const postgresDialect: Dialect = {
     ...expressions.map((expression) => `(${expression}) ${nulls(false)}`),
     ...(identifier === undefined ? [] : [quote(identifier)]),
   ],
-  like: { short: 'ilike', long: likeInOnePass },
+  like: 'ilike',
   joined: { words: 'join', inOrder: false },
   integer: 'bigint',
   identifier: (builder, column) => {

@@ -8,7 +8,6 @@ import { ConstraintError, type Row, type Statement, type Values, type Writer } f
 import { weighed } from '../lengths.ts';
 import { foldedText } from '../columns.ts';
 import { FOLDED } from './dialect.ts';
-import { isLike, LIKE } from './like.ts';
 import { answerTooLong } from '../../problem.ts';
 import { diskFull, refusedByOthers, unavailable } from '../unavailable.ts';
 
@@ -38,7 +37,7 @@ const IN_STATEMENTS = { deterministic: true, directOnly: true };
 
 export function connect(file: string, readonly: boolean): SqliteConnection {
   const database = new Database(file, { readonly, timeout: 0 });
-  for (const [name, work] of [[LIKE, isLike], [FOLDED, foldedText], ...Object.entries(SQLITE_FUNCTIONS)] as const)
+  for (const [name, work] of [[FOLDED, foldedText], ...Object.entries(SQLITE_FUNCTIONS)] as const)
     database.function(name, IN_STATEMENTS, work);
   for (const [name, aggregate] of Object.entries(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });

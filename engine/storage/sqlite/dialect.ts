@@ -5,7 +5,6 @@ import type { Dialect } from '../dialect.ts';
 import type { Row } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
-import { LIKE } from './like.ts';
 
 /** Of a table whose rows are estimated: so many pieces of so many identifiers are looked at. */
 const PIECES = 40;
@@ -80,7 +79,7 @@ export const sqliteDialect: Dialect = {
   unlimited: -1,
   // Every index ends in the identifier and has null first, without being told.
   indexed: (expressions) => expressions,
-  like: { short: `like '' ||`, long: (column) => `${LIKE}(?, ${column})` },
+  like: `like '' ||`,
   joined: { words: 'cross join', inOrder: true },
   integer: 'integer',
   identifier: (builder, column) => void builder.increments(column),
