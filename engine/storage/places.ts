@@ -119,7 +119,7 @@ export function createPlaces({ places, patience, cautious = false, late = 'crowd
       if (caller.isGone) throw new CallerGone();
       if (closed) throw unavailable('stopping');
       const own: Taken = { origin: caller.origin, slow };
-      const leave = queue.length === 0 && isFree(slow) ? leaving(own) : await wait(caller, own);
+      const leave = chosen() === undefined && isFree(slow) ? leaving(own) : await wait(caller, own);
       try {
         await certain(caller, cautious);
         if (closed) throw unavailable('stopping');
