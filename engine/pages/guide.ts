@@ -10,12 +10,19 @@ const FILE_LINK = /\[([^\]]+)\]\((?!https?:)([\w./-]+\.md)(#[\w-]+)?\)/g;
 
 const COMMENT = /^<!--.*?-->\n+/;
 
-/** As Markdown. Links between its parts lead within the page; what other files say is named without a link. */
-export async function readGuide(): Promise<string> {
+/** Where the examples send their requests. */
+const LOCAL = 'http://127.0.0.1:3000';
+
+/**
+ * As Markdown, with `publicUrl` in its examples unless that is empty. Links between its parts lead within the page; what
+ * other files say is named without a link.
+ */
+export async function readGuide(publicUrl: string): Promise<string> {
   const files = PAGES.map((name) => readFile(join(PACKAGE_FOLDER, 'docs/reference', `${name}.md`), 'utf8'));
   const parts = (await Promise.all(files)).map((text) => text.replace(COMMENT, ''));
-  return parts.join('\n').replaceAll(FILE_LINK, (_, text: string, file: string, heading?: string) => {
+  const text = parts.join('\n').replaceAll(LOCAL, publicUrl || LOCAL);
+  return text.replaceAll(FILE_LINK, (_, words: string, file: string, heading?: string) => {
     const name = file.replace('.md', '');
-    return PAGES.includes(name) ? `[${text}](${heading ?? `#${name}`})` : text;
+    return PAGES.includes(name) ? `[${words}](${heading ?? `#${name}`})` : words;
   });
 }

@@ -124,7 +124,7 @@ export function createPages(
   perMount('/openapi.yaml', 'application/yaml', (document) => stringify(document, { aliasDuplicateObjects: false }));
   serve('/llms.txt', TEXT, agentsTextFor);
   fixed('/docs', HTML, () => docsPage(title, guarded));
-  fixed('/docs/clients', HTML, async () => guidePage(await readGuide(), title));
+  fixed('/docs/clients', HTML, async () => guidePage(await readGuide(publicUrl), title));
   fixed('/docs/style.css', CSS, () => publicFile('style.css'));
   fixed('/docs/reference.css', CSS, () => publicFile('reference.css'));
   fixed('/docs/reference.js', SCRIPT, () => publicFile('reference.js'));
