@@ -302,6 +302,31 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     reads: [['GET /api/books/1', { id: 1, author_name: null, title: 'One', editor: null }]],
   },
   {
+    title: 'a new relation that asks for the column of one that is gone is a question, and so is a field',
+    before: {
+      Author: author(),
+      Genre: 'type: Genre',
+      Book: book('author: { kind: belongsTo, type: Author }', 'editor: { kind: belongsTo, type: Author }'),
+    },
+    records: [...AUTHORS, ['books', { title: 'One', author: { id: 1 }, editor: { id: 2 } }]],
+    after: {
+      Book: book('about: { kind: belongsTo, type: Genre, column: author_id }').replace(
+        'title:',
+        'editor_id: { type: integer }\n  title:',
+      ),
+    },
+    steps: [
+      'unclear not-moved:Book.editor_id',
+      'unclear not-moved:Book.about',
+      'ready add-field:Book.editor_id',
+      'ready add-relation:Book.about',
+      'kept drop-relation:Book.author',
+      'kept drop-relation:Book.editor',
+    ],
+    says: ['1 record: the connection "author" is lost (1)', '1 record: the connection "editor" is lost (1)'],
+    reads: [['GET /api/books/1', { id: 1, editor_id: null, title: 'One', about: null }]],
+  },
+  {
     title: 'a misspelled former name of a relation is a question',
     before: { Author: author(), Genre: 'type: Genre', Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ['books', { title: 'One', author: { id: 1 } }]],

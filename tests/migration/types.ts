@@ -61,6 +61,15 @@ relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
     reads: [['GET /api/volumes', []]],
   },
   {
+    title: 'a new type that asks for the table of a type that is gone is a question',
+    before: { Book: 'type: Book\nfields: { title: { type: string } }' },
+    records: [['books', { title: 'One' }]],
+    after: { Book: null, Volume: 'type: Volume\ntable: books\nfields: { name: { type: string } }' },
+    steps: ['unclear not-moved:Volume', 'ready add-type:Volume', 'kept drop-type:Book'],
+    says: ['1 record: lost as a whole (1)'],
+    reads: [['GET /api/volumes', []]],
+  },
+  {
     title: 'a dropped type, and the relations to it',
     before: {
       Book: `${book}relations: { author: { kind: belongsTo, type: Author }, tags: { kind: manyToMany, type: Author } }`,

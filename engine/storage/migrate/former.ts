@@ -4,9 +4,9 @@
  */
 import type { Field, Model, RecordType, Relation } from '../../model/model.ts';
 import { didYouMean, nearest } from '../../names.ts';
-import { type AppliedModel, identifierNameOf } from './applied.ts';
+import { type AppliedModel, identifierNameOf, nameKey } from './applied.ts';
 import { matchFields, matchJoins, matchReferences, matchTypes } from './match.ts';
-import { createStep, type MigrationStep } from './steps.ts';
+import { createStep, type MigrationStep, stepId } from './steps.ts';
 
 type Member = Field | Relation;
 
@@ -26,20 +26,62 @@ interface LeftBehind {
   readonly lasts: boolean;
 }
 
-export function leftBehind(applied: AppliedModel, model: Model): readonly LeftBehind[] {
+/** `asked`: the same model with the names of tables and columns that the descriptors give. */
+export function leftBehind(applied: AppliedModel, model: Model, asked: Model): readonly LeftBehind[] {
+  const named = namesLeftBehind(applied, model);
+  const known = new Set(named.map(({ step }) => stepId(step)));
+  const placed = placesLeftBehind(applied, model, asked).filter((step) => !known.has(stepId(step)));
+  return [...named, ...placed.map((step) => ({ step, lasts: false }))];
+}
+
+function namesLeftBehind(applied: AppliedModel, model: Model): readonly LeftBehind[] {
   const { kept, added, dropped } = matchTypes(applied, model);
   const pastsOf = pastNames(applied, model);
+  const names = dropped.map(({ name }) => name);
   return [
     ...[...added, ...kept.map(({ after }) => after)].flatMap((type) =>
-      typeLeftBehind(
-        type,
-        added.includes(type),
-        dropped.map(({ name }) => name),
-        applied,
-      ),
+      typeLeftBehind(type, added.includes(type), names, applied),
     ),
     ...kept.flatMap(({ after, before }) => membersLeftBehind(after, pastsOf(before.name), before.type.table)),
   ];
+}
+
+/** New types, fields and relations whose table or column something has that no descriptor names any more. */
+function placesLeftBehind(applied: AppliedModel, model: Model, asked: Model): readonly MigrationStep[] {
+  const { kept, added, dropped } = matchTypes(applied, model);
+  const holding = (place: string, owner: string): string =>
+    `${place} holds the data of ${owner}, which no descriptor names any more, so it gets another name and begins empty. Write "renamedFrom" if it is the same, or allow this step`;
+  const tables = new Map(dropped.map(({ name, type }) => [nameKey(type.table), { name, table: type.table }]));
+  const ofTypes = added.flatMap(({ name }) => {
+    const past = tables.get(nameKey(asked.types.get(name)?.table ?? ''));
+    if (!past) return [];
+    const detail = `The table of type ${name}: ${holding(past.table, `type ${past.name}`)}`;
+    return [createStep('not-moved', name, { detail, rowsIn: past.table })];
+  });
+  const ofMembers = kept.flatMap(({ after, before: { type: before } }) => {
+    const type = asked.types.get(after.name);
+    const [fields, links] = [matchFields(after, before), matchReferences(after, before)];
+    const left = new Map([
+      ...fields.dropped.map(({ name, field }) => [nameKey(field.column), `field "${name}"`] as const),
+      ...links.dropped.map(({ column, belongsTo, has }) => {
+        return [nameKey(column), `relation "${belongsTo ?? has ?? column}"`] as const;
+      }),
+    ]);
+    const wanted = [
+      ...fields.added.map(({ name }) => [name, type?.fields.get(name)?.column ?? ''] as const),
+      ...links.added.flatMap(({ relation }) => {
+        const own = relation && type?.relations.get(relation.name);
+        return own?.link.at === 'source' ? [[own.name, own.link.reference.column] as const] : [];
+      }),
+    ];
+    return wanted.flatMap(([name, column]) => {
+      const owner = left.get(nameKey(column));
+      if (owner === undefined) return [];
+      const detail = `The column of "${name}" of ${after.name}: ${holding(column, owner)}`;
+      return [createStep('not-moved', after.name, { name, detail, rowsIn: before.table })];
+    });
+  });
+  return [...ofTypes, ...ofMembers];
 }
 
 function typeLeftBehind(

@@ -38,7 +38,7 @@ export function createPlan(
   const exact = appliedModel(placed, dialect);
   const isSame = isSameModel(applied, exact);
   const all = isSame ? [] : between(placed);
-  const left = isSame ? [] : leftBehind(applied, placed);
+  const left = isSame ? [] : leftBehind(applied, placed, model);
   const answered = new Set(applied.kept);
   const asked = left.map(({ step }) => step).filter((step) => !answered.has(stepId(step)));
   const {
