@@ -238,12 +238,12 @@ export function holderOf(
   return [...rowsOf(world, type).values()].find((row) => members.every((one) => sameMember(one, row, wanted)))?.id;
 }
 
-/** What is told of a row that has what another row of its type must have alone. `pointerTo`: where the body says so, if that is known. */
+/** What is told of a row that has what another row of its type must have alone. `placeOf`: where the body says so, if that is known. */
 export function duplicateOf(
   world: World,
   type: RecordType,
   id: Id | undefined,
-  pointerTo?: (key: string) => string,
+  placeOf?: (members: readonly (Field | Relation)[]) => string,
 ): Pick<ExpectedProblem, 'pointers' | 'records'> | undefined {
   const row = rowOf(world, type, id);
   if (row === undefined) return undefined;
@@ -254,7 +254,17 @@ export function duplicateOf(
   });
   const isTaken = type.references.some((key) => key.unique && others.some((other) => sameLink(key, row, other)));
   if (holders.length === 0 && !isTaken) return undefined;
-  const places = pointerTo && holders.flatMap(({ members }) => members.map(({ name }) => pointerTo(name)));
+  // Two records that are equal in some values are equal in every set around them: that is not told again.
+  const least = holders.filter(
+    ({ members, holder }) =>
+      !holders.some(
+        (other) =>
+          other.holder === holder &&
+          other.members.length < members.length &&
+          other.members.every((one) => members.includes(one)),
+      ),
+  );
+  const places = placeOf && least.map(({ members }) => placeOf(members));
   const records = inTheWay(
     type,
     holders.map(({ holder }) => holder.id),

@@ -1,6 +1,6 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
 import { type JsonValue, pointer } from '../../engine/json.ts';
-import type { RecordType, Reference, Relation } from '../../engine/model/model.ts';
+import type { Field, RecordType, Reference, Relation } from '../../engine/model/model.ts';
 import type { ExpectedRecord } from './case.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';
 import {
@@ -20,6 +20,7 @@ import {
   copyWorld,
   type Id,
   inTheWay,
+  isField,
   newId,
   putRow,
   duplicateOf,
@@ -247,17 +248,24 @@ const changedLinks = (
       });
   });
 
-/** Of a body that writes one record only: which of several is met first is not known. */
-function pointersIn(mention: RecordMention, all: readonly RecordMention[]): ((key: string) => string) | undefined {
-  const isOnly = mention.path.length === 0 && all.every((one) => one === mention || !one.writable);
-  return isOnly ? (key) => pointer([key]) : undefined;
+/** Of a body that writes one record only: which of several is met first is not known. A set is told at its first field that is given, else at its first relation. */
+function placesIn(
+  { path, body }: RecordMention,
+  all: readonly RecordMention[],
+): ((members: readonly (Field | Relation)[]) => string) | undefined {
+  if (path.length > 0 || all.filter(({ writable }) => writable).length > 1) return undefined;
+  return (members) => {
+    const ordered = [...members.filter(isField), ...members.filter((member) => !isField(member))];
+    const isGiven = (member: Field | Relation): boolean => !(isField(member) && member.readOnly) && member.name in body;
+    return pointer([(ordered.find(isGiven) ?? ordered[0])?.name ?? '']);
+  };
 }
 
 /** Values that other records have. Which of several records of the body may keep one is not known. */
 function refuseDuplicates(world: World, body: JsonValue, all: readonly RecordMention[], ids: Ids): void {
   const duplicates = new Map(
     all.flatMap((mention) => {
-      const told = duplicateOf(world, mention.type, ids.get(mention.who), pointersIn(mention, all));
+      const told = duplicateOf(world, mention.type, ids.get(mention.who), placesIn(mention, all));
       return told ? [[mention.who, told] as const] : [];
     }),
   );

@@ -179,10 +179,7 @@ describe.each(databaseKinds)('%s', (kind) => {
           { id: 702, name: 'c', peer: { id: 700 } },
         ],
         409,
-        [
-          ['/1/name', 'unique'],
-          ['/1/parent', 'unique'],
-        ],
+        [['/1/name', 'unique']],
       ],
     ])('/api/%s %j', async (path, items, expected, faults) => {
       const { status, body } = await send(`POST /api/${path}`, items);

@@ -24,8 +24,11 @@ export async function uniqueConflict(session: WriteSession, { type }: Node): Pro
   const taken = await takenIdentifiers(session);
   if (taken.length > 0) return faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
-  for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type))
-    for (const index of uniqueIndexes(one)) append(faults, await heldAmong(session, index, nodes));
+  for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type)) {
+    const found: Held[] = [];
+    for (const index of uniqueIndexes(one)) append(found, await heldAmong(session, index, nodes));
+    append(faults, found.filter((held) => !found.some((other) => implies(other, held))).flatMap(faultOf));
+  }
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
     : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
@@ -65,43 +68,57 @@ async function takenIdentifiers({ made, inserted, writer }: WriteSession): Promi
   return faults;
 }
 
-/** Which of these cannot have what they are to hold in the members of an index. */
+/** A record of the body cannot have its values in the members of an index, because another record has them. */
+interface Held {
+  readonly node: Node;
+  readonly members: UniqueMembers['members'];
+  /** Another record of the body, or the identifier of a stored one that the body does not write. */
+  readonly holder: Node | number;
+}
+
+/** A set of values is not reported where some of them are already: two equal records are equal in every set. */
+const implies = (one: Held, other: Held): boolean =>
+  one.node === other.node &&
+  one.holder === other.holder &&
+  one.members.length < other.members.length &&
+  one.members.every((member) => other.members.includes(member));
+
+/** Each record that would have the values of a stored one; of those that have the same new values, all but the first. */
 async function heldAmong(
   session: WriteSession,
   index: UniqueMembers,
   nodes: readonly Node[],
-): Promise<readonly Fault[]> {
+): Promise<readonly Held[]> {
   await session.pace.pause();
-  const owners = new Map<string, Node>();
-  const faults: Fault[] = [];
-  const asked: (readonly [node: Node, values: LookedFor])[] = [];
-  const [changed, kept] = [true, false].map((is) => nodes.filter((node) => changes(node, index) === is));
-  for (const node of [...(kept ?? []), ...(changed ?? [])]) {
-    const values = index.members.map((member) => operand(session, node, member));
+  const { members } = index;
+  const equal = new Map<string, { readonly values: LookedFor; readonly nodes: Node[] }>();
+  const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
+  for (const node of [...kept, ...changed]) {
+    const values = members.map((member) => operand(session, node, member));
     if (values.includes(null)) continue;
     const key = JSON.stringify(values);
-    const owner = owners.get(key);
-    if (owner) append(faults, heldBy(node, index, owner));
-    else asked.push([node, values]);
-    owners.set(key, owner ?? node);
+    const known = equal.get(key);
+    if (known) known.nodes.push(node);
+    else equal.set(key, { values, nodes: [node] });
   }
-  const [first] = asked;
-  if (!first) return faults;
-  const keys = asked.map(([, values]) => values);
-  const found = await findHolders(session.writer, first[0].table, index, keys);
-  const known = session.existing.get(first[0].type);
+  const groups = [...equal.values()];
+  const [first] = nodes;
+  if (!first || groups.length === 0) return [];
+  const keys = groups.map(({ values }) => values);
+  const found = await findHolders(session.writer, first.table, index, keys);
+  const known = session.existing.get(first.type);
   const made = new Set(nodes.flatMap(({ stored, identifier }) => (stored ? [] : identifier)));
-  for (const [place, [node]] of asked.entries()) {
-    const holder = found[place];
+  return groups.flatMap(({ nodes: [owner, ...others] }, place) => {
+    const stored = found[place];
     // Those that the body writes have been compared as they will be.
-    if (holder === undefined || holder === node.identifier || known?.has(holder) || made.has(holder)) continue;
-    append(faults, heldBy(node, index, holder));
-  }
-  return faults;
+    if (stored !== undefined && !known?.has(stored) && !made.has(stored))
+      return [...(owner ? [owner] : []), ...others].map((node): Held => ({ node, members, holder: stored }));
+    return owner ? others.map((node): Held => ({ node, members, holder: owner })) : [];
+  });
 }
 
 /** Whether a record gets another value in one of the members, or is made. */
-const changes = (node: Node, { members }: Pick<UniqueMembers, 'members'>): boolean =>
+const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
 /** The values of the members of an index. */
@@ -126,17 +143,18 @@ export async function findHolders(
   return keys.map((_, place) => ((found[place] ?? null) === null ? undefined : Number(found[place])));
 }
 
-/** `holder`: another record of the body, or the identifier of one that it says nothing of. */
-function heldBy(node: Node, { members }: UniqueMembers, holder: Node | number): readonly Fault[] {
+function faultOf({ node, members, holder }: Held): readonly Fault[] {
   const seen = members.filter(isSeen);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';
-  const made = typeof holder === 'object' && changes(holder, { members }) ? holder : undefined;
+  const made = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = Number(typeof holder === 'object' ? holder.identifier : holder);
-  return seen.map((member) => {
-    const who = made ? `"${pointerTo(made, member)}" in the same body` : `${node.type.recordName} ${identifier}`;
+  return pointersTo(node, seen).map((pointer) => {
+    const who = made
+      ? `"${pointersTo(made, seen).join('')}" in the same body`
+      : `${node.type.recordName} ${identifier}`;
     return {
-      pointer: pointerTo(node, member),
+      pointer,
       code: 'unique',
       message: `${who} has this value of ${names} already${rest}`,
       ...inTheWay(node.type, made ? [] : [identifier]),
@@ -156,8 +174,12 @@ function inTheWay(
 /** Of a relation that a token may not know, not even the name is said: there is none in its type. */
 const isSeen = (member: Field | Relation): boolean => !('link' in member) || member.source.relations.has(member.name);
 
-const pointerTo = ({ assigned, pointer }: Node, member: Field | Relation): string =>
-  assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`;
+/** The place of a set of values in the body: its first field there, else its first relation; none for an empty set. */
+function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members']): readonly string[] {
+  const ordered = [...members.filter((member) => !('link' in member)), ...members.filter((member) => 'link' in member)];
+  const member = ordered.find((one) => assigned.get(columnOf(one))?.byOmission === false) ?? ordered[0];
+  return member ? [assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`] : [];
+}
 
 /** What the row will hold in an index's member, as it is compared. */
 const operand = (session: WriteSession, node: Node, member: Field | Relation): SqlValue =>
@@ -178,7 +200,7 @@ export function exchangeConflict(session: WriteSession, node: Node, holder: Node
     node.type,
     [node, holder].flatMap(({ identifier }) => identifier ?? []),
   );
-  const faults = seen.map((member) => ({ pointer: pointerTo(node, member), code: 'unique', message, ...records }));
+  const faults = pointersTo(node, seen).map((pointer) => ({ pointer, code: 'unique', message, ...records }));
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
     : new Problem('unique-conflict', message);
