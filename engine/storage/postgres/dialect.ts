@@ -99,7 +99,7 @@ const folded = (text: string): string => {
   const second = `(select ${mapped('first$.v$')} as v$ from ${first}) as second$`;
   const other = `(select ${composed('second$.v$')} from ${second})`;
   const isAscii = 'octet_length(given$.v$) = char_length(given$.v$)';
-  return `(select case when ${isAscii} then lower(given$.v$ collate "C") else ${other} end from (select (${text})::text as v$) as given$)`;
+  return `(select case when ${isAscii} then lower(given$.v$ collate "C") when given$.v$ is not null then ${other} end from (select (${text})::text as v$) as given$)`;
 };
 
 /** Bytes: a third of a page, without what an entry has besides its values. */
