@@ -212,14 +212,6 @@ test.each(['get', 'update', 'delete'] as const)('%s without an identifier touche
   expect((await problemOf(calls[operation]())).code).toBe('invalid-identifier');
 });
 
-test.each([
-  ['undefined', undefined, 'invalid-json'],
-  ['null', null, 'invalid-body'],
-  ['a BigInt', { rank: 1n }, 'invalid-json'],
-])('%s is not a record', async (_, record, code) => {
-  expect((await problemOf(owners().create(record as object))).code).toBe(code);
-});
-
 test('closing waits for the calls that have begun, and refuses others', async () => {
   const own = await createDatabase();
   const closing = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: own.url, logLevel: 'silent' });

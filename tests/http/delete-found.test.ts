@@ -19,7 +19,6 @@ const listed = async (path: string): Promise<readonly { readonly id: number }[]>
 const idsOf = async (path: string): Promise<readonly number[]> => (await listed(path)).map(({ id }) => id);
 
 describe('records with others around them', () => {
-  const PATHS = ['categories', 'tags', 'memos', 'posts', 'scrolls'] as const;
   beforeAll(async () => {
     server = await startTestServer({
       schemaDirectory: 'tests/fixtures/sets',
@@ -92,19 +91,6 @@ describe('records with others around them', () => {
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { deleted, affected }]);
     expect(answer.headers['preference-applied']).toBe(`max-affected=${most}`);
     expect(await idsOf('categories')).toEqual(left);
-  });
-
-  test.each<[query: string, most: number, status: number, code: string]>([
-    ['_cnd[name]=plain', 1, 409, 'too-many-affected'],
-    ['_cnd[name]=plain', 0, 409, 'too-many-affected'],
-    ['_cnd[name]=full', 9, 409, 'too-many-affected'],
-    ['_cnd[id][lte]=4', 100, 409, 'restrict-conflict'],
-    ['_cnd[name]=referred', 1, 409, 'restrict-conflict'],
-  ])('DELETE /api/categories?%s, at most %i: %i %s, and all is as it was', async (query, most, status, code) => {
-    const before = await Promise.all(PATHS.map(listed));
-    const answer = await send(`DELETE /api/categories?${query}`, undefined, upTo(most));
-    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
-    expect(await Promise.all(PATHS.map(listed))).toEqual(before);
   });
 
   test('more than one write may touch', async () => {

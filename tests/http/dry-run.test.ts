@@ -1,11 +1,8 @@
 /** Dry runs: the answer is that of the write, with what it does to other records, and nothing is kept of it. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { temporaryFolder } from '../support/temporary.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -181,28 +178,5 @@ describe('of a token that may not read all types', () => {
     const answer = await send('DELETE /api/purchases/1?dryRun=true', undefined, crm);
     expect(told(reportOf(answer))).toEqual(['unlinked null 1', 'deleted Basket 1', 'deleted Purchase 1']);
     expect(answer.text).not.toMatch(/sticker|hidden/i);
-  });
-});
-
-describe('of a record that others refer to in several ways', () => {
-  beforeAll(async () => {
-    const schemaDirectory = temporaryFolder('dry-run-');
-    const link = '{ kind: belongsTo, type: Person, onDelete: setNull }';
-    writeFileSync(
-      join(schemaDirectory, 'person.yaml'),
-      `type: Person\nrelations: { boss: ${link}, mentor: ${link} }\n`,
-    );
-    server = await startTestServer({ schemaDirectory });
-    const people = [{ id: 1 }, { id: 2, boss: { id: 1 }, mentor: { id: 1 } }, { id: 3, mentor: { id: 1 } }];
-    expect((await send('POST /api/people', people)).status).toBe(201);
-  });
-  afterAll(() => server.close());
-
-  test('each of their links is named', async () => {
-    expect(told(reportOf(await send('DELETE /api/people/1?dryRun=true')))).toEqual([
-      'unlinked Person.boss 2',
-      'unlinked Person.mentor 2,3',
-      'deleted Person 1',
-    ]);
   });
 });

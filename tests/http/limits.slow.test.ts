@@ -11,7 +11,6 @@ import { createRateLimit } from '../../engine/http/rate-limit.ts';
 import { patience } from '../../engine/http/slow-readers.ts';
 import { drain, listen, mostConnections } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { closed } from '../support/closed.ts';
 import { raw, statusesOf } from '../support/raw.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -219,46 +218,6 @@ describe('RATE_LIMIT', () => {
     for (const client of ['a', 'b', 'a', 'c', 'a', 'b']) seen.push(await asks(client));
     expect(seen).toEqual([true, true, false, true, false, true]);
   });
-});
-
-/** Gadgets of 200 KB each: more of them than the buffers of a connection hold. */
-async function fill(url: string): Promise<void> {
-  const body = JSON.stringify({ notes: 'x'.repeat(200_000) });
-  for (let made = 0; made < 60; made += 1) await exchange(url, 'POST /api/gadgets', { headers: HEADERS, body });
-}
-
-const PAGE = '/api/gadgets?_cnd[limit]=0&_cnd[limit]=60';
-
-test('MEMORY_LIMIT: of the clients that do not read, those that have waited longest are cut off', async () => {
-  const settings = { memoryLimit: 100_000_000, slowReaderTimeout: HOURS };
-  const own = await startTestServer({ schemaDirectory: SCHEMA, settings });
-  await fill(own.url);
-  const { hostname, port } = new URL(own.url);
-  const cut = new Set<number>();
-  const sockets: Socket[] = [];
-  for (const index of list(20)) {
-    // Not before: one that says nothing for seconds is closed.
-    const socket = connect(Number(port), hostname).pause();
-    socket.on('error', () => undefined).on('close', () => cut.add(index));
-    sockets.push(socket);
-    socket.write(`GET ${PAGE} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    await Promise.race([once(socket, 'readable'), closed(socket)]);
-  }
-  for (const socket of sockets) socket.resume();
-  let last = '';
-  const isWhole = (): boolean => last.length > 60 * 200_000;
-  await new Promise<void>((ended) => {
-    const newest = sockets.at(-1)?.on('data', (piece: Buffer) => {
-      last += String(piece);
-      if (isWhole()) ended();
-    });
-    newest?.on('close', ended);
-  });
-  const [status] = last.split('\r\n', 1);
-  const seen = { oldest: cut.has(0), newest: { status, isWhole: isWhole() } };
-  expect(seen).toEqual({ oldest: true, newest: { status: 'HTTP/1.1 200 OK', isWhole: true } });
-  for (const socket of sockets) socket.destroy();
-  await own.close();
 });
 
 test.each([

@@ -421,33 +421,6 @@ describe.each([
     expect(bodyOf(second)[1]).toMatchObject({ id: bodyOf(first)[0].id, count: 4 });
     expect(await stored()).toBe('a2 b4 c3');
   });
-
-  test('is all or nothing, and tried without writing', async () => {
-    await send('POST /api/rows', type, body([['a', 1]]));
-    const faulty = await send(
-      'POST /api/rows?on=code',
-      type,
-      body([
-        ['n', 1],
-        ['a', -1],
-      ]),
-    );
-    expect([faulty.status, await stored()]).toEqual([422, 'a1']);
-    const tried = await send(
-      'POST /api/rows?on=code&dryRun=true',
-      type,
-      body([
-        ['n', 1],
-        ['a', 7],
-      ]),
-    );
-    expect([tried.status, bodyOf(tried).effects.map(({ effect }: Headers) => effect)]).toEqual([
-      200,
-      ['created', 'changed'],
-    ]);
-    const made = await send('POST /api/rows?dryRun=true', type, body([['n', 1]]));
-    expect([made.status, bodyOf(made).answer.status, await stored()]).toEqual([201, 201, 'a1']);
-  });
 });
 
 test('other media types are refused with those that are taken', async () => {

@@ -1,7 +1,7 @@
 /** A project that has installed the package: what its owner runs there, and what must come of it. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { urlOf } from '../support/compiled.ts';
 
@@ -143,32 +143,6 @@ export function expectWorks(strangerOf: () => Stranger): void {
     expect(textsOf()).toEqual(texts);
     expect(await records('check')).toEqual({ code: 0, out: '1 record type in schema, no faults\n', err: '' });
     expect(await run('npm', 'test')).toMatchObject({ code: 0, out: expect.stringMatching(/^# pass 2$|pass 2/m) });
-  });
-
-  test('records init changes nothing that is there', async () => {
-    const { records, folder } = strangerOf();
-    const file = join(folder, 'package.json');
-    const before = readFileSync(file, 'utf8');
-    const own = { ...JSON.parse(before), scripts: { start: 'node own.js' } };
-    writeFileSync(file, JSON.stringify(own, null, '\t'));
-    writeFileSync(join(folder, '.gitignore'), '/node_modules\n');
-    const { out } = await records('init');
-    expect(out).toContain('Kept .gitignore; add data/ to it');
-    expect(out).toContain('Kept the npm script "start"');
-    const text = readFileSync(file, 'utf8');
-    expect(JSON.parse(text).scripts).toMatchObject({ start: 'node own.js', check: 'records check' });
-    expect(text).toContain('\n\t"scripts"');
-    expect(readFileSync(join(folder, '.gitignore'), 'utf8')).toBe('/node_modules\n');
-    writeFileSync(file, '{');
-    expect(await records('init')).toMatchObject({ code: 1, err: expect.stringContaining('package.json is not JSON') });
-    writeFileSync(file, before);
-  });
-
-  test('records new and records token work', async () => {
-    const { records, folder } = strangerOf();
-    expect(await records('new', 'GiftCard')).toMatchObject({ code: 0, err: '' });
-    expect(readdirSync(join(folder, 'schema')).toSorted()).toEqual(['gift-card.yaml', 'item.yaml']);
-    expect((await records('token', 'shop')).out).toMatch(/shop read=\* sha256=[0-9a-f]{64}\n$/);
   });
 
   test('records start serves records and pages', async () => {

@@ -58,22 +58,6 @@ onServer('a change of tables', () => {
     ).toHaveLength(1);
   });
 
-  it('that is cut off each time prints a sentence', async () => {
-    await client.query(SLOW);
-    const applied = apply();
-    const state = { ended: false };
-    void applied.finally(() => (state.ended = true));
-    while (!state.ended) {
-      await client.query(`select pg_terminate_backend(pid) ${sleepers}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    const { err, ...rest } = await applied;
-    expect(rest).toEqual({ code: 1, out: '' });
-    expect(err.split('\n').at(-1)).toMatch(
-      /^The database did not carry out "create index .+" \(SQLSTATE 57P01: .+\)\. Nothing was changed$/,
-    );
-  });
-
   it.each([
     ['insufficient_privilege', '42501: no'],
     ['invalid_text_representation', '22P02'],

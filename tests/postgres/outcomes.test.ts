@@ -79,14 +79,6 @@ onServer('a transaction', () => {
     }
   });
 
-  it('that is aborted when it returns to a savepoint', async () => {
-    let failures = 0;
-    wire.fate = (sql) => (sql === 'rollback to run' && (failures += 1) === 1 ? failing('40001') : 'pass');
-    expect(told(await conflicting())).toEqual(CONFLICT);
-    wire.fate = (sql) => (sql === 'rollback to run' ? failing('40001') : 'pass');
-    expect(told(await conflicting())).toEqual(BUSY);
-  });
-
   it.each([
     ['40001', BUSY],
     ['57014', TOO_SLOW],

@@ -89,16 +89,6 @@ describe('a deleted identifier', () => {
     });
   });
 
-  it('comes back once, of many requests at once', async () =>
-    project.serving(async (url) => {
-      const id = await madeAndDeleted(url, { ...FULL, code: 'd' });
-      const sent = Array.from({ length: 20 }, (_, name) => ask(url, 'POST /api/shelves', { id, name: `${name}` }));
-      const answers = await Promise.all(sent);
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
-      const winner = answers.find(({ status }) => status === 201);
-      expect((await ask(url, `GET /api/shelves/${id}`)).body).toEqual(winner?.body);
-    }));
-
   it('comes back by a create only: other requests that name it are refused', async () =>
     project.serving(async (url) => {
       const { id: kept } = await made(url, { books: [{ title: 'kept' }] });

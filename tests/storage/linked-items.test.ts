@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ask, type Answer } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
-import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const schemaDirectory = 'tests/fixtures/linked-items';
@@ -33,82 +32,6 @@ describe.each(databaseKinds)('%s', (kind) => {
       { id: 1, parent: expect.objectContaining({ id: 2 }), peer: expect.objectContaining({ id: 1 }) },
       { id: 2, parent: null, peer: expect.objectContaining({ id: 1 }) },
     ]);
-  });
-
-  describe('are made', () => {
-    test.each<[request: string, items: readonly unknown[], rows: readonly unknown[]]>([
-      [
-        'POST /api/folders',
-        [
-          { id: 500, name: 'p' },
-          { id: 501, name: 'c', parent: { id: 500 } },
-        ],
-        [
-          [500, 'p', 0, 0],
-          [501, 'c', 500, 0],
-        ],
-      ],
-      [
-        'POST /api/folders',
-        [
-          { id: 522, name: 'c', parent: { id: 521 } },
-          { id: 521, name: 'b', parent: { id: 520 } },
-          { id: 520, name: 'a' },
-        ],
-        [
-          [520, 'a', 0, 0],
-          [521, 'b', 520, 0],
-          [522, 'c', 521, 0],
-        ],
-      ],
-      [
-        'POST /api/folders',
-        [
-          { id: 540, name: 'a', peer: { id: 541 } },
-          { id: 541, name: 'b', peer: { id: 542 } },
-          { id: 542, name: 'c', peer: { id: 540 } },
-        ],
-        [
-          [540, 'a', 0, 541],
-          [541, 'b', 0, 542],
-          [542, 'c', 0, 540],
-        ],
-      ],
-      // One of the links decides whether names are unique.
-      [
-        'POST /api/folders',
-        [
-          { id: 560, name: 'c' },
-          { id: 561, name: 'p', children: [{ id: 560 }] },
-        ],
-        [
-          [560, 'c', 561, 0],
-          [561, 'p', 0, 0],
-        ],
-      ],
-    ])('%s %j', async (request, items, rows) => {
-      const tried = await send(`${request}${request.includes('?') ? '&' : '?'}dryRun=true`, items);
-      expect(tried.status).toBe(request.includes('?on') ? 200 : 201);
-      expect((tried.body as { effects: unknown }).effects).toMatchObject([
-        { effect: 'created', type: 'Folder', count: items.length },
-      ]);
-      expect(await folders()).toEqual([]);
-      const { status } = await send(request, items);
-      expect([status, await folders()]).toEqual([request.includes('?on') ? 200 : 201, rows]);
-    });
-
-    test.each(['text/csv', 'application/x-ndjson'])('as a tree that went out as %s', async (format) => {
-      await send('POST /api/folders', { name: 'root', children: [{ name: 'a', children: [{ name: 'b' }] }] });
-      const list = `GET /api/folders?_cnd[id][gte]=3${format === 'text/csv' ? '' : '&include=parent,peer'}`;
-      const get = () => exchange(server.url, list, { headers: { accept: format } });
-      const { text } = await get();
-      const { body } = await send('GET /api/folders?_cnd[name]=root');
-      await send(`DELETE /api/folders/${(body as readonly Row[])[0]?.id}`);
-      expect(await folders()).toEqual([]);
-      const headers = { 'content-type': format };
-      const sent = await exchange(server.url, 'POST /api/folders', { headers, body: text });
-      expect([sent.status, (await get()).text]).toEqual([201, text]);
-    });
   });
 
   describe('are refused', () => {

@@ -100,11 +100,6 @@ describe('a create', () => {
     expect(body).toMatchObject({ placed_on: '2001-02-03', due_at: null });
   });
 
-  test('is held to its checks with the default', async () => {
-    expect(await made('orders', { title: 'urgent' })).toMatchObject({ due_at: timeOf(1) });
-    expect(await send('POST /api/orders', { title: 'urgent', due_at: null })).toMatchObject({ status: 422 });
-  });
-
   test.each([
     [{ created_at: 'yesterday' }, '/created_at'],
     [{ created_by: 1 }, '/created_by'],

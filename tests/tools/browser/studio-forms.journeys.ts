@@ -192,18 +192,6 @@ test('leaving asks, while something is typed', async () => {
   await close();
 });
 
-test('keys of open types are added, changed and removed', async () => {
-  const { stored } = await ask('POST', 'things', { kind: 'k', a: 1, b: { c: 1.0 } });
-  const { page, close } = await visit({ locale: 'en-US' });
-  await open(page, `/things/${String(stored['id'])}/edit`);
-  await input(page, 'Other keys').fill('{ "b": { "c": 12345678901234567890 }, "d": [] }');
-  await save(page);
-  await page.getByText('was saved').waitFor();
-  const { text } = await ask('GET', `things/${String(stored['id'])}`);
-  expect(text).toBe(`{"id":${String(stored['id'])},"kind":"k","b":{"c":12345678901234567890},"d":[]}`);
-  await close();
-});
-
 test.each(READERS)(
   '%s, %d pixels wide: forms and dialogs have nothing to complain about',
   async (colorScheme, width) => {
@@ -236,79 +224,3 @@ test.each(READERS)(
     await close();
   },
 );
-
-test('a record that was only just chosen is changed in place: what is there is read first, only what changed is sent', async () => {
-  await ask('POST', 'folders', { name: 'Chosen', note: 'there', tags: [{ word: 'free' }] });
-  const { page, complaints, close } = await visit({ locale: 'en-US' });
-  const bodies: string[] = [];
-  page.on('request', (request) => request.method() === 'POST' && bodies.push(request.postData() ?? ''));
-  await open(page, '/folders/new');
-  await input(page, 'Name *').fill('Chooser');
-  await page.getByRole('combobox', { name: 'Parent' }).fill('Chos');
-  await page.getByRole('option', { name: 'Chosen' }).click();
-  await page.getByRole('button', { name: 'Change Chosen' }).click();
-  const parent = page.getByRole('group', { name: 'Parent: Chosen' });
-  const note = parent.getByRole('textbox', { name: 'Note' });
-  await note.waitFor();
-  expect(await note.inputValue()).toBe('there');
-  await note.fill('changed');
-  // A type without a list of its own.
-  await page.getByRole('combobox', { name: 'Add: Tag' }).fill('fre');
-  await page.getByRole('option', { name: 'free' }).click();
-  await page.getByRole('button', { name: 'Change free' }).click();
-  await input(page, 'Word *').last().waitFor();
-  expect(await input(page, 'Word *').last().inputValue()).toBe('free');
-  await input(page, 'Word *').last().fill('freed');
-  await save(page);
-  const { stored } = await ask('GET', `folders/${await saved(page)}?include=parent,tags`);
-  expect(stored).toMatchObject({ parent: { name: 'Chosen', note: 'changed' }, tags: [{ word: 'freed' }] });
-  const sent = JSON.parse(bodies[0] ?? '') as Stored;
-  expect(sent['parent']).toEqual({ id: expect.any(Number), note: 'changed' });
-  expect(sent['tags']).toEqual([{ id: expect.any(Number), word: 'freed' }]);
-  expect(complaints).toEqual([]);
-  await close();
-});
-
-test('a form whose address is edited by hand offers what was typed again', async () => {
-  const { stored } = await ask('POST', 'folders', { name: 'By hand', note: 'before' });
-  const form = `/folders/${String(stored['id'])}/edit`;
-  const { page, close } = await visit({ locale: 'en-US' });
-  const goTo = (address: string): Promise<void> =>
-    page.evaluate(`location.hash = ${JSON.stringify(address)}; undefined`);
-  const leave = async (): Promise<void> => {
-    await goTo('/things');
-    await page.getByRole('heading', { name: 'Things' }).waitFor();
-  };
-  await open(page, form);
-  await input(page, 'Note').fill('typed');
-  await page.getByRole('button', { name: 'New: Line' }).click();
-  await input(page, 'Text *').fill('line');
-  await leave();
-  // Meanwhile someone else has changed it: that is noticed, too.
-  await ask('PUT', `folders/${String(stored['id'])}`, { note: 'theirs' });
-  await goTo(form);
-  await page.getByText('What you typed here before was not saved.').waitFor();
-  expect(await input(page, 'Note').inputValue()).toBe('theirs');
-  await page.getByRole('button', { name: 'Take it again' }).click();
-  expect(await input(page, 'Note').inputValue()).toBe('typed');
-  expect(await input(page, 'Text *').inputValue()).toBe('line');
-  await save(page);
-  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: false }).click();
-  await saved(page);
-  const id = String(stored['id']);
-  expect((await ask('GET', `folders/${id}?include=lines`)).stored).toMatchObject({
-    note: 'typed',
-    lines: [{ text: 'line' }],
-  });
-  // Nothing is offered of what was saved, or left after the question.
-  await goTo(form);
-  await input(page, 'Note').fill('left');
-  expect(await page.getByText('What you typed here before was not saved.').count()).toBe(0);
-  await page.getByRole('navigation').getByText('Things').click();
-  await page.getByRole('button', { name: 'Leave', exact: true }).click();
-  await page.getByRole('heading', { name: 'Things' }).waitFor();
-  await goTo(form);
-  await input(page, 'Note').waitFor();
-  expect(await page.getByText('What you typed here before was not saved.').count()).toBe(0);
-  await close();
-});
