@@ -158,7 +158,7 @@ describe('group commit, which SQLite alone needs', () => {
   let own: SqliteConnection;
   let commits: ReturnType<typeof createGroupCommit>;
   /** A group ends after some milliseconds; for these writes, no time passes. */
-  const STILL = { refresh: () => undefined, onCommit: () => undefined, now: () => 0 };
+  const STILL = { refresh: () => undefined, now: () => 0 };
 
   beforeEach(async () => {
     driver = openSqlite(file());

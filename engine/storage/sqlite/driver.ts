@@ -7,12 +7,10 @@ import { reasonOf, StartError } from '../../start-error.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
 import { connect, type SqliteConnection } from './connection.ts';
-import { sqliteDialect } from './dialect.ts';
+import { LONG_LOG, sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createScanner } from './scanner.ts';
 import { createTurnReader, type TurnReader } from './turn-reader.ts';
-import { createLogFile, LONG_LOG } from './log-file.ts';
-import { startCopier } from './readers.ts';
 import { createListCost } from './list-cost.ts';
 import { define, migrate, rehearse, withTimeout } from './migrate.ts';
 
@@ -51,8 +49,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   const reader = createTurnReader(readings);
   const longest = statementTimeout === Infinity ? Number.MAX_SAFE_INTEGER : MAX_ANSWER;
   const scanner = createScanner({ file, longest, patience: statementTimeout });
-  const log = createLogFile(file, writer, () => startCopier(file));
-  const commits = createGroupCommit(writer, { refresh: reader.refresh, onCommit: log.look });
+  const commits = createGroupCommit(writer, { refresh: reader.refresh });
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
     reader.refresh();
@@ -101,7 +98,6 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),
     close: async () => {
       scanner.close();
-      log.close();
       await commits.drained();
       try {
         reader.close();

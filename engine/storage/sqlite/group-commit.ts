@@ -59,14 +59,13 @@ interface GroupCommit {
 interface CommitOptions {
   /** Ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
   refresh(): void;
-  onCommit(): void;
   /** Tells the time in milliseconds. */
   now?(): number;
 }
 
 export function createGroupCommit(
   connection: SqliteConnection,
-  { refresh, onCommit, now = () => performance.now() }: CommitOptions,
+  { refresh, now = () => performance.now() }: CommitOptions,
 ): GroupCommit {
   const clock = createTurnClock(now);
   const queue: QueuedWrite[] = [];
@@ -140,7 +139,6 @@ export function createGroupCommit(
       else for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
       return;
     }
-    onCommit();
     for (const job of group) {
       if (job.failed) job.reject(job.error);
       else job.resolve();

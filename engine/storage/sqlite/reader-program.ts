@@ -2,17 +2,18 @@
  * The program of a reader process: reads of many rows run here, on read-only connections. SQLite cannot be interrupted
  * from JavaScript; a process can be killed at any time.
  */
+import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createBoundedCache } from '../../memo.ts';
 import type { Statement, Values } from '../driver.ts';
-import { connect, type SqliteConnection } from './connection.ts';
-import { type RememberedCounts, rememberingCounts } from './counts.ts';
+import { connect } from './connection.ts';
+import { rememberingCounts } from './counts.ts';
+import { LONG_LOG } from './dialect.ts';
 import {
   LIFELINE,
-  type LogState,
   type Question,
   type ReaderFailure,
   type ReaderOptions,
@@ -21,19 +22,14 @@ import {
   type Verb,
 } from './reader-protocol.ts';
 
-interface ReaderSession {
-  readonly connection: SqliteConnection;
-  readonly counts: RememberedCounts;
-  /** Of a list that is being streamed. */
-  rows?: IterableIterator<SqlValue>;
-}
-
 const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
 /** A piece of a list ends with this many rows, characters or milliseconds. */
 const PIECE_ROWS = 256;
 const PIECE_LENGTH = 256 * 1024;
 const PIECE_TIME = 50;
+/** KiB of the file that the connection keeps; a sort that needs more goes to the disk. */
+const CACHE = 16_000;
 /** Milliseconds that another process may take to recover the log. */
 const BUSY_TIMEOUT = 1000;
 const MAX_STATEMENTS = 200;
@@ -47,16 +43,22 @@ try {
   // A sandbox may forbid it.
 }
 
-type RunVerb = (session: ReaderSession, statement: Statement, values: Values) => unknown;
+const connection = connect(options.file, true);
+connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY_TIMEOUT}`);
+const counts = rememberingCounts(connection);
+/** Of the list that is being read. */
+let rows: IterableIterator<SqlValue> | undefined;
 
-const reads: Readonly<Record<Exclude<Verb, 'end' | 'close' | 'checkpoint'>, RunVerb>> = {
-  get: ({ connection }, statement, values) => connection.get(statement, values),
-  all: ({ connection }, statement, values) => bounded(connection.rows(statement, values), rowLength),
-  value: ({ connection }, statement, values) => connection.value(statement, values),
-  column: ({ connection }, statement, values) => bounded(connection.iterate(statement, values), lengthOf),
-  count: ({ counts }, statement, values) => counts.count(statement, values),
-  open: (session, statement, values) => void (session.rows = session.connection.iterate(statement, values)),
-  next: ({ rows }) => piece(rows),
+type RunVerb = (statement: Statement, values: Values) => unknown;
+
+const reads: Readonly<Record<Exclude<Verb, 'end'>, RunVerb>> = {
+  get: connection.get,
+  all: (statement, values) => bounded(connection.rows(statement, values), rowLength),
+  value: connection.value,
+  column: (statement, values) => bounded(connection.iterate(statement, values), lengthOf),
+  count: counts.count,
+  open: (statement, values) => void (rows = connection.iterate(statement, values)),
+  next: () => piece(),
 };
 
 const lengthOf = (value: SqlValue): number => (typeof value === 'string' ? value.length : 8);
@@ -75,7 +77,7 @@ function bounded<T>(found: IterableIterator<T>, length: (one: T) => number): rea
 }
 
 /** undefined if there are no more rows. */
-function piece(rows: IterableIterator<SqlValue> | undefined): readonly SqlValue[] | undefined {
+function piece(): readonly SqlValue[] | undefined {
   if (!rows) throw new Error('no list is open');
   const texts: SqlValue[] = [];
   const end = performance.now() + PIECE_TIME;
@@ -89,18 +91,6 @@ function piece(rows: IterableIterator<SqlValue> | undefined): readonly SqlValue[
   return texts.length === 0 ? undefined : texts;
 }
 
-const sessions = new Map<number, ReaderSession>();
-
-function sessionOf(id: number): ReaderSession {
-  const known = sessions.get(id);
-  if (known) return known;
-  const connection = connect(options.file, true);
-  connection.execute(`pragma cache_size = -${options.cache}; pragma busy_timeout = ${BUSY_TIMEOUT}`);
-  const session = { connection, counts: rememberingCounts(connection) };
-  sessions.set(id, session);
-  return session;
-}
-
 /** The same statement is the same object, so that it is prepared once. */
 const statements = createBoundedCache<Statement>(MAX_STATEMENTS);
 
@@ -110,66 +100,37 @@ function statementOf(sql: string): Statement {
   return statement;
 }
 
-function result({ session: id, verb, sql, values }: Question): unknown {
-  if (verb === 'checkpoint') return checkpoint();
-  if (verb === 'end' || verb === 'close') return endSession(id, verb === 'close');
-  const session = sessionOf(id);
-  if (!session.connection.database.inTransaction) {
-    // Records may have been written since the session was last used.
-    session.counts.expire();
-    session.connection.command(BEGIN);
+function result({ verb, sql, values }: Question): unknown {
+  if (verb === 'end') return endList();
+  if (!connection.database.inTransaction) {
+    // Records may have been written since the last snapshot.
+    counts.expire();
+    connection.command(BEGIN);
   }
-  return reads[verb](session, statementOf(sql), values);
+  return reads[verb](statementOf(sql), values);
 }
 
-/** Pages that may be copied while writes wait. */
-const MAX_BEHIND = 1000;
-/** Milliseconds that writes may wait until no reader uses the log, so that it can be cut. */
-const CUT_TIMEOUT = 20;
-
-/** Copies beside the writes. To cut the file keeps writes waiting, but only for what was written meanwhile. */
-function checkpoint(): LogState {
-  const database = new Database(options.file, { timeout: CUT_TIMEOUT });
+/** A process that cannot end its snapshot would show old records to the next list. */
+function endList(): void {
   try {
-    const behind = copyBeside(database);
-    const [busy] = behind > MAX_BEHIND ? [1] : checkpointed(database, 'truncate');
-    return { behind, isCut: busy === 0 };
-  } finally {
+    rows?.return?.();
+    rows = undefined;
+    if (connection.database.inTransaction) connection.command(COMMIT);
+  } catch {
+    process.exit(1);
+  }
+  copyLog();
+}
+
+/** While it was read, the log could not be copied beyond this snapshot: without this, the next commit would copy all of it. */
+function copyLog(): void {
+  if ((statSync(`${options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LONG_LOG) return;
+  try {
+    const database = new Database(options.file, { timeout: 0 });
+    database.pragma('wal_checkpoint(passive)');
     database.close();
-  }
-}
-
-/** Again, as long as less is left each time. A reader keeps the rest of the log, or writes are faster. */
-function copyBeside(database: Database.Database): number {
-  for (let before = Infinity; ;) {
-    const [, length, copied] = checkpointed(database, 'passive');
-    const behind = length - copied;
-    if (behind <= MAX_BEHIND || behind >= before) return behind;
-    before = behind;
-  }
-}
-
-type Checkpointed = readonly [busy: number, length: number, copied: number];
-
-function checkpointed(database: Database.Database, mode: 'passive' | 'truncate'): Checkpointed {
-  const [row] = database.prepare<[], Checkpointed>(`pragma wal_checkpoint(${mode})`).raw().all();
-  return row ?? [1, 0, 0];
-}
-
-function endSession(id: number, closing: boolean): void {
-  const session = sessions.get(id);
-  if (session === undefined) return;
-  let isOver = false;
-  try {
-    session.rows?.return?.();
-    if (session.connection.database.inTransaction) session.connection.command(COMMIT);
-    isOver = !closing;
-  } finally {
-    // One that could not be ended would show old records to the next list.
-    if (!isOver) {
-      sessions.delete(id);
-      session.connection.close();
-    }
+  } catch {
+    // The next commit copies it.
   }
 }
 

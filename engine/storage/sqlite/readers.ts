@@ -4,8 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import type { Caller } from '../../caller.ts';
 import { createPlaces } from '../places.ts';
-import type { Copier } from './log-file.ts';
-import { type LogState, type Question, type ReaderOptions, READY, type Reply } from './reader-protocol.ts';
+import { type Question, type ReaderOptions, READY, type Reply } from './reader-protocol.ts';
 import { tooSlow } from '../../problem.ts';
 import { unavailable } from '../unavailable.ts';
 import { translate } from './connection.ts';
@@ -183,15 +182,6 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
     get isBusy() {
       return waiting.size > 0;
     },
-  };
-}
-
-/** A process that copies the log. It takes its time: nobody waits for it. */
-export function startCopier(file: string): Copier {
-  const reader = startReader({ file, cache: 0, longest: Infinity }, Infinity, () => undefined);
-  return {
-    copy: () => reader.ask({ session: 0, verb: 'checkpoint', sql: '', values: [] }) as Promise<LogState>,
-    end: () => reader.kill(),
   };
 }
 

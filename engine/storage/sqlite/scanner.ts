@@ -1,10 +1,14 @@
-/** Reads in reader processes, beside the requests: each in a session with its own snapshot. */
+/** Reads of many rows, each on a connection with its own snapshot: in a process that can be killed, or in pieces between the requests. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Awaitable } from '../../awaitable.ts';
 import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Reader, Row, Snapshot, Statement, Values } from '../driver.ts';
-import { createReaderPool, type PoolOptions, type ReaderProcess, startReader } from './readers.ts';
+import { connect, type SqliteConnection } from './connection.ts';
+import { type RememberedCounts, rememberingCounts } from './counts.ts';
+import { createReaderPool, type PoolOptions, type ReaderProcess } from './readers.ts';
 import { weighing } from '../lengths.ts';
+import { unavailable } from '../unavailable.ts';
 import type { Verb } from './reader-protocol.ts';
 
 interface Scanner {
@@ -17,55 +21,33 @@ interface Scanner {
 type AskReader = (verb: Verb, statement?: Statement, values?: Values) => Promise<unknown>;
 
 const NOTHING: Statement = { sql: '' };
-/** Sessions of light lists that are kept for the next one. */
+const BEGIN: Statement = { sql: 'begin' };
+const COMMIT: Statement = { sql: 'commit' };
+/** Connections of light lists that are kept for the next one. */
 const MAX_IDLE = 2;
-/** KiB of cache for each connection: heavy lists sort with it, light lists are many. */
-const OWN_CACHE = 16_000;
-const SHARED_CACHE = 1000;
-/** How often a process holds a record while its list waits to be read on: its pages, its columns, and its JSON as it grows. */
+/** KiB of the file that each of them keeps. */
+const LIGHT_CACHE = 1000;
+/** Rows and characters of a light list that are read in one turn: a millisecond. */
+const PIECE_ROWS = 100;
+const PIECE_LENGTH = 64 * 1024;
+/** How often a list holds a record while it waits to be read on: its pages, its columns, and its JSON as it grows. */
 const HELD = 5;
 
-/** The process of the light lists, and its sessions that are free; they end together. */
-interface Shared {
-  readonly process: ReaderProcess;
-  readonly idle: number[];
-  /** A list begins once the ones before have drawn what they hold: many that begin together may be too many. */
-  readonly begin: InTurn;
-}
-
 /** Processes start when they are first needed: many services never need one. */
-export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
-  const pool = createReaderPool({ ...options, cache: OWN_CACHE });
-  let shared: Shared | undefined;
-  let sessions = 0;
-
-  const share = (): Shared => ({
-    process: startReader({ ...options, cache: SHARED_CACHE }, options.patience, () => (shared = undefined)),
-    idle: [],
-    begin: createTurns(),
-  });
+export function createScanner(options: PoolOptions): Scanner {
+  const pool = createReaderPool(options);
+  const light = createLightLists(options.file);
 
   async function own(caller: Caller, slow: boolean): Promise<Snapshot> {
     const { reader, giveBack } = await pool.take(caller, slow);
     const stop = caller.onGone(() => reader.kill(new CallerGone()));
-    const ask = asking(reader, 0);
-    return snapshotOf(ask, holding(caller), atOnce, () => {
+    const ask = asking(reader);
+    return snapshotOf(ask, holding(caller), () => {
       stop();
       // Nobody needs what is still being read.
       if (reader.isBusy) reader.kill(new CallerGone());
       else ask('end').catch(() => undefined);
       giveBack();
-    });
-  }
-
-  function among(caller: Caller): Snapshot {
-    const { process, idle, begin } = (shared ??= share());
-    const session = idle.pop() ?? (sessions += 1);
-    const ask = asking(process, session);
-    return snapshotOf(ask, holding(caller), begin, () => {
-      const isKept = idle.length < MAX_IDLE;
-      if (isKept) idle.push(session);
-      ask(isKept ? 'end' : 'close').catch(() => undefined);
     });
   }
 
@@ -80,20 +62,20 @@ export function createScanner(options: Omit<PoolOptions, 'cache'>): Scanner {
 
   return {
     scan,
-    snapshot: async (caller, heavy) => (heavy ? own(caller, true) : among(caller)),
+    snapshot: async (caller, heavy) => (heavy ? own(caller, true) : light.snapshot(caller)),
     close: () => {
       pool.close();
-      shared?.process.kill(new CallerGone());
+      light.close();
     },
   };
 }
 
 const asking =
-  (reader: ReaderProcess, session: number): AskReader =>
+  (reader: ReaderProcess): AskReader =>
   (verb, { sql } = NOTHING, values = []) =>
-    reader.ask({ session, verb, sql, values });
+    reader.ask({ verb, sql, values });
 
-function snapshotOf(ask: AskReader, hold: OnPiece, begin: InTurn, end: () => void): Snapshot {
+function snapshotOf(ask: AskReader, hold: OnPiece, end: () => void): Snapshot {
   let open = true;
   return {
     get: (statement, values) => ask('get', statement, values) as Promise<Row | undefined>,
@@ -105,7 +87,7 @@ function snapshotOf(ask: AskReader, hold: OnPiece, begin: InTurn, end: () => voi
       return { texts: await page(ask, statement, values, weighing(caller, most)) };
     },
     count: (statement, values) => ask('count', statement, values) as Promise<number>,
-    texts: (statement, values) => texts(ask, statement, values, hold, begin),
+    texts: (statement, values) => texts(ask, statement, values, hold),
     close: () => {
       if (open) end();
       open = false;
@@ -141,17 +123,14 @@ async function* texts(
   statement: Statement,
   values: Values,
   hold: OnPiece,
-  begin: InTurn,
 ): AsyncGenerator<readonly string[]> {
   const read = async (): Promise<readonly string[] | undefined> => {
     const some = (await ask('next')) as readonly string[] | undefined;
     if (some !== undefined) hold(some);
     return some;
   };
-  let some = await begin(async () => {
-    await ask('open', statement, values);
-    return read();
-  });
+  await ask('open', statement, values);
+  let some = await read();
   while (some !== undefined) {
     const next = read();
     // It may fail while the piece before is being sent: it is awaited later, or never.
@@ -173,16 +152,99 @@ function holding(caller: Caller): OnPiece {
 }
 
 type OnPiece = (piece: readonly string[]) => void;
-type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
-const atOnce: InTurn = (work) => work();
+interface LightLists {
+  snapshot(caller: Caller): Snapshot;
+  close(): void;
+}
 
-/** One after the other, whether they fail or not. */
-function createTurns(): InTurn {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const mine = last.then(work);
-    last = mine.catch(() => undefined);
-    return mine;
+/** Lists whose rows an index finds one after the other. */
+function createLightLists(file: string): LightLists {
+  const all = new Set<LightConnection>();
+  const idle: LightConnection[] = [];
+
+  function open(): LightConnection {
+    const connection = connect(file, true);
+    connection.execute(`pragma cache_size = -${LIGHT_CACHE}`);
+    const one: LightConnection = { connection, counts: rememberingCounts(connection) };
+    all.add(one);
+    return one;
+  }
+
+  function end(one: LightConnection): void {
+    all.delete(one);
+    one.rows?.return?.();
+    one.connection.close();
+  }
+
+  function snapshot(caller: Caller): Snapshot {
+    const one = idle.pop() ?? open();
+    const { connection, counts } = one;
+    counts.expire();
+    connection.command(BEGIN);
+    const hold = holding(caller);
+    let isOpen = true;
+
+    async function* pieces(statement: Statement, values: Values): AsyncGenerator<readonly string[]> {
+      const rows = connection.iterate(statement, values);
+      one.rows = rows;
+      for (let some = nextPiece(rows); some.length > 0; some = nextPiece(rows)) {
+        hold(some);
+        yield some;
+        await nextTurn();
+        if (!all.has(one)) throw unavailable('stopping');
+      }
+    }
+
+    return {
+      get: connection.get,
+      all: connection.all,
+      value: connection.value,
+      column: connection.column,
+      page: connection.page,
+      count: counts.count,
+      texts: pieces,
+      close: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        if (!all.has(one)) return;
+        try {
+          one.rows?.return?.();
+          one.rows = undefined;
+          connection.command(COMMIT);
+          if (idle.length < MAX_IDLE) return void idle.push(one);
+        } catch {
+          // What cannot be ended would show old records to the next list.
+        }
+        end(one);
+      },
+    };
+  }
+
+  return {
+    snapshot,
+    close: () => {
+      idle.length = 0;
+      for (const one of all) end(one);
+    },
   };
+}
+
+interface LightConnection {
+  readonly connection: SqliteConnection;
+  readonly counts: RememberedCounts;
+  /** Of the list that is being read. */
+  rows?: IterableIterator<SqlValue> | undefined;
+}
+
+function nextPiece(rows: IterableIterator<SqlValue>): readonly string[] {
+  const some: string[] = [];
+  for (let length = 0; some.length < PIECE_ROWS && length < PIECE_LENGTH;) {
+    const { value, done } = rows.next();
+    if (done === true) break;
+    const text = String(value);
+    some.push(text);
+    length += text.length;
+  }
+  return some;
 }
