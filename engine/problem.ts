@@ -168,7 +168,7 @@ export const problemKinds = {
     status: 422,
     title: 'The write would touch too many rows',
     cause:
-      'The write would delete, unlink or change more than `WRITE_ROWS` rows, or on SQLite delete or unlink more than 1 GiB of long values. `errors` names the set; `records delete --chunked` removes large trees.',
+      'The write would delete, unlink or change more than `WRITE_ROWS` rows. `errors` names the set; `records delete --chunked` removes large trees.',
   },
   'refused-by-database': {
     status: 422,

@@ -3,11 +3,10 @@ import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import { type MetRecords, newlyMet, otherSide, relationOf } from './effects.ts';
-import { dropLongValues, unlinkMany } from './long-rows.ts';
 import { assign } from './members.ts';
 import { type Going, restrictConflict } from './conflicts.ts';
 import type { Node, WriteSession } from './session.ts';
-import { unlinkStamped } from './stamps.ts';
+import { stampValues, unlinkStamped } from './stamps.ts';
 
 /** Children that a body leaves out: deleted where they are owned, else unlinked. */
 export interface Released {
@@ -36,7 +35,18 @@ export async function runReleased(
   { relation, column, identifiers, pointer }: Released,
 ): Promise<void> {
   if (relation.owned) return deleteRecords(session, relation.target, identifiers, pointer);
-  await unlinkMany(session, relation.target, column, identifiers, pointer);
+  await unlinkMany(session, relation.target, column, identifiers);
+}
+
+async function unlinkMany(
+  session: WriteSession,
+  type: RecordType,
+  column: string,
+  identifiers: readonly number[],
+): Promise<void> {
+  const table = session.tables.of(type);
+  const values = [...stampValues(session, table.filled), JSON.stringify(identifiers)];
+  await session.writer.run(table.unlinkMany(column), values);
 }
 
 /** Every deletion of records: what else they take along or unlink, the database does, or says why not. */
@@ -46,11 +56,10 @@ export async function deleteRecords(
   identifiers: readonly number[],
   pointer: string,
 ): Promise<void> {
-  await dropLongValues(session, type, identifiers, pointer);
   await unlinkStamped(session, type, identifiers);
   if (await isDeleted(session, type, identifiers)) return;
   const going = await deletedWith(session, type, identifiers);
-  if ((await unlinkWithin(session, going, pointer)) && (await isDeleted(session, type, identifiers))) return;
+  if ((await unlinkWithin(session, going)) && (await isDeleted(session, type, identifiers))) return;
   throw await restrictConflict(session, type, identifiers, { pointer, going });
 }
 
@@ -97,7 +106,7 @@ async function deletedWith(
  * One that goes may refer to another that goes before it, which the database refuses or not, depending on the order of
  * its constraints. Returns whether there was such a link.
  */
-async function unlinkWithin(session: WriteSession, going: Going, pointer: string): Promise<boolean> {
+async function unlinkWithin(session: WriteSession, going: Going): Promise<boolean> {
   const { writer, tables, writeRows } = session;
   let changes = 0;
   for (const [type, own] of going)
@@ -107,7 +116,7 @@ async function unlinkWithin(session: WriteSession, going: Going, pointer: string
       const all = [JSON.stringify([...targets]), writeRows];
       const found = (await writer.column(tables.of(type).someChildren(column), all)).map(Number);
       const within = found.filter((one) => own.has(one));
-      if (within.length > 0) await unlinkMany(session, type, column, within, pointer);
+      if (within.length > 0) await unlinkMany(session, type, column, within);
       changes += within.length;
     }
   return changes > 0;

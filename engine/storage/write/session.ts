@@ -119,8 +119,6 @@ export interface WriteSession {
   readonly released: Released[];
   /** Rows that one write may touch. */
   readonly writeRows: number;
-  /** Bytes of long values that it may free or copy: as many as clients may, and what is left of them. */
-  readonly long: { readonly most: number; left: number };
   /** What is loaded draws from its budget. */
   readonly caller: Caller;
   /** Gathered in a dry run. */
@@ -163,7 +161,6 @@ interface Given {
   readonly raw?: RawValues | undefined;
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
-  readonly longBytes?: number | undefined;
   readonly dryRun?: boolean | undefined;
   readonly caller?: Caller | undefined;
   readonly stamp: Stamp;
@@ -180,7 +177,6 @@ export function createSession(
     raw = NO_RAW_VALUES,
     faults = [],
     writeRows = UNLIMITED_ROWS,
-    longBytes = Infinity,
     dryRun,
     caller = PATIENT,
     stamp,
@@ -215,7 +211,6 @@ export function createSession(
     faults,
     faulty,
     writeRows,
-    long: { most: longBytes, left: longBytes },
     caller,
     effects,
     stamp,

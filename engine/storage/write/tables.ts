@@ -51,10 +51,6 @@ export interface WriteTable {
   lock(strength: Strength): Statement;
   /** How many bytes `lock` loads, not counting short values; missing if there are no long ones. */
   readonly weigh: Statement | undefined;
-  /** Identifiers and bytes of the rows that take many pages. Bound: JSON array of identifiers. Missing if there are none. */
-  readonly longRows: Statement | undefined;
-  /** Puts short values in the place of long ones; they are unique if they must be. Bound: JSON array of identifiers. */
-  readonly shorten: Statement | undefined;
   /** The same as `lock`, but only the identifiers. */
   hold(strength: Strength): Statement;
   readonly insert: Readonly<Record<Identified, Insert>>;
@@ -153,11 +149,8 @@ export const HELD_TOGETHER = 64;
 
 /** Bytes of a value that does not count. */
 const SHORT = 1024;
-/** Bytes of a row that takes more than a few pages. */
-const LONG_ROW = 8 * 1024;
-const SHORT_VALUE = 'lower(hex(randomblob(16)))';
 
-export const isLong = (field: Field): boolean => field.type.longest(field) > SHORT;
+const isLong = (field: Field): boolean => field.type.longest(field) > SHORT;
 
 function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | undefined): WriteTable {
   const { knex, quote, oneOf } = dialect;
@@ -202,9 +195,6 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   const weighed = long
     .map((column) => `coalesce(${dialect.bytes(quote(column.name), columnSql(column, dialect))}, 0)`)
     .join(' + ');
-  const ofLong = (sql: string, more = ''): Statement | undefined =>
-    long.length === 0 ? undefined : { sql: `${sql} where ${oneOf(quote(identifier))}${more}` };
-  const shortened = long.map(({ name }) => `${quote(name)} = ${SHORT_VALUE}`).join(', ');
   const rehearsed = insert([identifier, ...names]);
   const given = <I extends InsertRows>(one: I): I => ({
     ...one,
@@ -226,12 +216,10 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
     lock: memoized((strength: Strength) => locked(loaded(), strength)),
-    weigh: ofLong(`select coalesce(sum(${weighed}), 0) from ${quote(type.table)}`),
-    longRows: ofLong(
-      `select ${quote(identifier)}, ${weighed} from ${quote(type.table)}`,
-      ` and ${weighed} > ${LONG_ROW}`,
-    ),
-    shorten: ofLong(`update ${quote(type.table)} set ${shortened}`),
+    weigh:
+      long.length === 0
+        ? undefined
+        : { sql: `select coalesce(sum(${weighed}), 0) from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
     hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
     insert: {
       made: insert(names),

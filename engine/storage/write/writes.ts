@@ -37,7 +37,6 @@ import {
   type Rules,
   type WriteSession,
 } from './session.ts';
-import { MOST_LONG_BYTES } from './long-rows.ts';
 import { deleteRecords, requireFewRows } from './release.ts';
 import { type Clock, createStamp, type Stamp } from './stamps.ts';
 import { createTables } from './tables.ts';
@@ -66,8 +65,6 @@ export interface WriteOptions {
   readonly served: () => Model;
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
-  /** Bytes of long values that one write may free or copy on SQLite. */
-  readonly longBytes?: number | undefined;
   /** For tests: the time that records are stamped with, in place of the database's. */
   readonly clock?: Clock | undefined;
   readonly pace?: Pace | undefined;
@@ -78,7 +75,7 @@ const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 export function createWrites(
   driver: Driver,
   reads: Reads,
-  { served, writeRows, longBytes = MOST_LONG_BYTES, clock, pace = UNPACED }: WriteOptions,
+  { served, writeRows, clock, pace = UNPACED }: WriteOptions,
 ): Writes {
   const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
@@ -99,7 +96,7 @@ export function createWrites(
     rules: Rules,
   ): Promise<CarriedOut> {
     const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp } = request;
-    const limits = rules.readOnlyToo ? {} : { writeRows, longBytes };
+    const limits = rules.readOnlyToo ? {} : { writeRows };
     const given = { records: items, raw, faults, ...limits, dryRun, caller, stamp, pace };
     const session = createSession(writer, tables, dialect, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
@@ -134,7 +131,7 @@ export function createWrites(
 
   async function remove(writer: Writer, request: RecordDeletion & Stamped): Promise<Written> {
     const { type, identifier, dryRun, stamp } = request;
-    const session = createSession(writer, tables, dialect, DELETING, { writeRows, longBytes, dryRun, stamp });
+    const session = createSession(writer, tables, dialect, DELETING, { writeRows, dryRun, stamp });
     const body = await current(session, request);
     await requireFewRows(session, { type, identifier });
     await deleteRecords(session, type, [identifier], '');
@@ -267,7 +264,6 @@ export function createWrites(
     sessionOf: (writer, request) =>
       createSession(writer, tables, dialect, DELETING, {
         writeRows,
-        longBytes,
         dryRun: request.dryRun,
         stamp: request.stamp,
       }),
