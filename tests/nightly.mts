@@ -44,7 +44,10 @@ const jobs: Readonly<Record<string, Job>> = {
     programs: ['postgresql'],
     commands: [['node', '--require', 'esbuild-register', 'tests/chaos/chaos.ts']],
   },
-  failover: { about: 'a PostgreSQL cluster with Patroni and etcd', programs: ['postgresql', 'patroni', 'etcd-server'] },
+  failover: {
+    about: 'a PostgreSQL cluster with Patroni, etcd and HAProxy',
+    programs: ['postgresql', 'patroni', 'etcd-server', 'haproxy'],
+  },
   fuzz: {
     about: 'random requests of strangers; RUNS=1000 sends fewer',
     environment: { RUNS: '200000' },

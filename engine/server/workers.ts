@@ -54,8 +54,8 @@ function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: num
     );
   return {
     [settingsTable.workers.name]: '1',
-    [databaseUrl.name]: shareOf(settings.databaseUrl, count),
-    ...(settings.readUrl === '' ? {} : { [readUrl.name]: shareOf(settings.readUrl, count) }),
+    [databaseUrl.name]: shareOf(settings.databaseUrl, databaseUrl.name, count),
+    ...(settings.readUrl === '' ? {} : { [readUrl.name]: shareOf(settings.readUrl, readUrl.name, count) }),
     [memoryLimit.name]: String(share),
     // Otherwise it follows the pool.
     ...(settings.maxStreams === Infinity ? {} : { [maxStreams.name]: String(Math.ceil(settings.maxStreams / count)) }),

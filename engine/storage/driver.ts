@@ -5,7 +5,7 @@ import type { SqlValue } from '../field-types/field-type.ts';
 import type { LinkColumn } from './define.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
-import type { DatabaseUsage, OnWait, Silence } from './usage.ts';
+import type { DatabaseUsage, OnWait } from './usage.ts';
 export type { Awaitable } from '../awaitable.ts';
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
@@ -189,8 +189,6 @@ export interface Driver extends Reader, Migrating {
   readonly maxStreams: number;
   /** How connections to the server are used; missing if there is no server. */
   usage?(): DatabaseUsage;
-  /** Missing if nobody looks at whether the server answers. */
-  readonly silence?: Silence | undefined;
   close(): Promise<void>;
 }
 

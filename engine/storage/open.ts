@@ -92,14 +92,11 @@ export async function openStorage(
     const serves = prepared.standing.own?.number ?? 0;
     const replicas =
       options && readUrl !== ''
-        ? createReplicaReads(
-            { reads, silence: driver.silence },
-            {
-              replicas: await databaseAt(readUrl).replicas({ ...options, onWait, onLost: lost(readUrl) }),
-              held,
-              observed,
-            },
-          )
+        ? createReplicaReads(reads, {
+            replicas: await databaseAt(readUrl).replicas({ ...options, onWait, onLost: lost(readUrl) }),
+            held,
+            observed,
+          })
         : undefined;
     const { get, page, stream, summary } = replicas ?? reads;
     const store: Store = {

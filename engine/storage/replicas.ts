@@ -11,7 +11,7 @@ import { type FittingDriver, fittingDriver } from './fitting.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import type { Stream } from './store.ts';
 import { isUnreachable } from './unavailable.ts';
-import { type ServerUsage, type Silence, usageOf } from './usage.ts';
+import { type ServerUsage, usageOf } from './usage.ts';
 
 /** Milliseconds that a read waits for a replica where the primary cannot be reached, and between two looks at them. */
 const PATIENCE_MS = 1000;
@@ -20,11 +20,6 @@ const FIRST_PAUSE_MS = 20;
 interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> {
   usage(): readonly ServerUsage[];
   close(): Promise<void>;
-}
-
-interface Primary {
-  readonly reads: Reads;
-  readonly silence: Silence | undefined;
 }
 
 interface KnownReplica extends Replica {
@@ -41,10 +36,7 @@ interface ReplicaOptions {
 
 type Ask<T> = (reads: Reads) => Awaitable<T>;
 
-export function createReplicaReads(
-  { reads: primary, silence }: Primary,
-  { replicas, held, observed }: ReplicaOptions,
-): ReplicaReads {
+export function createReplicaReads(primary: Reads, { replicas, held, observed }: ReplicaOptions): ReplicaReads {
   const all = replicas.map(({ driver: inner, ...replica }): KnownReplica => {
     const driver = fittingDriver(observed(inner));
     // A replica that is not there yet is compared as soon as it is.
@@ -53,11 +45,6 @@ export function createReplicaReads(
       () => undefined,
     );
     return { ...replica, driver, reads: createReads(driver) };
-  });
-  /** Reads that wait for the primary. */
-  const waiting = new Set<() => void>();
-  silence?.onBegin(() => {
-    for (const askElsewhere of waiting) askElsewhere();
   });
   let turn = 0;
 
@@ -99,28 +86,10 @@ export function createReplicaReads(
     );
   }
 
-  /** Where the primary does not answer, a replica may do so first. */
-  function whicheverAnswers<T>(caller: Caller, ask: Ask<T>): Awaitable<T> {
-    const asked = unlessUnreachable(caller, ask);
-    if (silence === undefined || !(asked instanceof Promise)) return asked;
-    return new Promise((resolve, reject) => {
-      let isOver = false;
-      const isWaiting = (): boolean => silence.isNow && !isOver;
-      const askElsewhere = (): void => void late(caller, ask, isWaiting).then(resolve, () => undefined);
-      if (silence.isNow) askElsewhere();
-      else waiting.add(askElsewhere);
-      const settle = (): void => {
-        isOver = true;
-        waiting.delete(askElsewhere);
-      };
-      void asked.then(resolve, reject).finally(settle);
-    });
-  }
-
   /** Of a replica that is only a little behind, or back again. Rejects if there is none in time. */
-  async function late<T>(caller: Caller, ask: Ask<T>, isWaiting = (): boolean => false): Promise<T> {
+  async function late<T>(caller: Caller, ask: Ask<T>): Promise<T> {
     const end = performance.now() + PATIENCE_MS;
-    for (let wait = FIRST_PAUSE_MS; isWaiting() || performance.now() < end; wait = Math.min(2 * wait, PATIENCE_MS)) {
+    for (let wait = FIRST_PAUSE_MS; performance.now() < end; wait = Math.min(2 * wait, PATIENCE_MS)) {
       await Promise.race([Promise.all(all.map(({ look }) => look())), pause(PATIENCE_MS)]);
       if (caller.isGone) throw new CallerGone();
       const replica = fresh(caller.position);
@@ -131,17 +100,14 @@ export function createReplicaReads(
   }
 
   const first = <T>(caller: Caller, ask: Ask<T>): Awaitable<T> =>
-    read(caller, ask, () => whicheverAnswers(caller, ask));
+    read(caller, ask, () => unlessUnreachable(caller, ask));
 
   return {
     get: (view, identifier, caller = PATIENT) => first(caller, (reads) => reads.get(view, identifier, caller)),
     page: (query, count, caller = PATIENT) => first(caller, (reads) => reads.page(query, count, caller)),
     summary: (query, count, caller = PATIENT) => first(caller, (reads) => reads.summary(query, count, caller)),
-    stream: (query, count, caller = PATIENT) => {
-      const ask = (reads: Reads): Awaitable<Stream> => reads.stream(query, count, caller);
-      // Not asked of two servers, since what is opened has to be closed.
-      return read(caller, ask, () => unlessUnreachable(caller, ask));
-    },
+    stream: (query, count, caller = PATIENT) =>
+      first(caller, (reads): Awaitable<Stream> => reads.stream(query, count, caller)),
     usage: () => all.flatMap(({ driver }, index) => usageOf(`replica-${index + 1}`, driver)),
     close: async () => void (await Promise.all(all.map(({ driver }) => driver.close()))),
   };

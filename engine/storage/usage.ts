@@ -1,4 +1,4 @@
-/** How connections to a database server are used, and whether it answers. */
+/** How connections to a database server are used. */
 export type Purpose = 'read' | 'scan' | 'write' | 'stream';
 export type OnWait = (purpose: Purpose, milliseconds: number) => void;
 
@@ -18,12 +18,6 @@ export interface DatabaseUsage {
 export interface ServerUsage extends DatabaseUsage {
   /** `primary`, or `replica-1` and so on, in the order of READ_URL. */
   readonly server: string;
-}
-
-/** When a server does not answer. */
-export interface Silence {
-  readonly isNow: boolean;
-  onBegin(listener: () => void): void;
 }
 
 /** Empty for a driver without a server. */

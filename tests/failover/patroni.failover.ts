@@ -1,8 +1,8 @@
 /**
- * Two instances on a cluster that loses its leader: by a switchover, killed, and frozen. One goes through a proxy that
- * follows the leader, the other knows all members, and reads from all of them (READ_URL). No acknowledged write is lost,
- * and both take writes again soon after the cluster does. The reads of the second never stop, and a client that sends its
- * position always sees its own writes.
+ * Two instances on a cluster that loses its leader: by a switchover, killed, and frozen. Both write through HAProxy, which
+ * follows the leader, and the second reads from all members (READ_URL). No acknowledged write is lost, and both take writes
+ * again soon after the cluster does. The reads of the second never stop, and a client that sends its position always sees
+ * its own writes.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -143,115 +143,115 @@ class Clients {
   }
 }
 
-(isInstalled ? describe : describe.skip)('Patroni (skipped where .ci/install patroni etcd-server was not run)', () => {
-  const compiled = useCompiled();
-  const cluster = new PatroniCluster();
-  let proxied: string;
-  let direct: string;
-  beforeAll(async () => {
-    await cluster.start();
-    const start = (environment: Readonly<Record<string, string>>): Promise<string> =>
-      urlOf(compiled.run('server.js', [], { PORT: '0', STATEMENT_TIMEOUT: '5', ...environment }));
-    proxied = await start({ DATABASE_URL: cluster.url });
-    direct = await start({
-      DATABASE_URL: `${cluster.membersUrl}?target_session_attrs=read-write`,
-      READ_URL: cluster.membersUrl,
+(isInstalled ? describe : describe.skip)(
+  'Patroni (skipped where .ci/install patroni etcd-server haproxy was not run)',
+  () => {
+    const compiled = useCompiled();
+    const cluster = new PatroniCluster();
+    let proxied: string;
+    let replicated: string;
+    beforeAll(async () => {
+      await cluster.start();
+      const start = (environment: Readonly<Record<string, string>>): Promise<string> =>
+        urlOf(compiled.run('server.js', [], { PORT: '0', STATEMENT_TIMEOUT: '5', ...environment }));
+      proxied = await start({ DATABASE_URL: cluster.url });
+      replicated = await start({ DATABASE_URL: cluster.url, READ_URL: cluster.membersUrl });
     });
-  });
-  afterAll(() => cluster.stop());
+    afterAll(() => cluster.stop());
 
-  /** A client of the cluster itself, past the service: how long the cluster takes no writes. */
-  const probe = async (): Promise<Answered> => {
-    const client = new Client({ connectionString: cluster.url, connectionTimeoutMillis: 1000, query_timeout: 1000 });
-    client.on('error', () => undefined);
-    const asked = client
-      .connect()
-      .then(() => client.query('create table if not exists probe (at timestamptz); insert into probe values (now())'))
-      .then((): Answered => 'success');
-    try {
-      return await Promise.race([asked, pause(2000, { refused: 'no answer' })]);
-    } finally {
-      // Where the connection is broken, these may never resolve.
-      asked.catch(() => undefined);
-      void client.end().catch(() => undefined);
-    }
-  };
-
-  /** `work` takes the leader away, and `back` brings it back while clients go on. */
-  async function during(
-    name: string,
-    work: (before: number) => Promise<void>,
-    back?: (before: number) => Promise<void>,
-  ): Promise<void> {
-    await cluster.untilWhole();
-    const bare = new Loop();
-    const [first, second] = [new Clients(proxied, `${name}-proxied`), new Clients(direct, `${name}-direct`)];
-    const isBeyond = (more: number): Promise<void> => {
-      const enough = [first, second].map(({ acknowledged }) => acknowledged.length + more);
-      return until(() => [first, second].every(({ acknowledged }, at) => acknowledged.length > (enough[at] ?? 0)));
+    /** A client of the cluster itself, past the service: how long the cluster takes no writes. */
+    const probe = async (): Promise<Answered> => {
+      const client = new Client({ connectionString: cluster.url, connectionTimeoutMillis: 1000, query_timeout: 1000 });
+      client.on('error', () => undefined);
+      const asked = client
+        .connect()
+        .then(() => client.query('create table if not exists probe (at timestamptz); insert into probe values (now())'))
+        .then((): Answered => 'success');
+      try {
+        return await Promise.race([asked, pause(2000, { refused: 'no answer' })]);
+      } finally {
+        // Where the connection is broken, these may never resolve.
+        asked.catch(() => undefined);
+        void client.end().catch(() => undefined);
+      }
     };
-    const running = [...first.run(), ...second.run(), bare.run(probe)];
-    await isBeyond(20);
-    const before = cluster.leader;
-    await work(before);
-    await until(() => cluster.leader !== 0 && cluster.leader !== before);
-    await isBeyond(50);
-    if (back) {
-      await back(before);
+
+    /** `work` takes the leader away, and `back` brings it back while clients go on. */
+    async function during(
+      name: string,
+      work: (before: number) => Promise<void>,
+      back?: (before: number) => Promise<void>,
+    ): Promise<void> {
+      await cluster.untilWhole();
+      const bare = new Loop();
+      const [first, second] = [new Clients(proxied, `${name}-proxied`), new Clients(replicated, `${name}-replicated`)];
+      const isBeyond = (more: number): Promise<void> => {
+        const enough = [first, second].map(({ acknowledged }) => acknowledged.length + more);
+        return until(() => [first, second].every(({ acknowledged }, at) => acknowledged.length > (enough[at] ?? 0)));
+      };
+      const running = [...first.run(), ...second.run(), bare.run(probe)];
+      await isBeyond(20);
+      const before = cluster.leader;
+      await work(before);
+      await until(() => cluster.leader !== 0 && cluster.leader !== before);
       await isBeyond(50);
-    }
-    for (const client of [...first.loops, ...second.loops, bare]) client.end();
-    await Promise.all(running);
-    console.info(
-      `${name}: the cluster itself took no writes for ${Math.round(bare.gap)} ms\n` +
-        `through a proxy: ${first.summary}\nwith READ_URL: ${second.summary}`,
-    );
-    for (const clients of [first, second]) {
-      expect(await clients.judge()).toEqual({ lost: [], doubled: 0 });
-      const others = clients.loops.flatMap(({ refused }) => [...refused.keys()]);
-      expect(others.filter((answer) => !['503', '504'].includes(answer))).toEqual([]);
-      expect(clients.writer.gap - bare.gap).toBeLessThan(MOST_ADDED);
-    }
-    for (const { gap, refused } of [second.reader, second.own]) {
-      expect([...refused]).toEqual([]);
-      expect(gap).toBeLessThan(LONGEST_READ);
-    }
-  }
-
-  test('switchover', () => during('switchover', () => cluster.switchOver()));
-
-  test('the leader is killed', async () => {
-    let killed = 0;
-    try {
-      await during('killed', async (leader) => {
-        killed = leader;
-        cluster.signal(leader, 'SIGKILL');
-      });
-    } finally {
-      if (killed > 0) cluster.restart(killed);
-    }
-  });
-
-  test('the leader is frozen, and comes back as if it still led', async () => {
-    let frozen = 0;
-    const thaw = async (): Promise<void> => {
-      if (frozen > 0) cluster.signal(frozen, 'SIGCONT');
-      frozen = 0;
-    };
-    try {
-      await during(
-        'frozen',
-        async (leader) => {
-          frozen = leader;
-          cluster.signal(leader, 'SIGSTOP');
-        },
-        async () => {
-          await thaw();
-          await cluster.untilWhole();
-        },
+      if (back) {
+        await back(before);
+        await isBeyond(50);
+      }
+      for (const client of [...first.loops, ...second.loops, bare]) client.end();
+      await Promise.all(running);
+      console.info(
+        `${name}: the cluster itself took no writes for ${Math.round(bare.gap)} ms\n` +
+          `through a proxy: ${first.summary}\nwith READ_URL: ${second.summary}`,
       );
-    } finally {
-      await thaw();
+      for (const clients of [first, second]) {
+        expect(await clients.judge()).toEqual({ lost: [], doubled: 0 });
+        const others = clients.loops.flatMap(({ refused }) => [...refused.keys()]);
+        expect(others.filter((answer) => !['503', '504'].includes(answer))).toEqual([]);
+        expect(clients.writer.gap - bare.gap).toBeLessThan(MOST_ADDED);
+      }
+      for (const { gap, refused } of [second.reader, second.own]) {
+        expect([...refused]).toEqual([]);
+        expect(gap).toBeLessThan(LONGEST_READ);
+      }
     }
-  });
-});
+
+    test('switchover', () => during('switchover', () => cluster.switchOver()));
+
+    test('the leader is killed', async () => {
+      let killed = 0;
+      try {
+        await during('killed', async (leader) => {
+          killed = leader;
+          cluster.signal(leader, 'SIGKILL');
+        });
+      } finally {
+        if (killed > 0) cluster.restart(killed);
+      }
+    });
+
+    test('the leader is frozen, and comes back as if it still led', async () => {
+      let frozen = 0;
+      const thaw = async (): Promise<void> => {
+        if (frozen > 0) cluster.signal(frozen, 'SIGCONT');
+        frozen = 0;
+      };
+      try {
+        await during(
+          'frozen',
+          async (leader) => {
+            frozen = leader;
+            cluster.signal(leader, 'SIGSTOP');
+          },
+          async () => {
+            await thaw();
+            await cluster.untilWhole();
+          },
+        );
+      } finally {
+        await thaw();
+      }
+    });
+  },
+);

@@ -1,7 +1,6 @@
-/** A PostgreSQL cluster of three members that elect their leader, and a proxy that follows it, as HAProxy would. */
+/** A PostgreSQL cluster of three members that elect their leader, and HAProxy, which follows it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,7 +8,7 @@ import { freePort } from '../chaos/instances.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 
-export const isInstalled = ['patroni', 'etcd'].every((name) => spawnSync('which', [name]).status === 0);
+export const isInstalled = ['patroni', 'etcd', 'haproxy'].every((name) => spawnSync('which', [name]).status === 0);
 
 const SIZE = 3;
 const POLL_MS = 200;
@@ -28,10 +27,9 @@ interface Member {
 export class PatroniCluster {
   readonly #directory = mkdtempSync(join(tmpdir(), 'patroni-'));
   readonly #members: Member[] = [];
-  readonly #sockets = new Set<Socket>();
   #etcd: ChildProcess | undefined;
   #etcdPort = 0;
-  #proxy: Server | undefined;
+  #proxy: ChildProcess | undefined;
   #leader: Member | undefined;
   #isOver = false;
   #following: Promise<void> = Promise.resolve();
@@ -52,7 +50,7 @@ export class PatroniCluster {
       const [rest = 0, sql = 0] = ports.slice(2 * (number - 1));
       this.#members.push({ number, rest, sql, process: this.#run(number, rest, sql) });
     }
-    this.#proxy = createServer((socket) => this.#forward(socket)).listen(port, '127.0.0.1');
+    this.#proxy = this.#runProxy(port);
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`;
     const hosts = this.#members.map(({ sql }) => `127.0.0.1:${sql}`);
     this.membersUrl = `postgres://postgres@${hosts.join()}/postgres`;
@@ -64,6 +62,30 @@ export class PatroniCluster {
     const ports = [this.#etcdPort, rest, sql].map(String);
     const log = openSync(this.#logOf(number), 'a');
     return spawn('.ci/patroni', ['start', this.#directory, String(number), ...ports], { stdio: ['ignore', log, log] });
+  }
+
+  /** As Patroni's documentation says, only faster. */
+  #runProxy(port: number): ChildProcess {
+    const file = join(this.#directory, 'haproxy.cfg');
+    const servers = this.#members.map(
+      ({ number, rest, sql }) => `  server member-${number} 127.0.0.1:${sql} check port ${rest}`,
+    );
+    const lines = [
+      'defaults',
+      '  mode tcp',
+      '  timeout connect 2s',
+      '  timeout client 30m',
+      '  timeout server 30m',
+      '  timeout check 500ms',
+      'listen primary',
+      `  bind 127.0.0.1:${port}`,
+      '  option httpchk OPTIONS /primary',
+      '  http-check expect status 200',
+      `  default-server inter ${POLL_MS}ms fall 2 rise 1 on-marked-down shutdown-sessions`,
+      ...servers,
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    return spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
   }
 
   #logOf(number: number): string {
@@ -145,30 +167,10 @@ export class PatroniCluster {
       );
       const leader = found.find((one) => one !== undefined);
       if (leader !== this.#leader) {
-        for (const socket of this.#sockets) socket.destroy();
         if (leader) this.elected.push({ at: performance.now(), member: leader.number });
       }
       this.#leader = leader;
       await pause(POLL_MS);
-    }
-  }
-
-  #forward(socket: Socket): void {
-    const leader = this.#leader;
-    if (leader === undefined) return void socket.destroy();
-    const server = connect(leader.sql, '127.0.0.1');
-    for (const [one, other] of [
-      [socket, server],
-      [server, socket],
-    ] as const) {
-      this.#sockets.add(one);
-      one
-        .on('error', () => other.destroy())
-        .on('close', () => {
-          this.#sockets.delete(one);
-          other.destroy();
-        });
-      one.pipe(other);
     }
   }
 
@@ -179,8 +181,7 @@ export class PatroniCluster {
       this.signal(number, 'SIGKILL');
     }
     this.#etcd?.kill('SIGKILL');
-    for (const socket of this.#sockets) socket.destroy();
-    this.#proxy?.close();
+    this.#proxy?.kill('SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../../engine/start-error.ts';
 import { numbered } from '../../engine/storage/postgres/connection.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
-import { parseAddress } from '../../engine/storage/postgres/address.ts';
+import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 
@@ -50,11 +50,29 @@ describe('without a server', () => {
     expect(() => parseAddress(`postgres://localhost/x?${parameter}`)).toThrow(new StartError(message));
   });
 
+  it.each([
+    ['postgres://me:secret@a,b:5433/x', /DATABASE_URL names 2 servers \(a\/x, b:5433\/x\); expected one: .*proxy.*DNS/],
+    ['postgres://me:secret@c/x?host=a,b', /DATABASE_URL names 2 servers \(a, b\)/],
+    [
+      'postgres://h/x?target_session_attrs=primary',
+      /DATABASE_URL has target_session_attrs; use the address of a proxy/,
+    ],
+  ])('%s is refused: a proxy or a DNS name leads to the primary', (url, message) => {
+    expect(() => parseAddress(url)).toThrow(StartError);
+    expect(() => parseAddress(url)).toThrow(message);
+  });
+
+  it('READ_URL may name several servers', () =>
+    expect(parseAddresses('postgres://me@a,b:5433/x?pool=2', 'READ_URL')).toMatchObject([
+      { url: 'postgres://me@a/x', pool: 2 },
+      { url: 'postgres://me@b:5433/x', pool: 2 },
+    ]));
+
   it('parameters that the client knows are handed on', () => {
-    const { urls, pool } = parseAddress(
+    const { url, pool } = parseAddress(
       'postgres://me:x@h/x?pool=3&sslmode=require&application_name=a&options=-c%20x%3D1',
     );
-    expect([urls, pool]).toEqual([['postgres://me:x@h/x?sslmode=require&application_name=a&options=-c+x%3D1'], 3]);
+    expect([url, pool]).toEqual(['postgres://me:x@h/x?sslmode=require&application_name=a&options=-c+x%3D1', 3]);
   });
 
   it('a server that is not there is named, without the password', async () => {

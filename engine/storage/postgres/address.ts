@@ -4,10 +4,7 @@ import { onOrOff, wholeNumber } from '../../setting-values.ts';
 import { StartError } from '../../start-error.ts';
 
 export interface PostgresAddress {
-  /** One for each host, in the order of the URL. */
-  readonly urls: readonly string[];
-  /** What the server that connections lead to must be. */
-  readonly attributes: SessionAttributes;
+  readonly url: string;
   /** Connections for requests. */
   readonly pool: number;
   /** Off behind a pooler that gives each transaction another connection. */
@@ -17,10 +14,6 @@ export interface PostgresAddress {
   /** For messages: without the password. */
   readonly shown: string;
 }
-
-/** As libpq has them. */
-const ATTRIBUTES = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
-export type SessionAttributes = (typeof ATTRIBUTES)[number];
 
 interface UrlParameter<T> {
   readonly default: string;
@@ -33,11 +26,6 @@ const parameters = {
   pool: { default: '10', ...wholeNumber(1, 1000) },
   prepared: { default: 'on', ...onOrOff() },
   lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
-  target_session_attrs: {
-    default: 'any',
-    expected: `one of ${ATTRIBUTES.join(', ')}`,
-    parse: (text: string): SessionAttributes | undefined => ATTRIBUTES.find((one) => one === text),
-  },
 } as const satisfies Record<string, UrlParameter<unknown>>;
 
 /** Those that the client understands. */
@@ -63,12 +51,28 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['answer_timeout', 'the setting STATEMENT_TIMEOUT, in seconds'],
   ['statement_timeout', 'the setting STATEMENT_TIMEOUT, in seconds'],
   ['search_path', 'options=-c search_path=NAME, with %20 for the space and %3D for the second ='],
+  ['target_session_attrs', 'the address of a proxy or a DNS name that leads to the primary'],
 ]);
 
-/** `setting`: what the URL was given in. */
-export function parseAddress(text: string, setting = 'DATABASE_URL'): PostgresAddress {
-  const urls = urlsIn(text, setting);
-  const [url = new URL(text)] = urls;
+/** Of `DATABASE_URL`, which names one server: what leads to the primary of several stands before them. */
+export function parseAddress(text: string): PostgresAddress {
+  const addresses = parseAddresses(text, 'DATABASE_URL');
+  const [address] = addresses;
+  const listed = new URL(address?.url ?? text).searchParams.get('host')?.split(',') ?? [];
+  const servers = listed.length > 1 ? listed : addresses.map(({ shown }) => shown);
+  if (address === undefined || servers.length > 1)
+    throw new StartError(
+      `DATABASE_URL names ${servers.length} servers (${servers.join(', ')}); expected one: the address of a proxy that leads to the primary (HAProxy, the endpoint of Patroni), or one DNS name`,
+    );
+  return address;
+}
+
+/** One for each host, in the order of the URL. `setting`: what the URL was given in. */
+export function parseAddresses(text: string, setting: string): readonly PostgresAddress[] {
+  return urlsIn(text, setting).map((url) => addressOf(url, setting));
+}
+
+function addressOf(url: URL, setting: string): PostgresAddress {
   for (const name of url.searchParams.keys()) if (!KNOWN.has(name)) throw new StartError(unknown(name, setting));
   const take = <T>(name: keyof typeof parameters, { parse, expected, default: fallback }: UrlParameter<T>): T => {
     const given = url.searchParams.get(name) ?? fallback;
@@ -79,17 +83,16 @@ export function parseAddress(text: string, setting = 'DATABASE_URL'): PostgresAd
   const pool = take('pool', parameters.pool);
   const prepared = take('prepared', parameters.prepared);
   const lockTimeout = take('lock_timeout', parameters.lock_timeout);
-  const attributes = take('target_session_attrs', parameters.target_session_attrs);
-  for (const one of urls) for (const name of Object.keys(parameters)) one.searchParams.delete(name);
-  const shown = `${urls.map(({ host }) => host).join()}${url.pathname}`;
-  return { urls: urls.map(({ href }) => href), attributes, pool, prepared, lockTimeout, shown };
+  for (const name of Object.keys(parameters)) url.searchParams.delete(name);
+  return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
 }
 
 /** The URL for each of several processes that share the connections of one. */
-export function shareOf(text: string, processes: number): string {
+export function shareOf(text: string, setting: string, processes: number): string {
   const [address = '', query] = text.split(/\?(.*)/s);
   const shared = new URLSearchParams(query);
-  shared.set('pool', String(Math.max(1, Math.floor(parseAddress(text).pool / processes))));
+  const [{ pool } = { pool: 1 }] = parseAddresses(text, setting);
+  shared.set('pool', String(Math.max(1, Math.floor(pool / processes))));
   return `${address}?${shared}`;
 }
 

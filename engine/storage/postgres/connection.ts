@@ -6,7 +6,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import type { BoundStatement, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
-import { POSITION } from './hosts.ts';
+import { POSITION } from './replica-watch.ts';
 import { type Answered, type KnownCall, type KnownStatement, type Ran, runPrepared, types } from './prepared.ts';
 
 export interface PostgresConnection {

@@ -18,8 +18,8 @@ import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { translate } from './errors.ts';
 import { startFault, TRANSACTION_POOLER } from './start-faults.ts';
-import { createHosts, createReplicaHost, type Hosts } from './hosts.ts';
-import { parseAddress, type PostgresAddress } from './address.ts';
+import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
+import { watchReplica } from './replica-watch.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
@@ -50,7 +50,7 @@ const LONG_PAGES = 1;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
-  const { driver, connections, streams } = driverOf(address, createHosts(address), options);
+  const { driver, connections, streams } = driverOf(address, options);
   try {
     if (address.prepared) await refuseTransactionPooler(address);
     await probe([connections, streams], address);
@@ -71,24 +71,29 @@ interface Opened {
 
 /** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
-  const address = parseAddress(url, 'READ_URL');
-  return address.urls.map((one) => {
-    const host = createReplicaHost(one, address.attributes);
-    return { driver: driverOf(address, host, options).driver, covers: host.covers, look: host.look };
+  return parseAddresses(url, 'READ_URL').map((address) => {
+    const watch = watchReplica(address.url, () => {
+      for (const pool of [connections, streams]) pool.cut();
+    });
+    const { driver, connections, streams } = driverOf(address, options, () => watch.covers());
+    const close = async (): Promise<void> => {
+      watch.close();
+      await driver.close();
+    };
+    return { driver: { ...driver, close }, covers: watch.covers, look: watch.look };
   });
 }
 
-/** Connections are opened when they are needed. */
-function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions): Opened {
+/** Connections are opened when they are needed. `isThere`: whether the server answers, where somebody looks. */
+function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: () => boolean): Opened {
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
   const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: address.lockTimeout };
-  const connections = createConnections({ ...address, ...options }, limits, hosts);
+  const connections = createConnections({ ...address, ...options, isThere }, limits);
   const { maxStreams: given = Infinity } = options;
   const maxStreams = given === Infinity ? address.pool : given;
   const streams = createConnections(
-    { ...address, pool: maxStreams, onLost: options.onLost },
+    { ...address, pool: maxStreams, onLost: options.onLost, isThere },
     { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
-    hosts,
   );
   const shares = createShares({
     requests: connections,
@@ -107,7 +112,6 @@ function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions
   const begin = 'begin isolation level read committed';
   const close = async (): Promise<void> => {
     shares.close();
-    hosts.close();
     await Promise.all([connections.close(), streams.close()]);
   };
   // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
@@ -161,7 +165,6 @@ function driverOf(address: PostgresAddress, hosts: Hosts, options: DriverOptions
     exclusively: (work) => unlimited(() => exclusively(streams, work)),
     maxStreams,
     usage: () => shares.usage(),
-    silence: hosts.silence,
     close,
   };
   return { driver, connections, streams };
@@ -201,10 +204,7 @@ const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, quer
 
 /** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
 async function refuseTransactionPooler(address: PostgresAddress): Promise<void> {
-  const {
-    urls: [url = ''],
-    shown,
-  } = address;
+  const { url, shown } = address;
   const clients = [1, 2].map(() => new Client({ ...PROBE, connectionString: url }));
   const backendOf = async (client: Client): Promise<number | undefined> =>
     (await client.query<{ pg_backend_pid: number }>(BACKEND)).rows[0]?.pg_backend_pid;

@@ -6,7 +6,6 @@ import { connectionOf, type PostgresConnection } from './connection.ts';
 import type { DriverOptions } from '../driver.ts';
 import type { PoolUsage } from '../usage.ts';
 import { isFull } from './errors.ts';
-import type { Hosts } from './hosts.ts';
 import type { PostgresAddress } from './address.ts';
 import { type KnownStatement, types } from './prepared.ts';
 import { APPLY_SETTINGS, CHECK_CLIENT_LOCALLY, useSchema } from './session.ts';
@@ -19,13 +18,17 @@ const FULL_FOR = 1000;
 const FULL_PAUSE = 50;
 const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
+/** Seconds. Where a proxy or a DNS name leads to another server meanwhile, connections get there without a restart. */
+const MAX_LIFETIME = 600;
 /** How long connections may take to end in order, in milliseconds, before they are closed. */
 const END_TIMEOUT = 250;
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
   /** Connections that are open are not taken again: they may lead to a server that takes no writes any more. */
-  renew(): Promise<void>;
+  renew(): void;
+  /** Breaks connections that are open, so that what waits for an answer goes on elsewhere. */
+  cut(): void;
   /** BEGIN, with the limits of the transaction where the connection does not keep them. */
   opening(begin: string): string;
   /** Connections that are opened from now on find tables in this schema first, if they keep settings. */
@@ -47,21 +50,22 @@ interface TimeLimits {
 
 const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
-type ConnectionOptions = Pick<PostgresAddress, 'pool' | 'prepared'> & Pick<DriverOptions, 'positions' | 'onLost'>;
+interface ConnectionOptions
+  extends Pick<PostgresAddress, 'url' | 'pool' | 'prepared'>, Pick<DriverOptions, 'positions' | 'onLost'> {
+  /** Whether the server answers, where somebody looks. */
+  readonly isThere?: (() => boolean) | undefined;
+}
 
 export function createConnections(
-  { pool: max, prepared, positions = false, onLost }: ConnectionOptions,
+  { url, pool: max, prepared, positions = false, onLost, isThere = () => true }: ConnectionOptions,
   limits: TimeLimits,
-  hosts: Hosts,
 ): Connections {
   const open = new Set<KnownClient>();
   const outdated = new WeakSet<Client>();
   /** Registered before it is connected. */
   class KnownClient extends Client {
-    readonly url = hosts.url;
-
     constructor(config?: ClientConfig) {
-      super({ ...config, connectionString: hosts.url });
+      super({ ...config, connectionString: url });
       open.add(this);
       this.once('end', () => open.delete(this)).on('error', () => undefined);
       // Before it is ready, who has asked for it is told.
@@ -77,6 +81,7 @@ export function createConnections(
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
     connectionTimeoutMillis: WAIT_TIMEOUT,
     idleTimeoutMillis: IDLE_TIMEOUT,
+    maxLifetimeSeconds: MAX_LIFETIME,
     application_name: 'records',
   });
   // The pool forgets a connection that breaks; a running statement reports it.
@@ -89,14 +94,9 @@ export function createConnections(
   const told = new WeakMap<PoolClient, TimeLimits>();
   let unlimited = 0;
   let schema: string | undefined;
-  hosts.onLeft((url, isLost) => {
-    for (const client of open) {
-      if (client.url !== url) continue;
-      outdated.add(client);
-      // What waits for its answer goes on elsewhere.
-      if (isLost) client.connection.stream.destroy();
-    }
-  });
+  function cut(): void {
+    for (const client of open) client.connection.stream.destroy();
+  }
   const now = (): TimeLimits => (unlimited > 0 ? NO_LIMITS : limits);
 
   function namesOf(client: PoolClient): Map<string, KnownStatement> | undefined {
@@ -127,8 +127,7 @@ export function createConnections(
 
   async function upToDate(caller: Caller): Promise<PoolClient> {
     for (;;) {
-      const ready = hosts.ready();
-      if (ready) await ready;
+      if (!isThere()) throw Object.assign(new Error(`${new URL(url).host} does not answer`), { code: 'EHOSTUNREACH' });
       const client = await connected(caller);
       if (!outdated.has(client)) return client;
       client.release(true);
@@ -152,10 +151,10 @@ export function createConnections(
       tell(client, wanted);
       return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller, positions });
     },
-    renew: async () => {
+    renew: () => {
       for (const client of open) outdated.add(client);
-      await hosts.look();
     },
+    cut,
     opening: (begin) => {
       if (prepared) return begin;
       const watched = unlimited > 0 ? `; ${CHECK_CLIENT_LOCALLY}` : '';
@@ -177,7 +176,7 @@ export function createConnections(
       isClosed = true;
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
       // A server that does not answer does not end connections either.
-      for (const client of open) client.connection.stream.destroy();
+      cut();
     },
   };
 }

@@ -246,7 +246,7 @@ async function repeating<T>(
       return await attempt(connection);
     } catch (error) {
       if (isUseless(error)) connection.spoil();
-      if (isReadOnly(causeOf(error))) await connections.renew();
+      if (isReadOnly(causeOf(error))) connections.renew();
       if (!mayRepeat(error, tries)) throw told(error);
     } finally {
       connection.release();
