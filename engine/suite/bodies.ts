@@ -1,6 +1,6 @@
 /** Bodies from the samples of the field types, and the records that a case needs before its own request. */
 import { foldedValue } from '../field-types/case-folding.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Field, Model, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
 import { ANY, collection, condition, guard, item, MISSING, ref, type Step } from './cases.ts';
@@ -95,7 +95,7 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
 const keyOf = (field: Field, value: JsonValue): string => JSON.stringify(field.caseless ? foldedValue(value) : value);
 
 /** A value that the field accepts; undefined where no other record may have it and the samples are used up. */
-export function sample({ samples, used }: Draft, type: RecordType, field: Field): JsonValue | undefined {
+function sample({ samples, used }: Draft, type: RecordType, field: Field): JsonValue | undefined {
   if (!isAlone(type, field)) return field.type.good(field, (samples.seed += 1));
   const before = used.get(field) ?? new Set();
   used.set(field, before);
@@ -116,36 +116,30 @@ const isScarce = (type: RecordType): boolean =>
     return isAlone(type, field) && new Set(values).size < values.length;
   });
 
-/** The body with other values in some fields, if that is needed to meet the checks; undefined where none is found. */
-export function meeting(type: RecordType, body: JsonObject, free: readonly Field[]): JsonObject | undefined {
-  const unmet = unmetBy(type, body);
-  const [first] = unmet;
-  if (!first) return body;
-  const choices = first.fields
-    .filter((field) => free.includes(field) && !isAlone(type, field))
-    .flatMap((field) => candidates(field).map((value) => ({ ...body, [field.name]: value })));
-  const better = choices
-    .map((one) => ({ one, left: unmetBy(type, one).length }))
-    .toSorted((a, b) => a.left - b.left)
-    .slice(0, 12);
-  const found = better.find(({ left }) => left === 0);
-  if (found) return found.one;
-  // Two fields at once: the second is changed beside each of the best values of the first.
-  for (const { one } of better)
-    for (const field of first.fields.filter((other) => free.includes(other) && !isAlone(type, other)))
-      for (const value of candidates(field)) {
-        const both = { ...one, [field.name]: value };
-        if (unmetBy(type, both).length === 0) return both;
-      }
-  const progress = better.find(({ left }) => left < unmet.length);
-  return progress ? meeting(type, progress.one, free) : undefined;
+/** Enough to change two fields at once. */
+const MOST_VARIATIONS = 3000;
+
+/** The body, and the same with other values in these fields: one field after the other, then several at once. */
+export function variations(body: JsonObject, fields: readonly Field[]): readonly JsonObject[] {
+  const others = (one: JsonObject, { name, type, ...field }: Field): readonly JsonObject[] =>
+    [
+      ...Array.from({ length: 8 }, (_, seed) => type.good(field, seed + 1)),
+      ...type.edges(field),
+      ...(field.nullable ? [null] : []),
+    ].map((value) => ({ ...one, [name]: value }));
+  let all: readonly JsonObject[] = [body];
+  for (const field of fields) all = all.concat(all.flatMap((one) => others(one, field))).slice(0, MOST_VARIATIONS);
+  return all;
 }
 
-export const candidates = (field: Field): readonly JsonValue[] => [
-  ...Array.from({ length: 8 }, (_, seed) => field.type.good(field, seed + 1)),
-  ...field.type.edges(field),
-  ...(field.nullable ? [null] : []),
-];
+/** The body with other values in `free` fields, if that is needed to meet the checks; undefined where none is found. */
+export function meeting(type: RecordType, body: JsonObject, free: readonly Field[]): JsonObject | undefined {
+  const unmet = unmetBy(type, body);
+  if (unmet.length === 0) return body;
+  const fields = new Set(unmet.flatMap((check) => check.fields));
+  const changeable = [...fields].filter((field) => free.includes(field) && !isAlone(type, field));
+  return variations(body, changeable).find((one) => unmetBy(type, one).length === 0);
+}
 
 interface BodyWish {
   readonly via?: Relation | undefined;
@@ -177,12 +171,8 @@ export function newBody(
     if (!related) return undefined;
     body[relation.name] = related;
   }
-  const all = { ...body, ...values };
-  return meeting(
-    type,
-    all,
-    fields.filter(({ name }) => !Object.hasOwn(values, name)),
-  );
+  const free = fields.filter(({ name }) => !Object.hasOwn(values, name));
+  return meeting(type, { ...body, ...values }, free);
 }
 
 /** What a relation may hold: a link to a record that is made for it, else a new record. */
@@ -324,13 +314,10 @@ export function shown(
 ): JsonObject {
   const { inRecord, name: key } = type.identifier;
   const relations = [...type.relations.values()].filter((one) => include?.includes(one.name) ?? one.shown);
-  const openKeys = type.open
-    ? Object.entries(given).filter(([one]) => !type.fields.has(one) && !type.relations.has(one) && one !== key)
-    : [];
   return {
     ...(inRecord ? { [key]: ref(name) } : {}),
     ...fieldsShown(type.defaultVariant.fields, given),
-    ...Object.fromEntries(openKeys),
+    ...openKeysIn(type, given),
     ...Object.fromEntries(relations.map((one) => [one.name, relatedShown(draft, one, given[one.name])])),
   };
 }
@@ -345,21 +332,19 @@ function relatedShown(draft: Draft, relation: Relation, given: JsonValue | undef
 function oneShown({ records, samples }: Draft, { target, fields }: Relation, given: JsonValue): JsonObject {
   const { inRecord, name: key } = target.identifier;
   const { [key]: link, ...values } = given as JsonObject;
-  const linked = (link as JsonObject | undefined)?.['$ref'];
-  const before = records.get(String(linked));
-  const isKnown = linked === undefined || (before !== undefined && samples.sources.get(target) !== 'borrow');
-  const all = { ...before, ...values };
+  const before = isObject(link) ? records.get(String(link['$ref'])) : {};
+  const isKnown = before !== undefined && (link === undefined || samples.sources.get(target) !== 'borrow');
+  const all = { ...(isKnown ? {} : unknown(target)), ...before, ...values };
+  const isWhole = fields.length === target.defaultVariant.fields.length;
   return {
     ...(inRecord ? { [key]: link ?? ANY } : {}),
-    ...Object.fromEntries(
-      fields.map((field) => [
-        field.name,
-        isKnown || Object.hasOwn(all, field.name) ? (fieldsShown([field], all)[field.name] ?? null) : ANY,
-      ]),
-    ),
-    ...(target.open && fields.length === target.defaultVariant.fields.length ? openIn(target, all) : {}),
+    ...fieldsShown(fields, all),
+    ...(isWhole ? openKeysIn(target, all) : {}),
   };
 }
 
-const openIn = ({ fields, relations }: RecordType, given: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(given).filter(([key]) => !fields.has(key) && !relations.has(key)));
+/** The keys that no field or relation has. */
+const openKeysIn = ({ open, fields, relations, identifier }: RecordType, given: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(given).filter(([key]) => open && !fields.has(key) && !relations.has(key) && key !== identifier.name),
+  );

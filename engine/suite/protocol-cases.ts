@@ -142,18 +142,19 @@ function rowMaker(type: RecordType, row: string, texts: Readonly<Record<string, 
   const [outcome = '', ...shownHeaders] = answered.split(' ; ');
   const [status = '', code, ...places] = outcome.split(' ');
   const isProblem = code !== undefined && code !== '[]';
-  const found = places.some((place) => place.startsWith('/'))
-    ? { pointers: places }
-    : places.length > 0
-      ? { parameters: places }
-      : {};
+  const found = code === 'invalid-body' ? { pointers: places } : { parameters: places };
   const expected: Expected = {
     status: Number(status),
-    ...(isProblem ? { code: code as ProblemCode, ...found } : code === '[]' ? { body: [] } : {}),
+    ...(isProblem
+      ? { code: code as ProblemCode, ...(places.length > 0 ? found : {}) }
+      : code === '[]'
+        ? { body: [] }
+        : {}),
     ...(shownHeaders.length > 0 ? { headers: headersIn(shownHeaders) } : {}),
   };
   return (draft) => {
-    const isOffered = operation === 'any' || type.operations.has(operation as Operation);
+    const isCompared = type.preconditions !== 'off' || !headers.includes('if-match: no tag');
+    const isOffered = isCompared && (operation === 'any' || type.operations.has(operation as Operation));
     const word = Object.keys(texts).find((one) => sent === one || address.endsWith(one));
     const long = word === undefined ? '' : texts[word];
     if (!isOffered || long === undefined) return undefined;

@@ -219,13 +219,7 @@ function taken(draft: Draft, type: RecordType, members: readonly (Field | Relati
 /** A body that meets every check but this one. */
 function breaking(draft: Draft, type: RecordType, check: Check): JsonObject | undefined {
   const free = check.fields.filter((field) => writable(type).includes(field));
-  const start: readonly JsonObject[] = [refusedBody(draft, type, {})];
-  const withEach = (body: JsonObject, field: Field): readonly JsonObject[] => [
-    body,
-    ...bodies.candidates(field).map((value) => ({ ...body, [field.name]: value })),
-  ];
-  const all = free.reduce((some, field) => some.flatMap((body) => withEach(body, field)).slice(0, 3000), start);
-  return all.find((body) => {
+  return bodies.variations(refusedBody(draft, type, {}), free).find((body) => {
     const unmet = unmetBy(type, body);
     return unmet.length === 1 && unmet[0] === check;
   });

@@ -7,13 +7,13 @@ import { isObject, type JsonObject, type JsonValue, parsedJson, unescapedSteps }
 import type { Model, RecordType } from '../model/model.ts';
 import { type Case, collection, type Expected, guard, type Request, type Step } from './cases.ts';
 
-export interface Response {
+interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly url: string;
   readonly model: Model;
   readonly token?: string | undefined;
@@ -22,7 +22,7 @@ export interface RunOptions {
   readonly onProgress?: (result: Result, done: number, all: number) => void;
 }
 
-export interface Difference {
+interface Difference {
   readonly place: string;
   readonly expected: string;
   readonly actual: string;
@@ -68,33 +68,26 @@ function createSender({ url, token, readToken }: RunOptions): { readonly send: S
   const send: Send = (request, path, text) =>
     new Promise((resolve, reject) => {
       const bearer = request.token === undefined ? token : tokens[request.token];
+      const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text ?? '') };
       const headers = {
-        ...(text === undefined
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+        ...(text === undefined ? {} : length),
         ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
         ...request.headers,
       };
       const place = { host: base.hostname.replaceAll(/[[\]]/g, ''), port: base.port, path: prefix + path };
-      const sent = transport.request(
-        { ...place, agent, method: request.method, headers, timeout: TIMEOUT },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const flat = Object.entries(response.headers).map(([name, value]) => [
-              name,
-              String(value).replaceAll(`<${prefix}/api`, '</api'),
-            ]);
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: Object.fromEntries(flat) as Record<string, string>,
-              text: Buffer.concat(chunks).toString('utf8'),
-            });
-          });
-        },
-      );
+      const options = { ...place, agent, method: request.method, headers, timeout: TIMEOUT };
+      const sent = transport.request(options, (response) => {
+        const chunks: Buffer[] = [];
+        // Addresses in the responses of a service below a path begin with it.
+        const flat = (value: unknown): string => String(value).replaceAll(`${prefix}/api/`, '/api/');
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const shown = Object.entries(response.headers).map(([name, value]) => [name, flat(value)]);
+          const body = Buffer.concat(chunks).toString('utf8');
+          resolve({ status: response.statusCode ?? 0, headers: Object.fromEntries(shown), text: body });
+        });
+      });
       sent.on('timeout', () => sent.destroy(new Error('no response in time')));
       sent.on('error', reject);
       sent.end(text);
@@ -122,14 +115,11 @@ const fillText = (text: string, values: Session['values']): string =>
 function kept(source: string, { headers, text }: Response): JsonValue | undefined {
   if (source !== '' && !source.startsWith('/'))
     return source === 'location' ? Number(headers['location']?.split('/').at(-1)) : headers[source];
-  let value: JsonValue | undefined = parsedJson(text);
-  for (const step of unescapedSteps(source))
-    value = Array.isArray(value)
-      ? (value as readonly JsonValue[])[Number(step)]
-      : isObject(value)
-        ? value[step]
-        : undefined;
-  return value;
+  // An item of an array is a member under its index.
+  return unescapedSteps(source).reduce<JsonValue | undefined>(
+    (value, step) => (typeof value === 'object' && value !== null ? (value as JsonObject)[step] : undefined),
+    parsedJson(text),
+  );
 }
 
 // Comparing.
@@ -188,19 +178,19 @@ function compareHeader(
   return equal ? [] : [{ place: `header ${name}`, expected: wanted ?? 'nothing', actual: got ?? 'nothing' }];
 }
 
+const unique = (all: readonly string[]): readonly string[] => [...new Set(all)].toSorted();
+
 function compareProblem({ code, pointers, parameters, status }: Expected, { text }: Response): Difference[] {
   const body = parsedJson(text);
   const problem = isObject(body) ? body : {};
   const errors = (Array.isArray(problem['errors']) ? problem['errors'] : []) as readonly JsonValue[];
   const places = (kind: string): readonly string[] =>
-    [
-      ...new Set(errors.flatMap((one) => (isObject(one) && one[kind] !== undefined ? [String(one[kind])] : []))),
-    ].toSorted();
+    unique(errors.flatMap((one) => (isObject(one) && kind in one ? [String(one[kind])] : [])));
   const all: readonly (readonly [place: string, expected: JsonValue | undefined, actual: JsonValue | undefined])[] = [
     ['type', `urn:problem:${String(code)}`, problem['type']],
     ['status', status, problem['status']],
-    ['pointers of the errors', pointers && [...new Set(pointers)].toSorted(), places('pointer')],
-    ['parameters of the errors', parameters && [...new Set(parameters)].toSorted(), places('parameter')],
+    ['pointers of the errors', pointers && unique(pointers), places('pointer')],
+    ['parameters of the errors', parameters && unique(parameters), places('parameter')],
   ];
   return all.flatMap(([place, expected, actual]) =>
     expected === undefined || isDeepStrictEqual(expected, actual)
@@ -216,20 +206,15 @@ function differencesOf(
   { expected }: Step,
   response: Response,
 ): readonly Difference[] {
-  if (response.status !== expected.status)
-    return [
-      {
-        place: 'status',
-        expected: String(expected.status),
-        actual: `${response.status} ${response.text.slice(0, MAX_TEXT)}`,
-      },
-    ];
+  const { status, text } = response;
+  const got = `${status} ${text.slice(0, MAX_TEXT)}`;
+  if (status !== expected.status) return [{ place: 'status', expected: String(expected.status), actual: got }];
   const headers = Object.entries(expected.headers ?? {}).flatMap(([name, value]) =>
     compareHeader(name, value, response.headers[name], values),
   );
   if (expected.code !== undefined) return [...headers, ...compareProblem(expected, response)];
   if (expected.body === undefined) return headers;
-  const body = parsedJson(response.text) ?? response.text;
+  const body = parsedJson(text) ?? text;
   return [...headers, ...compare(expected.body, body, '', model.types.get(expected.type ?? ''), values)];
 }
 
@@ -339,17 +324,14 @@ function restoreLater({ restoring }: Session, type: RecordType, keys: readonly s
 async function cleanUp({ made, restoring, send }: Session): Promise<void> {
   for (const request of restoring.splice(0).toReversed())
     await send(request, request.path, JSON.stringify(request.body));
-  let left = made
-    .splice(0)
-    .filter(({ type }) => type.operations.has('delete'))
-    .toReversed();
+  let left = made.splice(0).filter(({ type }) => type.operations.has('delete'));
   for (let before = Infinity; left.length > 0 && left.length < before;) {
     before = left.length;
     const blocked: Address[] = [];
-    for (const one of left) {
+    for (const one of left.toReversed()) {
       const request: Request = { method: 'DELETE', path: `${collection(one.type)}/${one.id}`, ...guard(one.type) };
       const { status } = await patiently(() => send(request, request.path, undefined), 200);
-      if (status !== 200 && status !== 404) blocked.push(one);
+      if (status !== 200 && status !== 404) blocked.unshift(one);
     }
     left = blocked;
   }
