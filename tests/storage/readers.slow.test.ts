@@ -41,9 +41,13 @@ function readIfThere(file: string): string {
   }
 }
 
-/** The readers that a process has started. */
-const children = (parent = process.pid): readonly number[] =>
+const readersOf = (parent: number): readonly number[] =>
   processes().flatMap((one) => (one.parent === parent ? [one.pid] : []));
+
+/** What another test file of this worker may have left behind. */
+const earlier = new Set(readersOf(process.pid));
+/** The readers that this process has started. */
+const children = (): readonly number[] => readersOf(process.pid).filter((pid) => !earlier.has(pid));
 
 async function killOne(): Promise<void> {
   await until(() => children().length > 0);
