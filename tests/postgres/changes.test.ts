@@ -77,7 +77,8 @@ onServer('a change of tables', () => {
     const name = `limited_${databases}`;
     await client.query(`
       revoke all on database changed_${databases} from public; create role ${name} login;
-      grant connect on database changed_${databases} to ${name}; create schema authorization ${name}`);
+      grant connect on database changed_${databases} to ${name}; create schema authorization ${name};
+      alter role ${name} in database changed_${databases} set search_path = '${name}'`);
     const url = new URL(environment['DATABASE_URL'] ?? '');
     url.username = name;
     const limited = { ...environment, DATABASE_URL: url.href };
