@@ -9,18 +9,8 @@ import {
   type ValueObject,
 } from '../data/json.ts';
 import { isToMany, type RelationInfo, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
-import {
-  type Draft,
-  type FieldDraft,
-  isWritable,
-  type Item,
-  itemsOf,
-  keyOf,
-  newDraft,
-  OTHER_KEYS,
-  type RecordDraft,
-  valueOf,
-} from './draft.ts';
+import { type FieldDraft, isWritable, valueOf } from '../presentations/field-draft.ts';
+import { type Draft, type Item, itemsOf, keyOf, newDraft, OTHER_KEYS, type RecordDraft } from './draft.ts';
 
 /** A text that has to be JSON and is not, and its place in the form. */
 export class DraftFault extends Error {

@@ -16,6 +16,7 @@ import { useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import {
+  type FieldInfo,
   fullestVariant,
   type RelationInfo,
   type StudioModel,
@@ -24,17 +25,10 @@ import {
   useModel,
 } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
+import { isWritable } from '../presentations/field-draft.ts';
+import { plainText } from '../presentations/plain.ts';
 import { type Say, useText } from '../texts/texts.ts';
-import {
-  type Draft,
-  isWritable,
-  type Item,
-  itemsOf,
-  keyOf,
-  OTHER_KEYS,
-  type RecordDraft,
-  recordDraft,
-} from './draft.ts';
+import { type Draft, type Item, itemsOf, keyOf, OTHER_KEYS, type RecordDraft, recordDraft } from './draft.ts';
 import { mergeOf } from './merge.ts';
 
 interface Version {
@@ -100,11 +94,11 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
         <Alert severity="warning">{say('conflict.text')}</Alert>
         {error ? <ProblemAlert error={error} /> : theirs === undefined ? <Waiting /> : undefined}
         {theirs !== undefined &&
-          asked.map(({ key, title, relation }) => (
+          asked.map(({ key, title, ...member }) => (
             <Box key={key} component="fieldset" sx={{ border: 1, borderColor: 'divider', borderRadius: 1, m: 0 }}>
               <legend>{title}</legend>
               <Typography variant="body2" sx={{ color: 'text.secondary' }}>
-                {say('conflict.was', { value: shown(say, began.draft[key], model, relation) })}
+                {say('conflict.was', { value: shown(say, began.draft[key], model, member) })}
               </Typography>
               <RadioGroup
                 value={sideOf(key)}
@@ -113,12 +107,12 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
                 <FormControlLabel
                   value="mine"
                   control={<Radio size="small" />}
-                  label={say('conflict.mine', { value: shown(say, mine[key], model, relation) })}
+                  label={say('conflict.mine', { value: shown(say, mine[key], model, member) })}
                 />
                 <FormControlLabel
                   value="theirs"
                   control={<Radio size="small" />}
-                  label={say('conflict.theirs', { value: shown(say, theirs[key], model, relation) })}
+                  label={say('conflict.theirs', { value: shown(say, theirs[key], model, member) })}
                 />
               </RadioGroup>
             </Box>
@@ -136,20 +130,30 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
   );
 }
 
-function keysOf({ fields, relations, open }: TypeInfo, other: string) {
+interface Member {
+  readonly field?: FieldInfo;
+  readonly relation?: RelationInfo;
+}
+interface Key extends Member {
+  readonly key: string;
+  readonly title: string;
+}
+
+function keysOf({ fields, relations, open }: TypeInfo, other: string): readonly Key[] {
   const named = [
-    ...fields.filter(isWritable).map(({ name, title }) => ({ key: keyOf(name), title, relation: undefined })),
+    ...fields.filter(isWritable).map((field) => ({ key: keyOf(field.name), title: field.title, field })),
     ...relations
       .filter(({ readOnly }) => !readOnly)
       .map((relation) => ({ key: keyOf(relation.name), title: relation.title, relation })),
   ];
-  return open ? [...named, { key: OTHER_KEYS, title: other, relation: undefined }] : named;
+  return open ? [...named, { key: OTHER_KEYS, title: other }] : named;
 }
 
-function shown(say: Say, draft: Draft, model: StudioModel, relation?: RelationInfo): string {
+function shown(say: Say, draft: Draft, model: StudioModel, { field, relation }: Member = {}): string {
   if (draft === null || draft === undefined) return say('value.null');
   if (typeof draft === 'boolean') return say(draft ? 'value.yes' : 'value.no');
-  if (typeof draft === 'string') return draft === '' ? say('value.empty_text') : draft;
+  if (typeof draft === 'string')
+    return draft === '' ? say('value.empty_text') : field === undefined ? draft : plainText(say, field, draft);
   const items = itemsOf(draft);
   return items.length === 0
     ? say('record.no_related')
@@ -168,7 +172,7 @@ function shownItem(
   const type = typeNamed(model, relation.type);
   const values = [...type.fields, ...type.relations].flatMap((member) => {
     const value = record[keyOf(member.name)];
-    const text = shown(say, value, model, 'kind' in member ? member : undefined);
+    const text = shown(say, value, model, 'kind' in member ? { relation: member } : { field: member });
     return value === undefined || value === null || text === name ? [] : [`${member.title}: ${text}`];
   });
   return [name, ...values].filter(Boolean).join(', ');

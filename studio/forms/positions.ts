@@ -1,6 +1,7 @@
 /** Owned sets whose order is a field of their records: a record is moved by changing it. */
 import type { FieldInfo, TypeInfo } from '../data/model.ts';
-import { type FieldDraft, isWritable, type Item, keyOf } from './draft.ts';
+import { type FieldDraft, isWritable } from '../presentations/field-draft.ts';
+import { type Item, keyOf } from './draft.ts';
 
 /** The field that holds the position of each record, if people may write it. */
 export function positionField({ order, fields }: TypeInfo): FieldInfo | undefined {

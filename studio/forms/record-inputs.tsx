@@ -9,9 +9,11 @@ import type { ValueObject } from '../data/json.ts';
 import { useModel } from '../data/model.ts';
 import { hasOwnList } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
-import { Shown } from '../fields/show.tsx';
+import { isWritable } from '../presentations/field-draft.ts';
+import { isWide } from '../presentations/choose.ts';
+import { Shown } from '../presentations/shown.tsx';
 import { useText } from '../texts/texts.ts';
-import { isWritable, keyOf, OTHER_KEYS, type RecordDraft } from './draft.ts';
+import { keyOf, OTHER_KEYS, type RecordDraft } from './draft.ts';
 import { FieldInput } from './field-input.tsx';
 
 /** The input of a relation, which may have those of a whole record within it. */
@@ -78,8 +80,6 @@ export function RecordInputs({ type, path, draft, values, through, inputFor }: R
 }
 
 export const WIDE = { gridColumn: '1 / -1' } as const;
-const isWide = ({ multiline, type }: TypeInfo['fields'][number]): boolean =>
-  multiline === true || type === 'any' || type === 'array';
 
 interface ReadOnlyProps {
   readonly title: string;

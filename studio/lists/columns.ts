@@ -2,7 +2,7 @@
 import { useStore } from 'ra-core';
 import { useMemo } from 'react';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
-import { isNumeric } from '../fields/show.tsx';
+import { isRight as isNumeric } from '../presentations/choose.ts';
 
 export type ColumnInfo = { readonly name: string; readonly title: string; readonly description: string } & (
   | { readonly kind: 'identifier' }

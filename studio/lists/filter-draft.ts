@@ -1,5 +1,6 @@
 /** Filters while a person edits them. */
 import type { OperatorName } from '../data/model.ts';
+import { filterNodes, filterPeriods } from '../presentations/filter.ts';
 import { choicesOf, type FilterSubject } from './filter-terms.ts';
 import type { FilterNode, GroupMode, Quantifier } from './filter-tree.ts';
 
@@ -57,8 +58,8 @@ export const isCount = (operator: string): boolean => operator.startsWith(COUNT)
 export const countOperator = (operator: string): OperatorName => operator.slice(COUNT.length) as OperatorName;
 export const quantifierOf = (operator: string): Quantifier => operator.slice(1) as Quantifier;
 
-export const operatorsOf = ({ operators, set }: FilterSubject): readonly string[] =>
-  set === undefined ? operators : SET_OPERATORS;
+export const operatorsOf = ({ operators, set, field }: FilterSubject): readonly string[] =>
+  set === undefined ? [...operators, ...filterPeriods(field)] : SET_OPERATORS;
 
 /** Texts are mostly known in part. */
 export function operatorOf(subject: FilterSubject, chosen: string | undefined): string {
@@ -93,6 +94,6 @@ export function nodesOf(
       ];
     const values =
       operator === 'in' ? text.split('\n').filter((line) => line !== '') : [valueOfRow(subject, operator, text)];
-    return [{ kind: 'condition', path, operator, values }];
+    return filterNodes(subject.field, path, operator, values);
   });
 }

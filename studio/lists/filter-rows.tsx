@@ -11,6 +11,8 @@ import { CloseIcon } from '../app/icons.tsx';
 import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { useNames } from '../fields/names.ts';
 import { Picker } from '../fields/picker.tsx';
+import { filterText, periodOf } from '../presentations/filter.ts';
+import { presentationOf } from '../presentations/registry.ts';
 import { type Say, useText } from '../texts/texts.ts';
 import {
   countOperator,
@@ -22,7 +24,7 @@ import {
   quantifierOf,
   valueOfRow,
 } from './filter-draft.ts';
-import { choicesOf, chosenFrom, type FilterSubject, operatorText, textOfChoice } from './filter-terms.ts';
+import { choicesOf, chosenFrom, type FilterSubject, operatorText } from './filter-terms.ts';
 import type { FilterNode, GroupMode } from './filter-tree.ts';
 
 function RemoveButton({ onClick }: { readonly onClick: () => void }) {
@@ -161,6 +163,8 @@ export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, insid
 
 function wordsOf(say: Say, operator: string): string {
   if (isCount(operator)) return `${say('set.count')} ${operatorText(say, countOperator(operator))}`;
+  const period = periodOf(operator);
+  if (period !== undefined) return say(`period.${period}`);
   return operator.startsWith('$') ? say(`set.${quantifierOf(operator)}`) : operatorText(say, operator);
 }
 
@@ -184,7 +188,7 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
       >
         {choices.map((choice) => (
           <MenuItem key={choice} value={choice}>
-            {textOfChoice(say, subject, operator, choice)}
+            {filterText(say, subject.field, operator, choice)}
           </MenuItem>
         ))}
       </TextField>
@@ -192,6 +196,10 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
   const relation = subject === null ? undefined : chosenFrom(subject, operator);
   if (relation !== undefined)
     return <RecordValue relation={relation} text={text} isSeveral={operator === 'in'} onText={onText} />;
+  if (periodOf(operator) !== undefined) return undefined;
+  const Filter = subject?.field === undefined ? undefined : presentationOf(subject.field).Filter;
+  if (Filter !== undefined && operator !== 'in')
+    return <Filter label={say('filter.value')} text={text} onText={onText} say={say} />;
   return (
     <TextField
       label={say(operator === 'in' ? 'filter.values' : 'filter.value')}

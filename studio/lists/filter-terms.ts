@@ -9,6 +9,7 @@ import {
   typeNamed,
 } from '../data/model.ts';
 import type { Named } from '../fields/names.ts';
+import { filterChoices, filterText } from '../presentations/filter.ts';
 import type { Say } from '../texts/texts.ts';
 import type { FilterNode } from './filter-tree.ts';
 
@@ -73,19 +74,9 @@ const CHOSEN: ReadonlySet<string> = new Set(['eq', 'ne', 'in']);
 export const chosenFrom = ({ relation }: FilterSubject, operator: string): RelationInfo | undefined =>
   CHOSEN.has(operator) ? relation : undefined;
 
-export const FLAGS = ['true', 'false'];
-
 /** Undefined: any text can be a value. */
-export function choicesOf({ field }: FilterSubject, operator: string): readonly string[] | undefined {
-  if (operator === 'null') return FLAGS;
-  if (operator === 'in' || operator === 'like') return undefined;
-  return field?.type === 'boolean' ? FLAGS : field?.enum;
-}
-
-export function textOfChoice(say: Say, { field }: FilterSubject, operator: string, choice: string): string {
-  if (operator === 'null' || field?.type === 'boolean') return say(choice === 'true' ? 'value.yes' : 'value.no');
-  return field?.titles?.[choice] ?? choice;
-}
+export const choicesOf = ({ field }: FilterSubject, operator: string): readonly string[] | undefined =>
+  filterChoices(field, operator);
 
 interface Words {
   readonly say: Say;
@@ -110,7 +101,8 @@ export function textOfNode(words: Words, node: FilterNode): string {
   const values = node.values.map((value) => {
     const isChoice = subject !== undefined && (choicesOf(subject, node.operator)?.includes(value) ?? false);
     const name = relation === undefined ? undefined : nameOf?.(relation.type, value);
-    return isChoice ? textOfChoice(say, subject, node.operator, value) : `“${name ?? value}”`;
+    const text = filterText(say, subject?.field, node.operator, value);
+    return isChoice ? text : `“${name ?? text}”`;
   });
   return `${title} ${operatorText(say, node.operator)} ${values.join(', ')}`;
 }

@@ -19,7 +19,7 @@ import { textOf, type ValueObject } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
-import { Shown } from '../fields/show.tsx';
+import { Shown } from '../presentations/shown.tsx';
 import { useVariant } from '../app/variant-choice.tsx';
 import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';

@@ -20,8 +20,8 @@ import { problemOf } from '../data/problem.ts';
 import { Picker } from '../fields/picker.tsx';
 import { Related } from '../fields/related.tsx';
 import type { Choice } from '../fields/search.ts';
-import { Shown } from '../fields/show.tsx';
-import { type FieldDraft, valueOf } from '../forms/draft.ts';
+import { Shown } from '../presentations/shown.tsx';
+import { type FieldDraft, valueOf } from '../presentations/field-draft.ts';
 import { FieldInput } from '../forms/field-input.tsx';
 import { numberText, useText } from '../texts/texts.ts';
 import {

@@ -11,7 +11,7 @@ import {
 } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { send } from '../data/request.ts';
-import { isJson, isWritable } from '../forms/draft.ts';
+import { isJson, isWritable } from '../presentations/field-draft.ts';
 import { inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
 import type { WorkTools } from './use-work.ts';
 

@@ -25,7 +25,7 @@ import {
   useModel,
 } from '../data/model.ts';
 import { hasOwnList, recordQuery, type StudioRecord } from '../data/provider.ts';
-import { Shown } from '../fields/show.tsx';
+import { Shown } from '../presentations/shown.tsx';
 import { Related } from '../fields/related.tsx';
 import { useText } from '../texts/texts.ts';
 import { DeleteButton } from './delete-button.tsx';

@@ -5,21 +5,15 @@ import FormHelperText from '@mui/material/FormHelperText';
 import IconButton from '@mui/material/IconButton';
 import TextField from '@mui/material/TextField';
 import Typography from '@mui/material/Typography';
-import { useFormContext } from 'react-hook-form';
+import type { ReactNode } from 'react';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
 import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
-import type { FieldInfo } from '../data/model.ts';
-import type { InputProps } from './field-input.tsx';
-import { draftOf, isJson, valueOf } from './draft.ts';
-import { WHOLE } from './faults.ts';
+import { WHOLE } from '../forms/faults.ts';
+import { itemOf } from './choose.ts';
+import { draftOf, valueOf } from './field-draft.ts';
 import { helpOf, modeOf } from './field-help.tsx';
-
-/** What each item is; undefined where an array is written as JSON. */
-export function itemOf({ type, items, title, name }: FieldInfo): FieldInfo | undefined {
-  if (type !== 'array' || items === undefined) return undefined;
-  const item: FieldInfo = { examples: [], operators: [], isOrderIndexed: false, ...items, title, name };
-  return isJson(item) || item.type === 'boolean' ? undefined : item;
-}
+import { ShownJson } from './json.tsx';
+import { type InputProps, type Presentation, titleOf } from './presentation.ts';
 
 function itemsIn(draft: InputProps['control']['value']): readonly Value[] {
   try {
@@ -30,14 +24,8 @@ function itemsIn(draft: InputProps['control']['value']): readonly Value[] {
   }
 }
 
-interface ListInputProps extends InputProps {
-  readonly item: FieldInfo;
-  /** What is to stand at the array, and at each item. */
-  readonly faults: Readonly<Record<string, unknown>>;
-}
-
-export function ListInput({ field, item, control, faults, say }: ListInputProps) {
-  const { clearErrors } = useFormContext();
+function ListInput({ field, control, faults, onClearFaults, say }: InputProps): ReactNode {
+  const item = itemOf(field) ?? field;
   const faultOf = (part: string | number): string | undefined =>
     typeof faults[part] === 'string' ? faults[part] : undefined;
   const fault = faultOf(WHOLE);
@@ -58,7 +46,7 @@ export function ListInput({ field, item, control, faults, say }: ListInputProps)
         variant="body2"
         sx={{ p: 0, mb: 0.5, color: fault ? 'error.main' : 'text.secondary' }}
       >
-        {field.required === true ? `${field.title} *` : field.title}
+        {titleOf(field)}
       </Typography>
       {items.map((one, index) => (
         // Items have nothing of their own that tells them apart.
@@ -82,7 +70,7 @@ export function ListInput({ field, item, control, faults, say }: ListInputProps)
             aria-label={say('form.remove', { name: `${field.title} ${index + 1}` })}
             onClick={() => {
               // The faults of those behind it would stand at others.
-              clearErrors(name);
+              onClearFaults();
               put(items.toSpliced(index, 1));
             }}
           >
@@ -126,3 +114,5 @@ export function ListInput({ field, item, control, faults, say }: ListInputProps)
     </Box>
   );
 }
+
+export const list: Presentation = { Show: ShownJson, Input: ListInput };

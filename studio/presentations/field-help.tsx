@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { parseJson, textOf } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import type { Say } from '../texts/texts.ts';
-import { isJson } from './draft.ts';
+import { isJson } from './field-draft.ts';
 
 type Keyboard = 'numeric' | 'decimal' | 'email' | 'url';
 

@@ -1,0 +1,69 @@
+/** What a filter of a field takes, what it says, and the conditions that it becomes. */
+import type { FieldInfo } from '../data/model.ts';
+import type { FilterNode } from '../lists/filter-tree.ts';
+import type { Say } from '../texts/texts.ts';
+import { presentationName } from './choose.ts';
+import { plainText } from './plain.ts';
+import { periodDays, PERIODS, spanOf, storedTime } from './times.ts';
+
+const FLAGS = ['true', 'false'];
+const PERIOD = '$period.';
+
+const isTime = (field: FieldInfo | undefined): boolean =>
+  field !== undefined && ['date', 'timestamp'].includes(presentationName(field));
+
+/** Besides those of the interface: whole periods of time. */
+export const filterPeriods = (field: FieldInfo | undefined): readonly string[] =>
+  isTime(field) ? PERIODS.map((period) => PERIOD + period) : [];
+
+export const periodOf = (operator: string) => PERIODS.find((period) => PERIOD + period === operator);
+
+/** Undefined: any text can be a value. */
+export function filterChoices(field: FieldInfo | undefined, operator: string): readonly string[] | undefined {
+  if (operator === 'null') return FLAGS;
+  if (operator === 'in' || operator === 'like') return undefined;
+  return field?.type === 'boolean' ? FLAGS : field?.enum;
+}
+
+export function filterText(say: Say, field: FieldInfo | undefined, operator: string, value: string): string {
+  if (operator === 'null') return say(value === 'true' ? 'value.yes' : 'value.no');
+  return field === undefined || operator === 'like' ? value : plainText(say, field, value);
+}
+
+/** `values`: what was typed. A date or a minute stands for all that is within it, in local time. */
+export function filterNodes(
+  field: FieldInfo | undefined,
+  path: string,
+  operator: string,
+  values: readonly string[],
+  now = new Date(),
+): readonly FilterNode[] {
+  const condition = (name: string, value: string): FilterNode => ({
+    kind: 'condition',
+    path,
+    operator: name,
+    values: [value],
+  });
+  const within = (from: string, to: string): FilterNode => ({
+    kind: 'group',
+    mode: 'all',
+    items: [condition('gte', from), condition('lt', to)],
+  });
+  const isPoint = field !== undefined && presentationName(field) === 'timestamp';
+  const period = periodOf(operator);
+  if (period !== undefined) {
+    const { from, to } = periodDays(period, now);
+    return [isPoint ? within(storedTime(from), storedTime(to)) : within(from, to)];
+  }
+  const span = isPoint && values.length === 1 ? spanOf(values[0] ?? '') : undefined;
+  if (span !== undefined) {
+    const { from, to } = span;
+    if (operator === 'eq') return [within(from, to)];
+    if (operator === 'ne')
+      return [{ kind: 'group', mode: 'any', items: [condition('lt', from), condition('gte', to)] }];
+    if (operator === 'gt') return [condition('gte', to)];
+    if (operator === 'lte') return [condition('lt', to)];
+    if (operator !== 'in' && operator !== 'null') return [condition(operator, from)];
+  }
+  return [{ kind: 'condition', path, operator, values: isPoint ? values.map(storedTime) : values }];
+}

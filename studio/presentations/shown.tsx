@@ -1,0 +1,43 @@
+/** Values as what they are: how each is read, in tables and on the page of a record. */
+import Box from '@mui/material/Box';
+import type { ReactNode } from 'react';
+import type { Value } from '../data/json.ts';
+import type { FieldInfo } from '../data/model.ts';
+import { useText } from '../texts/texts.ts';
+import { presentationOf } from './registry.ts';
+
+interface ShownProps {
+  readonly field: FieldInfo;
+  readonly value: Value | undefined;
+  /** On a line of a table there is little room. */
+  readonly isShort?: boolean;
+}
+
+export function Shown({ field, value, isShort = false }: ShownProps): ReactNode {
+  const say = useText();
+  if (value === undefined) return undefined;
+  if (value === null) return <Quiet text={isShort ? '–' : say('value.null')} label={say('value.null')} />;
+  if (value === '') return <Quiet text={isShort ? '“”' : say('value.empty_text')} label={say('value.empty_text')} />;
+  return presentationOf(field).Show({ field, value, isShort, say });
+}
+
+const Quiet = ({ text, label }: { readonly text: string; readonly label: string }) => (
+  <Box component="span" sx={{ color: 'text.secondary', fontStyle: text === label ? 'italic' : undefined }}>
+    {text === label ? text : <span aria-hidden>{text}</span>}
+    {text === label ? undefined : (
+      <Box component="span" sx={HIDDEN}>
+        {label}
+      </Box>
+    )}
+  </Box>
+);
+
+/** For screen readers alone. */
+export const HIDDEN = {
+  position: 'absolute',
+  width: 1,
+  height: 1,
+  overflow: 'hidden',
+  clipPath: 'inset(50%)',
+  whiteSpace: 'nowrap',
+} as const;

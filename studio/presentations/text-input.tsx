@@ -1,0 +1,56 @@
+/** A value that is typed as text. */
+import Button from '@mui/material/Button';
+import InputAdornment from '@mui/material/InputAdornment';
+import TextField from '@mui/material/TextField';
+import { isJson } from './field-draft.ts';
+import { helpOf, modeOf } from './field-help.tsx';
+import { type InputProps, SHRUNK, titleOf } from './presentation.ts';
+
+export function TextInput({ field, control, fault, say }: InputProps) {
+  const { value, onChange, onBlur, ref, name } = control;
+  const isLong = field.multiline === true || isJson(field);
+  const canBeNull = field.nullable !== false && (field.type === 'string' || isJson(field));
+  const placeholder =
+    value === null ? say('value.null') : value === '' && field.type === 'string' ? say('value.empty_text') : undefined;
+  const mode = modeOf(field);
+  return (
+    <TextField
+      name={name}
+      label={titleOf(field)}
+      value={typeof value === 'string' ? value : ''}
+      onChange={({ target }) => onChange(target.value)}
+      onBlur={onBlur}
+      inputRef={ref}
+      multiline={isLong}
+      minRows={isLong ? 3 : 1}
+      maxRows={20}
+      error={fault !== undefined}
+      helperText={fault ?? helpOf(say, field)}
+      autoComplete="off"
+      slotProps={{
+        ...SHRUNK,
+        htmlInput: {
+          dir: isJson(field) ? 'ltr' : 'auto',
+          placeholder,
+          spellCheck: isLong && !isJson(field),
+          ...(mode === undefined ? {} : { inputMode: mode }),
+          style: isJson(field) ? { fontFamily: 'ui-monospace, monospace', fontSize: '0.85rem' } : {},
+        },
+        input: {
+          endAdornment: canBeNull && value !== null && (value !== undefined || field.required === true) && (
+            <InputAdornment position="end">
+              <Button
+                size="small"
+                color="inherit"
+                onClick={() => onChange(null)}
+                aria-label={say('form.clear', { field: field.title })}
+              >
+                {say('form.set_null')}
+              </Button>
+            </InputAdornment>
+          ),
+        },
+      }}
+    />
+  );
+}

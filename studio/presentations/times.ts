@@ -1,0 +1,88 @@
+/** Dates and points in time: shown and typed in local time, stored and sent as the service writes them. */
+
+/** What an `<input type="datetime-local">` holds: local time without a zone, or only its date. */
+const LOCAL = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)?$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+const dateOf = (time: Date): string =>
+  `${String(time.getFullYear()).padStart(4, '0')}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+
+/** A stored point in time for an input of local time; undefined if the text is no point in time. */
+export function localInput(text: string): string | undefined {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime()) || time.getFullYear() > 9999 || time.getFullYear() < 0) return undefined;
+  const ms = time.getMilliseconds();
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':');
+  return `${dateOf(time)}T${clock}${ms === 0 ? '' : `.${String(ms).padStart(3, '0')}`}`;
+}
+
+/** The point in time that a person means by local time; a text that is none stays as it is. */
+export const storedTime = (local: string): string =>
+  LOCAL.test(local) ? (localTime(local)?.toISOString() ?? local) : local;
+
+function localTime(local: string): Date | undefined {
+  const time = new Date(local.includes('T') ? local : `${local}T00:00`);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+/** The points in time that a text stands for: a whole day, minute or second of local time. `to` is behind the last one. */
+export function spanOf(local: string): { readonly from: string; readonly to: string } | undefined {
+  const from = LOCAL.test(local) ? localTime(local) : undefined;
+  if (from === undefined) return undefined;
+  const to = new Date(from);
+  if (DATE.test(local)) to.setDate(to.getDate() + 1);
+  else if (local.length === 16) to.setMinutes(to.getMinutes() + 1);
+  else to.setTime(to.getTime() + (local.length === 19 ? 1000 : 1));
+  return { from: from.toISOString(), to: to.toISOString() };
+}
+
+export const PERIODS = ['today', 'last_7_days', 'this_month'] as const;
+export type Period = (typeof PERIODS)[number];
+
+/** The first day of a period, and the day behind its last one. */
+export function periodDays(period: Period, now: Date): { readonly from: string; readonly to: string } {
+  const [year, month, day] = [now.getFullYear(), now.getMonth(), now.getDate()];
+  const days = {
+    today: [new Date(year, month, day), new Date(year, month, day + 1)],
+    last_7_days: [new Date(year, month, day - 6), new Date(year, month, day + 1)],
+    this_month: [new Date(year, month, 1), new Date(year, month + 1, 1)],
+  } as const satisfies Record<Period, readonly [Date, Date]>;
+  const [from, to] = days[period];
+  return { from: dateOf(from), to: dateOf(to) };
+}
+
+/** A date has no time zone. */
+export function dateText(text: string, language: string): string {
+  const time = new Date(`${text}T00:00:00Z`);
+  if (!DATE.test(text) || Number.isNaN(time.getTime())) return text;
+  return formatOf(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(time);
+}
+
+/** In local time, with its zone; parts of a minute only where there are any. */
+export function timeText(text: string, language: string): string {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) return text;
+  const ms = time.getMilliseconds();
+  return formatOf(language, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+    ...(ms === 0 && time.getSeconds() === 0 ? {} : { second: '2-digit' }),
+    ...(ms === 0 ? {} : { fractionalSecondDigits: 3 }),
+  }).format(time);
+}
+
+/** A format takes far longer to make than to use. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(language: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = language + JSON.stringify(options);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(language, options);
+  formats.set(key, format);
+  return format;
+}
