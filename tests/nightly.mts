@@ -35,10 +35,14 @@ const jobs: Readonly<Record<string, Job>> = {
     about:
       'sqlmap, zzuf, slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
     programs: ['postgresql', 'sqlmap', 'zzuf', 'slowhttptest'],
-    commands: [jest, [...onPostgres, 'sqlmap', 'zzuf', 'time', 'memory', 'sets', 'instances']],
+    commands: [jest, [...onPostgres, 'sqlmap', 'zzuf', 'time', 'memory']],
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
-  browser: { about: 'the pages and the studio in Chromium: every journey, width and theme', ...inChromium },
+  browser: {
+    about: 'the pages and the studio in Chromium: every journey, width and theme',
+    ...inChromium,
+    commands: [['env', 'NIGHTLY=journeys', ...jest], jest],
+  },
   chaos: {
     about: 'random requests and random faults on several instances: MINUTES, --seed N, --on DATABASE, --workers N',
     programs: ['postgresql'],
@@ -58,6 +62,8 @@ const jobs: Readonly<Record<string, Job>> = {
   journeys: { about: 'a handful of journeys through the studio in Chromium, as .ci/run takes them', ...inChromium },
   kills: {
     about: 'services, commands and migrations that are killed; KILLS=10 is quicker',
+    programs: ['postgresql'],
+    environment: { KILLS: '100' },
     commands: [jest, onPostgres],
   },
   migrations: {
