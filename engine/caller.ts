@@ -1,10 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises';
-
 /** The client that waits for the result of some work. Long work stops when its client has gone. */
 export interface Caller {
   readonly isGone: boolean;
-  /** It has ended its side of the connection. Most clients that do so have left, but a few wait for the response. */
-  readonly mayHaveLeft?: boolean;
   /** Where the request comes from: origins take turns. */
   readonly origin: string;
   /** Maximum bytes of a page, not counting its longest record. */
@@ -44,48 +40,17 @@ export const callerUntil = (signal: AbortSignal): Caller => ({
 });
 
 /** Resolves after so many milliseconds, or as soon as the caller has left. */
-export const pauseFor = (milliseconds: number, caller: Caller): Promise<void> => pauses(1, milliseconds, caller);
-
-/** Several pauses, each begun after the one before: a long turn of the event loop ends no more than one of them. */
-function pauses(count: number, milliseconds: number, caller: Caller): Promise<void> {
+export function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
   if (caller.isGone) return Promise.resolve();
   return new Promise((resolve) => {
-    let left = count;
-    const next = (): void => {
-      left -= 1;
-      if (left > 0) timer = setTimeout(next, milliseconds);
-      else end();
-    };
     const end = (): void => {
       clearTimeout(timer);
       stop();
       resolve();
     };
-    let timer = setTimeout(next, milliseconds);
+    const timer = setTimeout(end, milliseconds);
     const stop = caller.onGone(end);
   });
-}
-
-/** Pauses until it is known whether a client that may have left is there: its second interim response tells. */
-const DOUBTS = 5;
-const DOUBT_MS = 25;
-
-/** What has arrived by now is read in two turns of the event loop. */
-export async function whatHasArrived(): Promise<void> {
-  await turn();
-  await turn();
-}
-
-/** Throws CallerGone if the caller has left. One that may have left is given the time to show it. */
-export async function stillThere(caller: Caller): Promise<void> {
-  if (caller.mayHaveLeft === true) await pauses(DOUBTS, DOUBT_MS, caller);
-  if (caller.isGone) throw new CallerGone();
-}
-
-/** While somebody listens, a client that may have left is asked. */
-export function asking<T>(caller: Caller, work: Promise<T>): Promise<T> {
-  const stop = caller.onGone(() => undefined);
-  return work.finally(stop);
 }
 
 /** The client has disconnected. */

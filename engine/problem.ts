@@ -16,7 +16,7 @@ export const problemKinds = {
     status: 400,
     title: 'This is not a valid HTTP request',
     cause:
-      'The request is not valid HTTP, has two readings (two `Host` headers, a `Transfer-Encoding` other than `chunked`), or comes in very small chunks. The connection is closed.',
+      'The request is not valid HTTP, has two readings (two `Host` headers, a `Transfer-Encoding` other than `chunked`). The connection is closed.',
   },
   'invalid-query': {
     status: 400,

@@ -96,7 +96,11 @@ interface Generation {
 export async function serveReloading(wanted: Settings): Promise<Reloading> {
   const settings = forHost(wanted);
   let current = await open(settings);
-  const listener = await listen((request, response) => current.answer(request, response), settings);
+  const listener = await listen(
+    (request, response) => current.answer(request, response),
+    settings,
+    current.engine.budget,
+  );
   return {
     url: urlOf(listener),
     engine: () => current.engine,

@@ -1,11 +1,10 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { asking, type Caller, CallerGone, stillThere, whatHasArrived } from '../caller.ts';
+import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
 import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
-import { onTooManyChunks } from './chunks.ts';
 import { type Exchange, isChunked } from './request.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, bodyTypeOf, CSV_TYPE, JSON_TYPE, requireBodyType } from './negotiation.ts';
@@ -27,9 +26,6 @@ const FIRST_BYTES = 16 * 1024;
 
 /** Bytes of a body that are read before others have a turn: the pieces of hundreds take as long as one large body. */
 const LARGE = 64 * 1024;
-
-/** Bytes of a body that may take long to carry out, as some hundred changes do. */
-const LONG = 4 * 1024;
 
 /** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
@@ -53,15 +49,10 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
     if (parsed !== undefined) return parsed;
     const body = createGrowing(limits, caller, { most: budget.limit, mediaType });
     await collect(request, body, pace);
-    // What tells that the client has left stands behind the body.
-    if (body.size() > LONG) await whatHasArrived();
-    const begun = pace.begin(() => {
+    const bytes = await pace.begin(() => {
       if (caller.isGone) throw new CallerGone();
       return body.whole();
     });
-    const waits = begun instanceof Promise;
-    const bytes = await (waits ? asking(caller, begun) : begun);
-    if (waits || bytes.length > LONG) await stillThere(caller);
     // For `parsedInFront`, if the request has to begin anew.
     Object.assign(request, { body: bytes });
     return bytes;
@@ -118,14 +109,11 @@ function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<v
       outcome();
     };
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
-    if (isChunked(request)) onTooManyChunks(request, (problem) => settle(() => reject(problem)));
   });
 }
 
 interface Growing {
   add(chunk: Buffer): void;
-  /** Bytes so far. */
-  size(): number;
   /** Throws if there are too many keys so far: then the body is not worth parsing. In a small one the parser counts them. */
   check(): unknown;
   /** Draws the memory to parse it as well. */
@@ -167,7 +155,6 @@ function createGrowing(
       }
       size = needed;
     },
-    size: () => size,
     check: counted,
     whole: () => {
       const whole = held.subarray(0, size);

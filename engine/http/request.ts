@@ -1,6 +1,5 @@
 /** A request as the engine sees it: its URL, its client, and what is told of it when it is over. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Awaitable } from '../awaitable.ts';
 import type { Budget, Share } from '../budget.ts';
 import type { Caller } from '../caller.ts';
@@ -149,11 +148,7 @@ export function watchRequest(asked: AskedFor, response: ServerResponse, observe:
   );
 }
 
-/**
- * The client of a request. It has left when its connection is closed. A client that only ends its side may still wait
- * for the answer (RFC 9112, 9.6), or may have left without a reset: interim responses find out, since a peer that has
- * closed the connection answers them with a reset.
- */
+/** The client of a request. It has left when its connection is closed. */
 export class HttpCaller implements Caller {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -204,64 +199,16 @@ export class HttpCaller implements Caller {
     return this.#request.socket.destroyed;
   }
 
-  get mayHaveLeft(): boolean {
-    // A client of HTTP/1.0 cannot be asked.
-    return this.#request.socket.readableEnded && this.#request.httpVersionMinor > 0;
-  }
-
   get origin(): string {
     return this.#addressOf(this.#request);
   }
 
   onGone(listener: () => void): () => void {
-    const { socket, httpVersionMinor } = this.#request;
-    const waiters = waitersAt(socket);
-    let timer: NodeJS.Timeout | undefined;
-    const probe = (pause: number): void => {
-      // Of pipelined requests, the first one that is not answered has the connection.
-      if (this.#response.socket !== null && !this.#response.headersSent) this.#response.writeProcessing();
-      timer = setTimeout(probe, pause, 2 * pause).unref();
-    };
-    const onEnd = (): void => {
-      // HTTP/1.0 has no interim responses.
-      if (httpVersionMinor > 0) timer = setTimeout(probe, FIRST_PROBE, FIRST_PROBE).unref();
-    };
-    const waiter: Waiter = { onEnd, onClose: listener };
-    waiters.add(waiter);
-    if (socket.destroyed) listener();
-    else if (socket.readableEnded) onEnd();
-    return () => {
-      waiters.delete(waiter);
-      clearTimeout(timer);
-    };
+    this.#response.once('close', listener);
+    if (this.isGone) listener();
+    return () => this.#response.off('close', listener);
   }
 }
 
-/** Milliseconds until the first interim response; the pause doubles with each further one. */
-const FIRST_PROBE = 50;
-
 /** Bytes: a page is read at once, and no other client is served meanwhile. */
 const MAX_PAGE = 16 * 1024 ** 2;
-
-interface Waiter {
-  readonly onEnd: () => void;
-  readonly onClose: () => void;
-}
-
-const waitersOf = new WeakMap<Socket, Set<Waiter>>();
-
-/** Two listeners for each connection, however many of its requests wait. */
-function waitersAt(socket: Socket): Set<Waiter> {
-  const known = waitersOf.get(socket);
-  if (known) return known;
-  const fresh = new Set<Waiter>();
-  waitersOf.set(socket, fresh);
-  socket.once('end', () => {
-    for (const { onEnd } of fresh) onEnd();
-  });
-  socket.once('close', () => {
-    for (const { onClose } of fresh) onClose();
-    fresh.clear();
-  });
-  return fresh;
-}

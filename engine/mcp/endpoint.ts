@@ -9,7 +9,7 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { stillThere, whatHasArrived } from '../caller.ts';
+import { CallerGone } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
@@ -47,9 +47,6 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     const { model } = engine.permittedTo(request);
     const caller = new AgentCaller(request, response, engine, position);
     try {
-      // That costs less than a message whose sender has left already.
-      await whatHasArrived();
-      await stillThere(caller);
       const message = await messageIn(request, caller, engine, options);
       const mismatch = mismatchIn(request, message);
       if (mismatch !== undefined) return await host.reply(mismatch, request, response);
@@ -66,7 +63,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       const aside = new Aside();
       // The SDK takes milliseconds for each message.
       const answer = await engine.pace.begin(async () => {
-        await stillThere(caller);
+        if (caller.isGone) throw new CallerGone();
         const service = serviceFor(request, engine, { title: options.title, inMessage: aside.keep });
         return answered(asWebRequest(request), message, rights, service);
       });

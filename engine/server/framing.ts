@@ -89,20 +89,16 @@ function sameHost({ scheme, authority }: { scheme: string; authority: string }, 
 }
 
 /**
- * Refuses such requests and closes their connections. Bytes behind one may be what another reader takes for its body, or
- * the other way round: they have been parsed already, and are neither served nor answered.
+ * Refuses such requests and closes their connections: bytes behind one may be what another reader takes for its body, or
+ * the other way round.
  */
 export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
-  const ended = new WeakSet<object>();
   return (request, response) => {
-    const { socket } = request;
-    if (ended.has(socket)) return;
     const fault = framingFault(request);
     request.url = originForm(request.url ?? '/');
     if (fault === undefined && request.headers.upgrade === undefined) return serve(request, response);
     // Node's parser drops what comes in one piece with a request for an upgrade, and would go on in the middle of it.
     response.shouldKeepAlive = false;
-    ended.add(socket);
     if (fault === undefined) return serve(request, response);
     watch(request, response);
     refuse(new Problem('bad-request', fault), request, response);

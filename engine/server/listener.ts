@@ -7,11 +7,12 @@ import {
   type RequestListener,
   type Server,
   type ServerOptions,
-  type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Budget } from '../budget.ts';
+import { type ClientError, watchConnections } from './connections.ts';
 import { framingFault } from './framing.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
@@ -41,18 +42,18 @@ const CONNECTION_BYTES = 16 * 1024;
 /** How often connections are checked for requests that take too long. */
 const CHECK_MS = 5000;
 
-export async function listen(serve: RequestListener, settings: ListenerSettings): Promise<Listener> {
+export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget): Promise<Listener> {
   const server = createServer(serverOptions(settings));
-  const limited = limitConnections(server, mostConnections(settings), serve);
-  const { noted, onClientError } = answerInOrder(limited.serve);
+  const most = mostConnections(settings);
+  const connections = watchConnections(server, { most, budget, serve, answerError: answerClientError });
   server
-    .on('request', noted)
-    .on('checkContinue', continuing(noted, settings.bodyLimit))
+    .on('request', connections.serve)
+    .on('checkContinue', continuing(connections.serve, settings.bodyLimit))
     // An unknown expectation may be ignored (RFC 9110, 10.1.1).
-    .on('checkExpectation', noted)
-    .on('clientError', onClientError)
+    .on('checkExpectation', connections.serve)
+    .on('clientError', connections.refuse)
     // The service is not a proxy.
-    .on('connect', (_, socket) => onClientError(new Error('CONNECT'), socket));
+    .on('connect', (_, socket) => connections.refuse(new Error('CONNECT'), socket));
   // A client that closes its side after its last request is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG, ...PORT_SHARING });
@@ -61,7 +62,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings)
   } catch (error) {
     throw new StartError(whyNot(error, settings), { cause: error });
   }
-  return { server, sockets: limited.sockets };
+  return { server, sockets: connections.sockets };
 }
 
 const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): ServerOptions => ({
@@ -90,47 +91,6 @@ function openFiles(): number {
   } catch {
     return Infinity;
   }
-}
-
-interface Connections {
-  readonly sockets: ReadonlySet<Socket>;
-  /** Serves requests, during which their connection is not idle. */
-  readonly serve: RequestListener;
-}
-
-/** Beyond `most` connections, the one that has waited longest for a request is closed; if none waits, the new one. */
-function limitConnections(server: Server, most: number, serve: RequestListener): Connections {
-  const sockets = new Set<Socket>();
-  /** In the order in which their last requests ended, or in which they were opened. */
-  const idle = new Set<Socket>();
-  const unanswered = new WeakMap<Socket, number>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    idle.add(socket);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      idle.delete(socket);
-    });
-    if (sockets.size <= most) return;
-    const [longest = socket] = idle;
-    idle.delete(longest);
-    sockets.delete(longest);
-    longest.destroy();
-  });
-  return {
-    sockets,
-    serve: (request, response) => {
-      const { socket } = request;
-      idle.delete(socket);
-      unanswered.set(socket, (unanswered.get(socket) ?? 0) + 1);
-      response.once('close', () => {
-        const left = (unanswered.get(socket) ?? 1) - 1;
-        unanswered.set(socket, left);
-        if (left === 0 && !socket.destroyed) idle.add(socket);
-      });
-      serve(request, response);
-    },
-  };
 }
 
 /** A client that expects 100 must not send a body that is refused: its next bytes would be taken for that body. */
@@ -184,53 +144,6 @@ export async function drain({ server, sockets }: Listener, timeout: number): Pro
   await closed;
   for (const timer of timers) clearTimeout(timer);
   return inTime;
-}
-
-// Pipelined errors: bytes that are not a request are answered after the requests before them, or clients would take
-// the answer for one of theirs.
-
-type ClientError = Error & { readonly code?: string };
-
-interface InOrder {
-  /** Serves requests, and remembers the last answers of each connection. */
-  readonly noted: RequestListener;
-  readonly onClientError: (error: ClientError, socket: Duplex) => void;
-}
-
-/** The last two answers of a connection. Only the request of the last one can be incomplete. */
-interface LastAnswers {
-  last: ServerResponse;
-  before: ServerResponse | undefined;
-}
-
-const isOpen = ({ writableFinished, destroyed }: ServerResponse): boolean => !writableFinished && !destroyed;
-
-function answerInOrder(serve: RequestListener): InOrder {
-  const all = new WeakMap<Duplex, LastAnswers>();
-  const refused = new WeakSet<Duplex>();
-  return {
-    noted: (request, response) => {
-      const answers = all.get(request.socket);
-      if (answers === undefined) all.set(request.socket, { last: response, before: undefined });
-      else [answers.before, answers.last] = [answers.last, response];
-      serve(request, response);
-    },
-    onClientError: (error, socket) => {
-      if (refused.has(socket)) return;
-      refused.add(socket);
-      refuse(error, socket, all.get(socket));
-    },
-  };
-}
-
-function refuse(error: ClientError, socket: Duplex, answers: LastAnswers | undefined): void {
-  if (answers === undefined) return answerClientError(error, socket);
-  const { last, before } = answers;
-  // An answer has begun: another one cannot be sent in the middle of it.
-  if (!last.req.complete && last.headersSent && isOpen(last)) return void socket.destroy();
-  const first = last.req.complete ? last : before;
-  if (first && isOpen(first) && socket.writable) first.once('close', () => answerClientError(error, socket));
-  else answerClientError(error, socket);
 }
 
 // What Node's parser refuses is answered with a problem like any other, and the connection is closed.

@@ -7,7 +7,6 @@ import { AUTO_RATE, type Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';
-import { inBatches } from './batches.ts';
 import { refuseUnclear } from './framing.ts';
 import { drain, listen, urlOf } from './listener.ts';
 
@@ -26,7 +25,7 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
     isService: true,
   });
   try {
-    const listener = await listen(inBatches(answering(engine, settings), engine.budget), settings);
+    const listener = await listen(answering(engine, settings), settings, engine.budget);
     const close = async (): Promise<boolean> => {
       engine.drain();
       await sleep(settings.drainDelay);

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
+import { createBudget } from '../budget.ts';
 import { createLog, type Log } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings.ts';
 import { StartError } from '../start-error.ts';
@@ -82,7 +83,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
 
 /** Workers would share it with those of another service. */
 async function requireFreePort(settings: Settings): Promise<void> {
-  const { server } = await listen(() => undefined, settings);
+  const { server } = await listen(() => undefined, settings, createBudget(settings.memoryLimit));
   server.close();
   await once(server, 'close');
 }

@@ -1,5 +1,5 @@
 /** Slots for searches: few run at a time, the others wait in a bounded queue, and clients take turns. */
-import { type Caller, CallerGone, stillThere, whatHasArrived } from '../caller.ts';
+import { type Caller, CallerGone } from '../caller.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface Places {
@@ -13,8 +13,6 @@ interface PlacesOptions {
   readonly places: number;
   /** Milliseconds that a search may wait for a slot. */
   readonly patience: number;
-  /** Work for a client that may have left does not begin until that is known. */
-  readonly cautious?: boolean;
   /** Why one is refused that has waited too long, or finds the queue full. */
   readonly late?: WaitOptions<unknown>['late'];
 }
@@ -65,18 +63,11 @@ export function waitIn<W extends object, T>(
   });
 }
 
-/** Work that begins although its client has left costs the database more than two turns of the event loop. */
-async function certain(caller: Caller, cautious: boolean): Promise<void> {
-  await whatHasArrived();
-  if (cautious) return stillThere(caller);
-  if (caller.isGone) throw new CallerGone();
-}
-
 const MAX_WAITING = 100;
 /** The memory of a waiting request: its connection, its head, what it asks for. */
 const WAITING_BYTES = 64 * 1024;
 
-export function createPlaces({ places, patience, cautious = false, late = 'crowded' }: PlacesOptions): Places {
+export function createPlaces({ places, patience, late = 'crowded' }: PlacesOptions): Places {
   const taken = new Set<Taken>();
   const queue: QueuedSearch[] = [];
   let closed = false;
@@ -119,15 +110,7 @@ export function createPlaces({ places, patience, cautious = false, late = 'crowd
       if (caller.isGone) throw new CallerGone();
       if (closed) throw unavailable('stopping');
       const own: Taken = { origin: caller.origin, slow };
-      const leave = chosen() === undefined && isFree(slow) ? leaving(own) : await wait(caller, own);
-      try {
-        await certain(caller, cautious);
-        if (closed) throw unavailable('stopping');
-        return leave;
-      } catch (error) {
-        leave();
-        throw error;
-      }
+      return chosen() === undefined && isFree(slow) ? leaving(own) : wait(caller, own);
     },
     close: () => {
       closed = true;

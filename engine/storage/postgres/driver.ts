@@ -104,7 +104,6 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
   const searches = createPlaces({
     places: Math.max(1, Math.floor(address.pool / 2)),
     patience: MAX_WAIT,
-    cautious: true,
   });
   const longPages = createPlaces({ places: LONG_PAGES, patience: MAX_WAIT });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));

@@ -6,7 +6,7 @@
  */
 import { append } from '../../append.ts';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { asking, type Caller, CallerGone } from '../../caller.ts';
+import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
@@ -77,8 +77,7 @@ export function createGroupCommit(
   const wary = { groups: 0, next: 1 };
 
   function write<T>(work: Work<T>, caller?: Caller, _row?: string, isRehearsal = false): Promise<T> {
-    const waits = draining !== undefined;
-    const written = new Promise<T>((resolve, reject) => {
+    return new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
       const run = async (): Promise<void> => {
@@ -97,7 +96,6 @@ export function createGroupCommit(
       queue.push({ caller, isRehearsal, run, resolve: () => resolve(result), reject });
       draining ??= drain();
     });
-    return waits && caller !== undefined ? asking(caller, written) : written;
   }
 
   async function drain(): Promise<void> {

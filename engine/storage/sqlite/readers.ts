@@ -31,7 +31,7 @@ const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
 const IDLE = 30_000;
 
 export function createReaderPool({ patience, ...options }: PoolOptions): ReaderPool {
-  const places = createPlaces({ places: MAX_READERS, patience, cautious: true });
+  const places = createPlaces({ places: MAX_READERS, patience });
   const idle = new Map<ReaderProcess, NodeJS.Timeout>();
   const all = new Set<ReaderProcess>();
 

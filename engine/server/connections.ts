@@ -1,0 +1,146 @@
+/**
+ * The open connections and their requests. One request of a connection is served at a time: the next one begins when the
+ * response before it is sent. Requests begin at the end of a turn of the event loop, so that every connection has its
+ * turn, and that parsing all requests and then serving them keeps each code in the processor's caches.
+ */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Budget, Share } from '../budget.ts';
+import { isChunked } from '../http/request.ts';
+import { cutOff } from '../http/slow-readers.ts';
+
+/** Bytes that Node keeps for a pipelined request. */
+const REQUEST_BYTES = 4096;
+/** The same for a body in chunks: one read of 64 KiB can hold ten thousand of them, and each is an object. */
+const CHUNKED_BYTES = 3 * 1024 ** 2;
+
+/** What Node's parser refuses. */
+export type ClientError = Error & { readonly code?: string };
+
+interface Pipelined {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** undefined for the request that is served next. */
+  readonly share: Share | undefined;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  /** The response to the request that is being served. */
+  current: ServerResponse | undefined;
+  readonly waiting: Pipelined[];
+  /** Bytes that are not a request, and follow the requests that wait. */
+  error: ClientError | undefined;
+}
+
+export interface Connections {
+  readonly sockets: ReadonlySet<Socket>;
+  readonly serve: RequestListener;
+  /** Refuses bytes that are not a request, after the responses to the requests before them. */
+  readonly refuse: (error: ClientError, socket: Duplex) => void;
+}
+
+interface ConnectionOptions {
+  /** Beyond so many, the connection that has waited longest for a request is closed; if none waits, the new one. */
+  readonly most: number;
+  readonly budget: Budget;
+  readonly serve: RequestListener;
+  readonly answerError: (error: ClientError, socket: Duplex) => void;
+}
+
+export function watchConnections(server: Server, options: ConnectionOptions): Connections {
+  const { most, budget, serve, answerError } = options;
+  const connections = new Map<Duplex, Connection>();
+  const sockets = new Set<Socket>();
+  /** In the order in which their last requests ended, or in which they were opened. */
+  const idle = new Set<Socket>();
+
+  server.on('connection', (socket) => {
+    const connection: Connection = { socket, current: undefined, waiting: [], error: undefined };
+    connections.set(socket, connection);
+    sockets.add(socket);
+    idle.add(socket);
+    socket.once('close', () => {
+      forget(socket);
+      drop(connection);
+    });
+    // Node resumes sockets whenever a body is read.
+    socket.on('resume', () => {
+      if (isPipelining(connection)) socket.pause();
+    });
+    if (sockets.size <= most) return;
+    const [longest = socket] = idle;
+    forget(longest);
+    longest.destroy();
+  });
+
+  function forget(socket: Socket): void {
+    connections.delete(socket);
+    sockets.delete(socket);
+    idle.delete(socket);
+  }
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const connection = connections.get(socket);
+    if (connection === undefined || !socket.writable) return;
+    idle.delete(socket);
+    const { waiting, current } = connection;
+    const isNext = current === undefined && waiting.length === 0;
+    const bytes = isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES;
+    const share = isNext ? undefined : budget.keep(bytes, () => cutOff(socket));
+    waiting.push({ request, response, share });
+    if (!isNext) socket.pause();
+    // Chunks would pile up until the end of the turn.
+    else if (isChunked(request)) serveNext(connection);
+    else setImmediate(serveNext, connection);
+  }
+
+  function serveNext(connection: Connection): void {
+    const { socket, waiting, error } = connection;
+    // A response that closes the connection is its last one.
+    if (!socket.writable) return drop(connection);
+    const next = waiting.shift();
+    if (next === undefined) {
+      if (error) answerError(error, socket);
+      else idle.add(socket);
+      return;
+    }
+    const { request, response, share } = next;
+    share?.release();
+    connection.current = response;
+    if (!isPipelining(connection)) socket.resume();
+    response.once('close', () => {
+      connection.current = undefined;
+      if (waiting.length > 0) setImmediate(serveNext, connection);
+      else if (connections.has(socket)) serveNext(connection);
+    });
+    serve(request, response);
+  }
+
+  function refuse(error: ClientError, socket: Duplex): void {
+    const connection = connections.get(socket);
+    if (connection === undefined) return answerError(error, socket);
+    if (connection.error) return;
+    connection.error = error;
+    const { current, waiting } = connection;
+    const last = waiting.at(-1)?.response ?? current;
+    if (last === undefined) return answerError(error, socket);
+    if (last.req.complete) return;
+    // The error is in the body of the last request.
+    if (last !== current) waiting.pop()?.share?.release();
+    // A second response cannot be sent in the middle of one that has begun.
+    else if (last.headersSent) socket.destroy();
+    else answerError(error, socket);
+  }
+
+  return { sockets, serve: receive, refuse };
+}
+
+const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
+
+function drop({ socket, waiting }: Connection): void {
+  for (const { share } of waiting.splice(0)) share?.release();
+  socket.resume();
+}
