@@ -209,7 +209,8 @@ function taken(draft: Draft, type: RecordType, members: readonly (Field | Relati
   const first = obtain(draft, type, { values });
   const second = newBody(draft, type, { values });
   if (first === undefined || !second) return undefined;
-  const pointers = names.map((name) => pointer([name]));
+  // One place stands for the set: its first field, else its first relation.
+  const pointers = [pointer([members.find((member) => 'column' in member)?.name ?? names[0] ?? ''])];
   add(draft, { method: 'POST', path: collection(type), body: second }, problem(409, 'unique-conflict', { pointers }));
   const path = collection(type, `?on=${names.map(encodeURIComponent).join(',')}`);
   if (type.operations.has('update')) add(draft, { method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
