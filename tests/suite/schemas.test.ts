@@ -16,7 +16,6 @@ const schemas = [
   { name: '200 types', directory: manyTypes(200) },
   ...fixtureSchemas,
   { name: 'nested', directory: 'tests/fixtures/nested' },
-  { name: 'own-child', directory: 'tests/fixtures/own-child' },
 ];
 
 /** Where there are very many types, some of them stand for the others. */
