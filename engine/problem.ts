@@ -221,7 +221,7 @@ export const problemKinds = {
     title: 'The database is busy',
     retryAfter: 1,
     cause:
-      'The database is busy, too many searches or long pages are waiting, or another version of the service changed the tables. Retry after `Retry-After` seconds.',
+      'The database is busy, too many searches or long pages are waiting, or the tables changed (`/health/ready` says how). Retry after `Retry-After` seconds.',
   },
   overloaded: {
     status: 503,

@@ -12,6 +12,7 @@ import {
   shortenedPath,
 } from '../problem.ts';
 import type { Answer } from './answer.ts';
+import { MissingObject } from '../storage/unavailable.ts';
 import { PROBLEM_TYPE } from './negotiation.ts';
 
 /** What the token lacks (RFC 6750, 3.1). */
@@ -45,7 +46,8 @@ export const problemAnswered = (request: IncomingMessage): ProblemCode | undefin
 /** An error that is not a Problem is a fault of the service: logged, and not sent. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
   if (error instanceof Problem) {
-    if (error.code === 'missing-privilege') log.error({ requestId, err: error.cause }, error.message);
+    if (error.code === 'missing-privilege' || error instanceof MissingObject)
+      log.error({ requestId, err: error.cause }, error.message);
     return error;
   }
   if (isTooLong(error)) return answerTooLong(error);

@@ -8,15 +8,15 @@ import { setInterval } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
-import type { Model } from '../model/model.ts';
+import { type Model, OPEN_COLUMN } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
-import { type AppliedModel, appliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
+import { type AppliedModel, appliedModel, columnsIn, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { followed } from './migrate/moves.ts';
 import { placedModel } from './migrate/place.ts';
 import { servedModel } from './migrate/served.ts';
 import { type AroundMethod, itself, readerThrough, writerThrough } from './methods.ts';
-import { Outdated, unavailable } from './unavailable.ts';
+import { MissingObject, Outdated, unavailable } from './unavailable.ts';
 import {
   ConstraintError,
   type Driver,
@@ -79,6 +79,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   let touching = new WeakMap<Statement, boolean>();
   let names = /$^/;
   let isSure = false;
+  let isMissing = false;
   let timer: NodeJS.Timeout | undefined;
 
   function check(reader: Reader): Awaitable<void> {
@@ -150,8 +151,11 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
 
   /** An unexpected error may be caused by changed tables. */
   function explain(error: unknown): Awaitable<never> {
-    if (held === undefined || EXPECTED.some((kind) => error instanceof kind)) throw error;
+    const lacks = error instanceof MissingObject;
+    if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;
+    if (held === undefined || (!lacks && EXPECTED.some((kind) => error instanceof kind))) throw error;
     return andThen(looked(), () => {
+      isMissing ||= lacks && fit.isSame;
       if (fit.isSame) throw error;
       throw fit.unfit.length > 0 ? unavailable('changed', error) : new Outdated(error);
     });
@@ -255,6 +259,21 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
 
   const isSmall = alone<Statement, undefined, boolean>((newest) => driver.isSmall(newest), itself);
 
+  /** Only after a request has missed one: a table that a migration has locked would keep probes waiting. */
+  async function requireObjects(): Promise<void> {
+    const { types, joins } = held?.served ?? NO_MODEL;
+    const columns = [
+      ...Object.values(types).map(
+        (type) => [type.table, columnsIn(type).filter((name) => name !== OPEN_COLUMN)] as const,
+      ),
+      ...joins.map(({ table, left, right }) => [table, [left.column, right.column]] as const),
+    ];
+    const { quote } = driver.dialect;
+    for (const [table, wanted] of columns)
+      await driver.all({ sql: `select ${wanted.map(quote).join()} from ${quote(table)} limit 0` }, []);
+    isMissing = false;
+  }
+
   return {
     ...driver,
     ...readerThrough(alone, driver),
@@ -287,6 +306,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     requireFit: () =>
       andThen(driver.read(check, PATIENT), () => {
         if (fit.unfit.length > 0) throw unavailable('changed');
+        return isMissing ? requireObjects() : undefined;
       }),
     close: () => {
       clearInterval(timer);

@@ -1,7 +1,7 @@
 /** Whether the service can answer requests now, for probes and figures. */
 import { Problem } from '../problem.ts';
 import type { ModelNumbers } from './store.ts';
-import { isUnreachable } from './unavailable.ts';
+import { isUnreachable, MissingObject } from './unavailable.ts';
 
 /** Milliseconds that the database may take to say that it is ready. */
 const MAX_WAIT = 2000;
@@ -29,8 +29,13 @@ export async function readinessOf({ isDraining, ready }: Asked): Promise<Readine
     (error: unknown) => ({
       isReady: false,
       isReachable: error instanceof Problem && !isUnreachable(error),
-      says: error instanceof Problem ? error.message : 'the database does not answer',
+      says: error instanceof Problem ? reasonOf(error) : 'the database does not answer',
     }),
   );
   return isDraining() ? { ...found, isReady: false, says: 'stopping' } : found;
 }
+
+const reasonOf = (error: Problem): string =>
+  error.cause instanceof Error && (error instanceof MissingObject || error.code === 'missing-privilege')
+    ? `${error.message}\n${error.cause.message}`
+    : error.message;

@@ -57,6 +57,17 @@ export const missingPrivilege = (cause: unknown): Problem =>
     { cause },
   );
 
+/** A table, a column or the schema that the service needs is gone, or hidden: somebody else changed the database. */
+export class MissingObject extends Problem {
+  constructor(cause: Error) {
+    super(
+      'storage-busy',
+      'The database lacks a table or a column that the service needs; the log of the service says which one',
+      { cause },
+    );
+  }
+}
+
 export const diskFull = (cause: unknown, detail = 'The database has no space left on its disk'): Problem =>
   new Problem('storage-full', detail, { cause });
 

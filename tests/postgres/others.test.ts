@@ -163,4 +163,48 @@ onServer('objects of others', () => {
         grant all on things to ${ROLE}`);
     }
   });
+
+  const inSchema = (sql: string): string => `do $$ begin execute format('${sql}', current_schema()); end $$`;
+  test.each([
+    ['a table that is gone', 'alter table things rename to taken', 'alter table taken rename to things', /things/],
+    [
+      'a column that is gone',
+      'alter table things rename name to taken',
+      'alter table things rename taken to name',
+      /name/,
+    ],
+    [
+      'a schema that is hidden',
+      inSchema(`revoke usage on schema %I from ${ROLE}`),
+      inSchema(`grant usage on schema %I to ${ROLE}`),
+      /_records|things/,
+    ],
+    ['a table that may not be read', `revoke all on things from ${ROLE}`, `grant all on things to ${ROLE}`, /things/],
+  ])('%s: 503, and /health/ready says what is missing until it is back', async (_, take, restore, object) => {
+    await owner.query(take);
+    try {
+      const requests = [
+        ['GET /api/things/1'],
+        ['GET /api/things'],
+        ['GET /api/things?_cnd[limit]=0&_cnd[limit]=2'],
+        CREATE,
+        NESTED,
+        UPDATE,
+      ];
+      for (const [title = '', body] of requests) {
+        const [status, type] = told(await send(title, body)) as [number, string];
+        expect([title, status, type]).toEqual([
+          title,
+          503,
+          expect.stringMatching(/^(storage-busy|missing-privilege)$/),
+        ]);
+      }
+      const ready = await fetch(`${instance.url}/health/ready`);
+      expect([ready.status, await ready.text()]).toEqual([503, expect.stringMatching(object)]);
+    } finally {
+      await owner.query(restore);
+    }
+    expect((await send('GET /api/things')).body).toMatchObject([{ id: 1, name: 'first' }]);
+    expect((await fetch(`${instance.url}/health/ready`)).status).toBe(200);
+  });
 });

@@ -32,3 +32,19 @@ test.each(['abort', 'rollback', 'fail'])('raise(%s)', async (how) => {
   expect((await ask(server.url, 'GET /api/owners')).body).toEqual([]);
   await server.close();
 });
+
+test('a table that is gone: 503 until it is back', async () => {
+  const server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
+  const database = new Database(fileOf(server.database));
+  const send = async (title: string): Promise<number> => (await ask(server.url, title)).status;
+  const reads = ['GET /api/things', 'GET /api/things/1'];
+  await ask(server.url, 'POST /api/things', { id: 1, name: 'first' });
+  database.exec('alter table things rename to taken');
+  expect(await Promise.all(reads.map(send))).toEqual([503, 503]);
+  const ready = await fetch(`${server.url}/health/ready`);
+  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('no such table: things')]);
+  database.exec('alter table taken rename to things');
+  expect(await Promise.all(reads.map(send))).toEqual([200, 200]);
+  database.close();
+  await server.close();
+});

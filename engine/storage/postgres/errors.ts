@@ -1,7 +1,7 @@
 /** SQLSTATEs -> problems. An error that is not listed is a fault of the engine and is passed on unchanged. */
 import { answerTooLong, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
-import { diskFull, missingPrivilege, refusedByOthers, unavailable } from '../unavailable.ts';
+import { diskFull, missingPrivilege, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const unreachable = (cause: unknown): Error => unavailable('unreachable', cause);
@@ -13,6 +13,7 @@ const privilege = (cause: unknown): Error =>
   textOf(cause, 'routine') === 'ExecWithCheckOptions'
     ? refused(cause)
     : missingPrivilege(new Error(stateOf(cause), { cause }));
+const missing = (cause: unknown): Error => new MissingObject(new Error(stateOf(cause), { cause }));
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const reference = (cause: unknown): Error => new ConstraintError('reference', cause);
 
@@ -28,6 +29,9 @@ const translations = new Map<string, (cause: unknown) => Error>([
   ['22001', refused],
   ['22003', refused],
   ['42501', privilege],
+  ['42P01', missing],
+  ['42703', missing],
+  ['3F000', missing],
   ['40001', busy],
   ['40P01', busy],
   ['25P02', busy],

@@ -9,7 +9,7 @@ import { weighed } from '../lengths.ts';
 import { foldedText } from '../columns.ts';
 import { FOLDED } from './dialect.ts';
 import { answerTooLong } from '../../problem.ts';
-import { diskFull, refusedByOthers, unavailable } from '../unavailable.ts';
+import { diskFull, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
 
 /** A prepared statement, as much of it as is used. */
 interface Prepared {
@@ -127,8 +127,11 @@ const translations = new Map<string, (cause: unknown) => unknown>([
   ['SQLITE_TOOBIG', answerTooLong],
   [
     'SQLITE_ERROR',
-    (cause) =>
-      cause instanceof Error && cause.message === SUM_OVERFLOW ? new SumOverflow(SUM_OVERFLOW, { cause }) : cause,
+    (cause) => {
+      if (!(cause instanceof Error)) return cause;
+      if (cause.message === SUM_OVERFLOW) return new SumOverflow(SUM_OVERFLOW, { cause });
+      return /^no such (table|column)/.test(cause.message) ? new MissingObject(cause) : cause;
+    },
   ],
 ]);
 
