@@ -69,6 +69,8 @@ export class Reader {
       `#!/bin/sh\n[ "$1" = records ] || { echo "npx $1 cannot be replayed" >&2; exit 1; }\nshift\nexec '${process.execPath}' '${COMMAND_LINE}' "$@"\n`,
     );
     chmodSync(join(programs, 'npx'), 0o755);
+    // A project of its own, whatever lies in the folders above.
+    writeFileSync(join(this.folder, 'package.json'), '{ "name": "project", "version": "1.0.0" }\n');
     const installed = join(this.folder, 'node_modules/record-engine');
     mkdirSync(installed, { recursive: true });
     writeFileSync(join(installed, 'index.js'), `module.exports = require('${join(BUILD, 'engine/index.js')}');\n`);
