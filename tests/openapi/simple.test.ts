@@ -26,17 +26,7 @@ function* within(value: JsonValue, way: readonly string[] = []): Generator<reado
 }
 
 /** Words of JSON Schema that 3.0 lacks, in places where schemas stand. */
-const NEWER = [
-  'const',
-  'examples',
-  'not',
-  'prefixItems',
-  'if',
-  'dependentRequired',
-  'exclusiveMinimum',
-  '$defs',
-  'default',
-];
+const NEWER = 'const examples not prefixItems if dependentRequired exclusiveMinimum $defs default'.split(' ');
 const inSchemas = (way: readonly string[]): boolean =>
   way.includes('schema') || (way[1] === 'schemas' && way.at(-1) !== 'properties');
 

@@ -10,22 +10,8 @@ import { represent, type Shown, shownBy } from './reads.ts';
 import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
 import fc from '../support/fast-check.ts';
 
-export const KINDS = [
-  'create',
-  'create',
-  'create',
-  'put',
-  'put',
-  'patch',
-  'createMany',
-  'patchMany',
-  'upsert',
-  'delete',
-  'deleteFound',
-  'get',
-  'list',
-  'list',
-] as const;
+export const KINDS =
+  'create create create put put patch createMany patchMany upsert delete deleteFound get list list'.split(' ');
 
 /** One request: what it does, to which type, and the numbers that decide everything else. */
 export interface Operation {

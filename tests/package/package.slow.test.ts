@@ -26,18 +26,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test('it has the program, its types and its documents, and neither sources nor tests', () => {
   const outside = packed.filter((file) => !/^(?:dist\/(?:engine|studio)|docs|engine\/pages\/public)\//.test(file));
   expect(outside.toSorted()).toEqual(
-    [
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'SECURITY.md',
-      'deploy/records.service',
-      'dist/LICENSES.txt',
-      'dist/sbom.cdx.json',
-      'dist/server.js',
-      'engine/descriptor/descriptor.schema.json',
-      'package.json',
-    ].toSorted(),
+    (
+      'CHANGELOG.md LICENSE README.md SECURITY.md deploy/records.service dist/LICENSES.txt ' +
+      'dist/sbom.cdx.json dist/server.js engine/descriptor/descriptor.schema.json package.json'
+    )
+      .split(' ')
+      .toSorted(),
   );
   const kinds = new Set(packed.map((file) => /(?:\.d)?\.\w+$/.exec(file)?.[0] ?? ''));
   expect(kinds).toEqual(

@@ -136,16 +136,7 @@ describe('everything that is wrong with a body', () => {
     friend: { rank: 5, level: 9 },
     lid: {},
   });
-  const pointers = [
-    '/tags/0/word',
-    '/secret',
-    '/id',
-    '/things/0/name',
-    '/things/1',
-    '/level',
-    '/unheard',
-    '/friend/level',
-  ];
+  const pointers = '/tags/0/word /secret /id /things/0/name /things/1 /level /unheard /friend/level'.split(' ');
 
   it('is told at once, in the order of the body, before what is there is asked', async () => {
     const { a, thing } = await cast();

@@ -46,19 +46,7 @@ const LONG: Readonly<Record<string, string>> = {
 };
 
 /** What curl prints, and that it leaves brackets in URLs alone. */
-const IGNORED = new Set([
-  '-i',
-  '--include',
-  '-s',
-  '--silent',
-  '-S',
-  '-v',
-  '--verbose',
-  '-g',
-  '--globoff',
-  '-f',
-  '--fail',
-]);
+const IGNORED = new Set('-i --include -s --silent -S -v --verbose -g --globoff -f --fail'.split(' '));
 
 export function parseCurl(words: readonly string[]): CurlRequest {
   const draft: Draft = { headers: {}, data: [], inQuery: false };

@@ -11,50 +11,17 @@ export interface HostileRequest {
   readonly body: Buffer | undefined;
 }
 
-const PATHS = [
-  'shipping-markups',
-  'sales-tax-rates',
-  'content-images',
-  'global-tabs',
-  'newsletter-subscribers',
-  'tax-classes',
-  'tmp-vars',
-  'notifications',
-] as const;
+const PATHS = (
+  'shipping-markups sales-tax-rates content-images global-tabs newsletter-subscribers tax-classes ' +
+  'tmp-vars notifications'
+).split(' ');
 const KEYS = [
-  'id',
-  'markup_id',
-  'value',
-  'name',
-  'email',
-  'position',
-  'zone',
-  'shipping_method',
-  'zone_elements',
-  'zone_id',
-  'method_id',
-  'taxClass',
-  'tax',
-  'rates',
-  'membership',
-  'coupons',
-  'custom_tab',
-  'providers',
-  'product_specific_aliases',
-  'global_tab',
-  'tab',
-  'code',
-  'cloudicons',
-  'min_weight',
-  'date',
-  'enabled',
-  'templatesDirectory',
-  '__proto__',
-  'constructor',
-  'toString',
-  '$ref',
-  '_open',
-  'rowid',
+  ...(
+    'id markup_id value name email position zone shipping_method zone_elements zone_id method_id taxClass ' +
+    'tax rates membership coupons custom_tab providers product_specific_aliases global_tab tab code ' +
+    'cloudicons min_weight date enabled templatesDirectory __proto__ constructor toString $ref _open ' +
+    'rowid'
+  ).split(' '),
   '',
   '\u0000',
   'é',
@@ -63,18 +30,7 @@ const KEYS = [
 ] as const;
 const TEXTS = [
   '',
-  '0',
-  '1',
-  '-1',
-  '1.5',
-  '1.50',
-  '1e400',
-  '-0',
-  'NaN',
-  'null',
-  'true',
-  '9007199254740993',
-  '99999999999999999999999999',
+  ...'0 1 -1 1.5 1.50 1e400 -0 NaN null true 9007199254740993 99999999999999999999999999'.split(' '),
   "' or 1=1 --",
   '"',
   '\\',
@@ -197,17 +153,7 @@ const identifier = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.constantFrom(
-      '0',
-      '-1',
-      '1e1',
-      '%00',
-      '%ff',
-      '..',
-      '%2e%2e',
-      '9007199254740991',
-      '9007199254740992',
-      '1/2',
-      '1%2f2',
+      ...'0 -1 1e1 %00 %ff .. %2e%2e 9007199254740991 9007199254740992 1/2 1%2f2'.split(' '),
       'x'.repeat(3_000),
     ),
   },
@@ -227,39 +173,17 @@ const parameterKey = fc.oneof(
         '[$count]',
         '[$some]',
         '',
-        '[eq]',
-        '[ne]',
-        '[lt]',
-        '[gte]',
-        '[in]',
-        '[like]',
-        '[null]',
-        '[]',
-        '[0]',
-        '[x]',
-        '[eq][0]',
+        ...'[eq] [ne] [lt] [gte] [in] [like] [null] [] [0] [x] [eq][0]'.split(' '),
       ),
     )
     .map(([key, rest]) => `_cnd[${encoded(key)}]${rest}`),
   fc.constantFrom(
-    '_cnd[$any][0][id]',
-    '_cnd[$none][][position][lt]',
-    '_cnd[$any][0][$all][1][$none][0][name]',
-    '_cnd[$any]',
-    '_cnd[$x][0][id]',
-    '_cnd[limit]',
-    '_cnd[limit][0]',
-    '_cnd[limit][1]',
-    '_cnd[limit][]',
-    '_cnd[orderBy]',
-    '_cnd[orderBy][0]',
-    '_cnd[orderBy][0][0]',
-    '_cnd[orderBy][0][1]',
-    '_cnd',
-    '_cnd[',
-    '_cnd[]',
-    '_cnd[][]',
-    '%5fcnd%5blimit%5d',
+    ...(
+      '_cnd[$any][0][id] _cnd[$none][][position][lt] _cnd[$any][0][$all][1][$none][0][name] _cnd[$any] ' +
+      '_cnd[$x][0][id] _cnd[limit] _cnd[limit][0] _cnd[limit][1] _cnd[limit][] _cnd[orderBy] ' +
+      '_cnd[orderBy][0] _cnd[orderBy][0][0] _cnd[orderBy][0][1] _cnd _cnd[ _cnd[] _cnd[][] ' +
+      '%5fcnd%5blimit%5d'
+    ).split(' '),
   ),
   fc.constantFrom('include', 'fields', 'variant', 'after', 'before', 'nope', '', '%', '__proto__'),
   fc.constantFrom('on', 'dryRun', 'by', 'measure'),
@@ -268,22 +192,11 @@ const parameterValue = fc.oneof(
   fc.constantFrom(...TEXTS).map(encoded),
   fc.constantFrom(...KEYS).map(encoded),
   fc.constantFrom(
-    'day(date)',
-    'zone,position,email',
-    'count,sum(position),max(name),min(date)',
-    'email',
-    'true',
-    'zone.zone_elements',
-    'zone,zone',
-    'zone.shipping_markups.zone.shipping_markups',
-    'shipping_method.taxClass',
-    '%',
-    '%ff',
-    '%c3%28',
-    'zone.',
-    '.zone',
-    'desc',
-    'a.b.c.d.e.f',
+    ...(
+      'day(date) zone,position,email count,sum(position),max(name),min(date) email true zone.zone_elements ' +
+      'zone,zone zone.shipping_markups.zone.shipping_markups shipping_method.taxClass % %ff %c3%28 zone. ' +
+      '.zone desc a.b.c.d.e.f'
+    ).split(' '),
   ),
 );
 const query = fc
@@ -308,19 +221,10 @@ const path = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.constantFrom(
-      '/',
-      '//',
-      '/api',
-      '/api/',
-      '/api//1',
-      '/api/%',
-      '/api/zones/1',
-      '/api/tax-classes/',
-      '/api/tax-classes/1/',
-      '/%2e%2e/api',
-      '/api/../api/tax-classes',
-      '*',
-      '/api/tax-classes;x=1',
+      ...(
+        '/ // /api /api/ /api//1 /api/% /api/zones/1 /api/tax-classes/ /api/tax-classes/1/ /%2e%2e/api ' +
+        '/api/../api/tax-classes * /api/tax-classes;x=1'
+      ).split(' '),
     ),
   },
 );
