@@ -183,26 +183,31 @@ export function relatedBody(draft: Draft, relation: Relation): JsonObject | unde
   return nested === 'write' ? newBody(draft, target, { via: relation }) : undefined;
 }
 
-/** The body of a request that is refused before references are looked at: it links to records that are not there. */
+/**
+ * The body of a request that is refused before references are looked at: it links to records that are not there. undefined
+ * where it would break a check, besides what is wrong with the values.
+ */
 export function refusedBody(
   draft: Draft,
   type: RecordType,
   values: JsonObject,
   above: readonly RecordType[] = [],
-): JsonObject {
+): JsonObject | undefined {
   const needed = [...type.fields.values()].filter(({ required, name }) => required && !Object.hasOwn(values, name));
   const links = neededBy(type).filter(({ name }) => !Object.hasOwn(values, name));
   const linkOf = ({ target }: Relation): JsonObject =>
     target.identifier.inRecord || above.includes(target)
       ? { [target.identifier.name]: MISSING + (draft.samples.seed += 1) }
-      : refusedBody(draft, target, {}, [...above, type]);
+      : (refusedBody(draft, target, {}, [...above, type]) ?? {});
   const body = {
     ...Object.fromEntries(needed.map((field) => [field.name, field.type.good(field, (draft.samples.seed += 1))])),
     ...values,
     ...Object.fromEntries(links.map((relation) => [relation.name, linkOf(relation)])),
   };
   const free = writable(type).filter(({ name }) => !Object.hasOwn(values, name));
-  return meeting(type, body, free) ?? body;
+  const isGiven = ({ name }: Field): boolean => Object.hasOwn(values, name);
+  const isMeant = unmetBy(type, body).every(({ fields }) => fields.some(isGiven));
+  return meeting(type, body, free) ?? (isMeant ? body : undefined);
 }
 
 // Records that a case needs.

@@ -134,7 +134,8 @@ export function refuses(
   type: RecordType,
   all: readonly (readonly [JsonObject, ...(string | number)[]])[],
 ): boolean {
-  const sent = all.map(([values]) => refusedBody(draft, type, values));
+  const sent = all.flatMap(([values]) => refusedBody(draft, type, values) ?? []);
+  if (sent.length < all.length) return false;
   const places = all.map(([, ...place], index) => [index, ...place]);
   if (all.length > 0) add(draft, { method: 'POST', path: collection(type), body: sent }, badBody(...places));
   return all.length > 0;
@@ -220,7 +221,7 @@ function taken(draft: Draft, type: RecordType, members: readonly (Field | Relati
 /** A body that meets every check but this one. */
 function breaking(draft: Draft, type: RecordType, check: Check): JsonObject | undefined {
   const free = check.fields.filter((field) => writable(type).includes(field));
-  return bodies.variations(refusedBody(draft, type, {}), free).find((body) => {
+  return bodies.variations(refusedBody(draft, type, {}) ?? {}, free).find((body) => {
     const unmet = unmetBy(type, body);
     return unmet.length === 1 && unmet[0] === check;
   });
@@ -488,6 +489,7 @@ function variantCases(type: RecordType, variant: Variant): readonly Maker[] {
       const values = valuesOf(hidden, (field) => field.type.good(field, 1));
       if (hidden.length === 0 || (!isMade && !operations.has('update'))) return undefined;
       const body = isMade ? refusedBody(draft, type, values) : values;
+      if (!body) return undefined;
       const method = isMade ? 'POST' : 'PATCH';
       add(draft, { method, path, body, ...guard(type) }, badBody(...hidden.map(({ name }) => [name])));
       return `${method} ${path} with fields of other variants`;

@@ -107,9 +107,9 @@ function refusedLinks(relation: Relation): readonly Maker[] {
       const field =
         nested === 'write' ? relation.fields.find((one) => !one.readOnly && one.type.bad(one).length > 0) : undefined;
       if (!field) return undefined;
-      const { [relation.inverse?.name ?? '']: _, ...child } = refusedBody(draft, target, {
-        [field.name]: field.type.bad(field)[0] ?? null,
-      });
+      const whole = refusedBody(draft, target, { [field.name]: field.type.bad(field)[0] ?? null });
+      const { [relation.inverse?.name ?? '']: _, ...child } = whole ?? {};
+      if (!whole) return undefined;
       const isRefused = refuses(draft, source, [[{ [name]: inRelation(relation, child) }, ...place, field.name]]);
       return isRefused ? titleOf(relation, `a record with a bad value of ${field.name}`) : undefined;
     },
