@@ -29,7 +29,6 @@ import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
 import { bodyParsers } from './http/record-lines.ts';
 import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
-import { createPace, type Pace } from './pace.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
@@ -68,7 +67,6 @@ export interface Engine {
   /** Memory for everything large that the process holds for its clients. */
   readonly budget: Budget;
   /** Time of each turn for all long work of requests. */
-  readonly pace: Pace;
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   /** Rejects if records cannot be read. */
@@ -117,17 +115,13 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     onFit: fitReporter(log),
     onWait: metrics?.wait,
   };
-  const pace = createPace();
   let draining = false;
-  const { store, prepared } = await openStorage(
-    model,
-    settings.databaseUrl,
-    { ...settings, isTidy, pace },
-    observers,
-  ).catch((error: unknown) => {
-    access?.close();
-    throw error;
-  });
+  const { store, prepared } = await openStorage(model, settings.databaseUrl, { ...settings, isTidy }, observers).catch(
+    (error: unknown) => {
+      access?.close();
+      throw error;
+    },
+  );
   const unclaim = settings.isService === true ? databaseAt(settings.databaseUrl).claim(log) : undefined;
   reportStanding(log, prepared);
   reportOthers(log, prepared);
@@ -136,7 +130,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     () => store.usage(),
     () => readinessOf({ isDraining: () => draining, ready }),
   );
-  const readContent = contentReader(settings, budget, pace);
+  const readContent = contentReader(settings, budget);
   const { idempotencyHours } = settings;
   // One that fails is tried again a minute later.
   const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
@@ -150,7 +144,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
       path: API_ROOT + encodeURIComponent(type.path),
       store,
       readContent,
-      pace,
       seen,
       author: token?.name ?? null,
       parsers: bodyParsers(type, settings),
@@ -199,7 +192,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     readContent,
     metrics,
     budget,
-    pace,
     awaitReader,
     isDraining: () => draining,
     ready,

@@ -15,7 +15,6 @@ const RANKS: readonly (readonly string[])[] = [
     'diagnostic.ts',
     'problem.ts',
     'budget.ts',
-    'pace.ts',
     'document-order.ts',
     'start-error.ts',
     'files.ts',

@@ -200,15 +200,15 @@ type LinkLimits = Pick<Restricted, 'readOnly' | 'barred'>;
 
 export function refusingLinks(validators: TypeValidators, type: RecordType, limits: LinkLimits): TypeValidators {
   if (limits.readOnly.size === 0 && limits.barred.size === 0) return validators;
-  const refusing = (validate: Validator): Validator =>
-    function* (records, raw, known) {
+  const refusing =
+    (validate: Validator): Validator =>
+    (records, raw, known) => {
       const faults: Fault[] = [];
       for (const { body, pointer } of records) {
-        yield;
         append(faults, refusedIn(type, body, pointer, limits));
       }
       if (faults.length > 0) throw faultyRequest('forbidden', faults);
-      return yield* validate(records, raw, known);
+      return validate(records, raw, known);
     };
   return {
     create: (variant) => refusing(validators.create(variant)),

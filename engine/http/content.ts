@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../budget.ts';
-import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
 import { type Exchange, isChunked } from './request.ts';
 import { StartError } from '../start-error.ts';
@@ -24,7 +23,7 @@ const USUAL_COST = BYTE_COST + 3;
 /** The first buffer of a body that comes in several pieces. */
 const FIRST_BYTES = 16 * 1024;
 
-/** Bytes of a body that are read before others have a turn: the pieces of hundreds take as long as one large body. */
+/** Bytes of a body whose keys are counted before all of it has arrived. */
 const LARGE = 64 * 1024;
 
 /** Draws from the budget for the caller. */
@@ -37,7 +36,7 @@ interface ContentLimits {
   readonly bodyKeys: number;
 }
 
-export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace): ReadContent {
+export function contentReader(limits: ContentLimits, budget: Budget): ReadContent {
   const limit = limits.bodyLimit;
   refuseImpossible(limit, budget);
   return async ({ request, caller }, types) => {
@@ -48,11 +47,8 @@ export function contentReader(limits: ContentLimits, budget: Budget, pace: Pace)
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
     const body = createGrowing(limits, caller, { most: budget.limit, mediaType });
-    await collect(request, body, pace);
-    const bytes = await pace.begin(() => {
-      if (caller.isGone) throw new CallerGone();
-      return body.whole();
-    });
+    await collect(request, body);
+    const bytes = body.whole();
     // For `parsedInFront`, if the request has to begin anew.
     Object.assign(request, { body: bytes });
     return bytes;
@@ -77,27 +73,11 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? NO_CONTENT : { parsed: body };
 }
 
-function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<void> {
+function collect(request: IncomingMessage, body: Growing): Promise<void> {
   return new Promise((resolve, reject) => {
-    let unpaused = 0;
     const onData = (chunk: Buffer): void => {
       try {
         body.add(chunk);
-        unpaused += chunk.length;
-        if (unpaused >= LARGE) pause();
-      } catch (error) {
-        settle(() => reject(error));
-      }
-    };
-    const pause = (): void => {
-      unpaused = 0;
-      request.pause();
-      void pace.begin(goOn);
-    };
-    const goOn = (): void => {
-      try {
-        body.check();
-        request.resume();
       } catch (error) {
         settle(() => reject(error));
       }
@@ -113,9 +93,8 @@ function collect(request: IncomingMessage, body: Growing, pace: Pace): Promise<v
 }
 
 interface Growing {
-  add(chunk: Buffer): void;
   /** Throws if there are too many keys so far: then the body is not worth parsing. In a small one the parser counts them. */
-  check(): unknown;
+  add(chunk: Buffer): void;
   /** Draws the memory to parse it as well. */
   whole(): Buffer;
 }
@@ -154,8 +133,8 @@ function createGrowing(
         chunk.copy(held, size);
       }
       size = needed;
+      if (size > LARGE) counted();
     },
-    check: counted,
     whole: () => {
       const whole = held.subarray(0, size);
       const cost = BYTE_COST * size + BRACKET_COST * counted().brackets;

@@ -1,12 +1,11 @@
 /** Requests for many records. GET: a page if there is a limit, else the whole list, in one of the formats; DELETE. */
-import type { IncomingMessage } from 'node:http';
 import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery, View } from '../query/list-query.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import { type Answer, readAnswer, type Whole, writeAnswer } from './answer.ts';
 import { type CountPreference, countPreference, maxAffected } from './preferences.ts';
-import { pageEnd, pageHash, pageTag, refuseConditions } from './preconditions.ts';
+import { pageEnd, pageTag, refuseConditions } from './preconditions.ts';
 import type { Exchange, ServeOperation } from './request.ts';
 import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
 import { NO_CONTENT, refuseContent } from './content.ts';
@@ -15,7 +14,6 @@ import { CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
 import type { DeletedRecords, Page, Stream } from '../storage/store.ts';
 import { done, onceOf, reported, retried, type Service } from './operations.ts';
 import type { JsonValue } from '../json.ts';
-import type { Pace } from '../pace.ts';
 import { encodeCursor } from '../query/cursor.ts';
 import { pageSearches } from '../query/parameters.ts';
 import { memoized } from '../memo.ts';
@@ -25,9 +23,6 @@ import { isLink, rowView } from '../query/view.ts';
 
 /** Memory that a whole list takes while it is read piece by piece. */
 const STREAM_BYTES = 1024 ** 2;
-/** Characters of a page that is sent at once, and about as many of each piece of a longer one. */
-const LONG_PAGE = 512 * 1024;
-const PIECE = 64 * 1024;
 
 /** A list request, read. */
 interface ResolvedList {
@@ -122,34 +117,9 @@ interface AnsweredRows {
 
 export function rowsAnswer(service: Service, { request }: Exchange, answered: AnsweredRows): Awaitable<Answer> {
   const { rows, format, table, headers, end } = answered;
-  if (lengthOf(rows) > LONG_PAGE) return longAnswer(service, request, answered);
   const body = format.whole(rows, table);
   const tag = service.type.preconditions === 'off' ? undefined : pageTag(body, end);
   return readAnswer(request, body, tag, headers);
-}
-
-/** A few milliseconds of each turn of the event loop. */
-async function longAnswer(
-  { type, pace }: Service,
-  request: IncomingMessage,
-  { rows, format, table, headers, end }: AnsweredRows,
-): Promise<Answer> {
-  const pieces: string[] = [];
-  const hash = pageHash();
-  for await (const piece of format.pieces(inTurns(rows, pace), table)) {
-    if (type.preconditions !== 'off') hash.add(piece);
-    pieces.push(piece);
-  }
-  const tag = type.preconditions === 'off' ? undefined : hash.tag(end);
-  return readAnswer(request, inPieces(pieces), tag, headers);
-}
-
-async function* inTurns(records: readonly string[], pace: Pace): AsyncGenerator<readonly string[]> {
-  for (let from = 0, to = 0; from < records.length; from = to) {
-    for (let length = 0; to < records.length && length < PIECE; to += 1) length += records[to]?.length ?? 0;
-    const [begin, end] = [from, to];
-    yield await pace.begin(() => records.slice(begin, end));
-  }
 }
 
 /** An estimate differs from one request to the next: the page is still the same. */
@@ -159,10 +129,6 @@ const taggedTotal = (count: CountMode, total: number | undefined): number | unde
 const taggedPlace = (placed: ListFrame['headers']): string => Object.values(placed).join();
 
 const lengthOf = (records: readonly string[]): number => records.reduce((sum, { length }) => sum + length, 0);
-
-async function* inPieces(pieces: readonly string[]): AsyncGenerator<string> {
-  yield* pieces;
-}
 
 async function wholeAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Promise<Answer> {
   const { type, store } = service;

@@ -1,11 +1,10 @@
 /** The operations on one record, each readable from top to bottom: create, get, update, remove. */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { andThen, type Awaitable } from '../awaitable.ts';
+import { andThen } from '../awaitable.ts';
 import { escapeStep } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../model/model.ts';
-import type { Pace, Steps } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { RawValues } from '../raw-json.ts';
@@ -46,8 +45,6 @@ export interface Service {
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
   readonly readContent: ReadContent;
-  /** Bodies are parsed and validated a few milliseconds of each turn. */
-  readonly pace: Pace;
   readonly parsers: BodyParsers;
   /** How long an idempotency key is kept. */
   readonly idempotencyHours: number;
@@ -57,20 +54,19 @@ export interface Service {
 
 /** POST of a new record, or of an array of them. */
 export function create(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, pace, parsers, author } = service;
+  const { type, store, queries, validators, readContent, parsers, author } = service;
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, NEW_RECORDS);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    await pace.pause();
     const body = parsers.posted(content, exchange);
     const { records, isArray, raw, faults } = body;
     if (isArray) refuseConditions(request, type.preconditions, 'new records have no entity tags yet: leave it out');
     const items = records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined }));
     const known = [...faults, ...records.flatMap(tagOfNew)];
     const write = async (): Promise<Whole> => {
-      const checked = await faultsIn(service, validators.create(view.variant), items, raw, known);
+      const checked = faultsIn(service, validators.create(view.variant), items, raw, known);
       const precondition = isArray ? undefined : (): void => refuseIfMatch(request, type.preconditions);
       const asked = { type, items, raw, ...checked, view, author, caller, dryRun, precondition };
       const wanted = { ...asked, mergePatch: false, unread: isArray && isMinimal(request) };
@@ -78,7 +74,6 @@ export function create(service: Service): ServeOperation {
       const answered = (written: WrittenRecords): Whole => answer(service, exchange, written);
       return done(once, wanted, answered, retried(service, request, isArray), store.create, store.once.create);
     };
-    await pace.pause();
     return onLines(body, write);
   };
 }
@@ -129,7 +124,7 @@ export function get({ type, store, queries }: Service): ServeOperation {
 
 /** PUT and PATCH of one record: keys that are left out stay as they are. */
 export function update(service: Service, method: string): ServeOperation {
-  const { type, store, queries, validators, readContent, pace, parsers, author } = service;
+  const { type, store, queries, validators, readContent, parsers, author } = service;
   const mergePatch = method === 'PATCH';
   const bodyTypes = mergePatch ? PATCH_BODY : RECORD_BODY;
   return async (exchange) => {
@@ -138,13 +133,11 @@ export function update(service: Service, method: string): ServeOperation {
     const once = onceOf(exchange, content, service);
     const identifier = parseIdentifier(text);
     const { view, dryRun } = queries.write(target.query);
-    await pace.pause();
     const { records, raw, faults: known } = parsers.record(content, exchange);
     const { precondition } = preconditionOf(request, type.preconditions);
     const items = records.map(({ body, pointer }) => ({ body, pointer, identifier, precondition }));
     const validate = validators.update(view.variant);
-    await pace.pause();
-    const { faults, disagreements } = await faultsIn(service, validate, items, raw, known);
+    const { faults, disagreements } = faultsIn(service, validate, items, raw, known);
     const wanted = { type, items, raw, faults, disagreements, mergePatch, view, author, caller, dryRun };
     const answered = ({ records: written, effects }: WrittenRecords): Whole => {
       const { body } = only(written);
@@ -156,21 +149,19 @@ export function update(service: Service, method: string): ServeOperation {
 
 /** PATCH of an array of records, each with its identifier, and perhaps with the tag that it must have. */
 export function updateMany(service: Service): ServeOperation {
-  const { type, store, queries, validators, readContent, pace, parsers, author } = service;
+  const { type, store, queries, validators, readContent, parsers, author } = service;
   return async (exchange) => {
     const { request, caller, target } = exchange;
     const content = await readContent(exchange, RECORDS_PATCH);
     const once = onceOf(exchange, content, service);
     const { view, dryRun } = queries.write(target.query);
-    await pace.pause();
     const { records, raw, faults: unread } = parsers.records(content, exchange);
     refuseConditions(request, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
     const items = records.map((record) => namedItem(type, record));
     const misnamed = records.flatMap((record, index) => misnamedIn(type, record, items[index]?.identifier));
     const known = [...unread, ...misnamed];
     const validate = validators.update(view.variant);
-    await pace.pause();
-    const { faults, disagreements } = await faultsIn(service, validate, items, raw, known);
+    const { faults, disagreements } = faultsIn(service, validate, items, raw, known);
     const asked = { type, items, raw, faults, disagreements, view, author, caller, dryRun };
     const wanted = { ...asked, mergePatch: true, unread: isMinimal(request) };
     const answered = ({ records: written, effects }: WrittenRecords): Whole =>
@@ -197,25 +188,17 @@ export function remove(service: Service): ServeOperation {
 }
 
 /** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
-export const faultsIn = (
-  { type, pace }: Pick<Service, 'type' | 'pace'>,
+export function faultsIn(
+  { type }: Pick<Service, 'type'>,
   validator: Validator,
   items: readonly WriteItem[],
   raw: RawValues,
   known: readonly Fault[] = [],
-): Awaitable<CheckedBody> => pace.run(checkedBody(type, validator, items, raw, known));
-
-function* checkedBody(
-  type: RecordType,
-  validator: Validator,
-  items: readonly WriteItem[],
-  raw: RawValues,
-  known: readonly Fault[],
-): Steps<CheckedBody> {
-  const mentions = yield* mentionsIn(type, items);
-  const faults = yield* validator(items, raw, { mentions, faults: known });
+): CheckedBody {
+  const mentions = mentionsIn(type, items);
+  const faults = validator(items, raw, { mentions, faults: known });
   if (known.length > 0) throw faultyRequest('invalid-body', faults);
-  if (faults.length > 0 && !(yield* asksStored(mentions))) throw faultyRequest('invalid-body', faults);
+  if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
   return { faults, disagreements: disagreementsKnowing(type, items, raw) };
 }
 

@@ -1,6 +1,6 @@
 /** If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3): reads that are known already, writes that come too late. */
 import type { IncomingMessage } from 'node:http';
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Preconditions } from '../descriptor/descriptor.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import type { Precondition } from '../storage/store.ts';
@@ -136,15 +136,6 @@ export const pageEnd = (total: number | undefined, links: string): string => `\n
 
 /** The tag of a page covers both. */
 export const pageTag = (text: string, end: string): string => entityTag(text + end);
-
-/** The tag of a page that comes in pieces. */
-export function pageHash(): { add(piece: string): void; tag(end: string): string } {
-  const sha1 = createHash('sha1');
-  return {
-    add: (piece) => void sha1.update(piece),
-    tag: (end) => `"${sha1.update(end).digest('base64url')}"`,
-  };
-}
 
 /** The tag of the compressed bytes, which are another representation. */
 export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);

@@ -5,7 +5,6 @@ import { inDocumentOrder } from '../document-order.ts';
 import { enclosing, escapeStep, isObject, type JsonValue } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';
-import type { Steps } from '../pace.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { ON } from '../query/prepared-type.ts';
 import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
@@ -54,17 +53,15 @@ function upsertMany(service: Service, withheld: ReadonlySet<Operation>): ServeOp
 }
 
 function upserting(service: Service, bodyTypes: BodyTypes, parse: ParseBody): ServeOperation {
-  const { queries, readContent, pace } = service;
+  const { queries, readContent } = service;
   return async (exchange) => {
     const { request, target } = exchange;
     const content = await readContent(exchange, bodyTypes);
     const once = onceOf(exchange, content, service);
     const query = queries.upsert(target.query);
-    await pace.pause();
     const body = parse(content, exchange);
     if (body.isArray)
       refuseConditions(request, service.type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
-    await pace.pause();
     return onLines(body, () => write(service, exchange, { body, once, query }));
   };
 }
@@ -83,16 +80,16 @@ interface ReadUpsert {
 }
 
 async function write(service: Service, exchange: Exchange, { body, once, query }: ReadUpsert): Promise<Whole> {
-  const { type, store, validators, author, pace } = service;
+  const { type, store, validators, author } = service;
   const { request, caller } = exchange;
   const { records, raw, isArray, faults } = body;
   const { view, dryRun, unique } = query;
   const validate = validators.upsert(view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const unfit = await pace.run(keyFaultsIn(type, validate(unknown, raw, { faults }), unique, unknown, faults));
+  const unfit = keyFaultsIn(type, validate(unknown, raw, { faults }), unique, unknown, faults);
   // With such values they cannot be looked for: whatever is wrong with one record is told as of a new one.
   if (unfit.length > 0 && !isArray && faults.length === 0) {
-    const found = await faultsIn(service, () => asSteps(unfit), unknown, raw);
+    const found = faultsIn(service, () => unfit, unknown, raw);
     await store.create({ type, items: unknown, raw, ...found, mergePatch: false, view, author, caller, dryRun });
   }
   if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
@@ -134,26 +131,17 @@ function refuseTag(pointer: string, tag: JsonValue | undefined): void {
   throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
 }
 
-/** Faults that are compared in much less than a millisecond. */
-const FAULTS_OF_STEP = 64;
-
-function* asSteps<T>(result: T): Steps<T> {
-  yield;
-  return result;
-}
-
 /**
  * All faults, if what identifies a record is not there or not well-formed, or if any are `known`: such values are not
  * looked for. Otherwise none.
  */
-function* keyFaultsIn(
+function keyFaultsIn(
   type: Service['type'],
-  validated: Steps<readonly Fault[]>,
+  found: readonly Fault[],
   { members }: UniqueMembers,
   items: readonly WriteItem[],
   known: readonly Fault[],
-): Steps<readonly Fault[]> {
-  const found = yield* validated;
+): readonly Fault[] {
   const strange = new Set(known.map((fault) => ('pointer' in fault ? fault.pointer : '')));
   const records = items.filter(({ pointer }) => !strange.has(pointer));
   const missing = records.flatMap(({ body, pointer }) =>
@@ -185,11 +173,7 @@ function* keyFaultsIn(
     'pointer' in fault &&
     fault.code !== 'contradiction' &&
     (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
-  const unfit: Fault[] = [];
-  for (const [index, fault] of found.entries()) {
-    if (index % FAULTS_OF_STEP === FAULTS_OF_STEP - 1) yield;
-    if (isKey(fault)) unfit.push(fault);
-  }
+  const unfit = found.filter(isKey);
   if (missing.length + unfit.length + known.length === 0) return [];
   // Of several records, others may be there: what new ones lack says nothing.
   const told = known.length === 0 ? unfit : found.filter(({ code }) => code !== 'required');

@@ -9,7 +9,6 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { CallerGone } from '../caller.ts';
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
@@ -18,7 +17,6 @@ import { acceptedType, JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { MAX_ECHO } from '../names.ts';
-import type { Pace } from '../pace.ts';
 import { Problem } from '../problem.ts';
 import { type AgentService, createAgentServer } from './agent-server.ts';
 import type { AgentRights } from './tools.ts';
@@ -30,7 +28,7 @@ interface EndpointOptions extends TextLimits {
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Characters of an answer that the SDK puts into its message at once, and of each piece of a longer one. */
+/** Characters of an answer that the SDK puts into its message itself. */
 const AT_ONCE = 64 * 1024;
 
 /** Memory for each character of a message or an answer: the text, the message around it with its escapes, and its bytes. */
@@ -53,21 +51,15 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       const rights: AgentRights = {
         model,
         call: async (type, call) => {
-          // The SDK has taken its part of this turn.
-          await engine.pace.pause();
           const result = await serveCall(() => engine.openedBy(request), type, call, caller, options.urlLimit);
           caller.take(WRAP_COST * result.text.length);
           return result;
         },
       };
       const aside = new Aside();
-      // The SDK takes milliseconds for each message.
-      const answer = await engine.pace.begin(async () => {
-        if (caller.isGone) throw new CallerGone();
-        const service = serviceFor(request, engine, { title: options.title, inMessage: aside.keep });
-        return answered(asWebRequest(request), message, rights, service);
-      });
-      await host.reply(await answerOf(answer, aside, engine.pace), request, response);
+      const service = serviceFor(request, engine, { title: options.title, inMessage: aside.keep });
+      const answer = await answered(asWebRequest(request), message, rights, service);
+      await host.reply(await answerOf(answer, aside), request, response);
     } finally {
       caller.release();
     }
@@ -187,17 +179,14 @@ function asWebRequest({ headers }: IncomingMessage): Request {
   return new Request('http://localhost/mcp', { method: 'POST', headers: lines, body: '{}' });
 }
 
-async function answerOf(answer: Response, aside: Aside, pace: Pace): Promise<Answer> {
+async function answerOf(answer: Response, aside: Aside): Promise<Answer> {
   const message = await answer.text();
   const type = answer.headers.get('content-type');
   const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
-  return { status: answer.status, headers, body: message === '' ? undefined : aside.putInto(message, pace) };
+  return { status: answer.status, headers, body: message === '' ? undefined : aside.putInto(message) };
 }
 
-/**
- * A long text for an agent, kept aside while the SDK makes the message around it: for megabytes, that takes a turn of a
- * tenth of a second. A mark has its place in the message.
- */
+/** A long text for an agent, kept aside while the SDK copies the message around it several times. A mark has its place. */
 class Aside {
   readonly #mark = randomUUID();
   #text = '';
@@ -208,23 +197,9 @@ class Aside {
     return this.#mark;
   };
 
-  putInto(message: string, pace: Pace): string | AsyncIterable<string> {
+  putInto(message: string): string {
     const at = this.#text === '' ? -1 : message.indexOf(this.#mark);
     if (at === -1) return message;
-    return piecesOf(message.slice(0, at), this.#text, message.slice(at + this.#mark.length), pace);
+    return message.slice(0, at) + JSON.stringify(this.#text).slice(1, -1) + message.slice(at + this.#mark.length);
   }
 }
-
-/** The text as it stands in JSON, between what is before and after it. */
-async function* piecesOf(before: string, text: string, after: string, pace: Pace): AsyncGenerator<string> {
-  yield before;
-  for (let from = 0, to = 0; from < text.length; from = to) {
-    to = endOfPiece(text, from + AT_ONCE);
-    const piece = text.slice(from, to);
-    yield await pace.begin(() => JSON.stringify(piece).slice(1, -1));
-  }
-  yield after;
-}
-
-/** Not between the halves of a surrogate pair, which JSON would write as escapes. */
-const endOfPiece = (text: string, end: number): number => ((text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end);

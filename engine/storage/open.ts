@@ -28,7 +28,7 @@ import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   PrepareOptions &
-  Pick<WriteOptions, 'writeRows' | 'clock' | 'pace'> & {
+  Pick<WriteOptions, 'writeRows' | 'clock'> & {
     /** Whether a database that cannot be reached, or is still starting, is waited for. */
     readonly waits?: boolean | undefined;
     /** Replicas that answer reads; the empty text if there are none. */
@@ -76,8 +76,8 @@ export async function openStorage(
   const driver = fittingDriver(observed(opened), { ...observer, onServed });
   try {
     const reads = createReads(driver);
-    const { writeRows, clock, pace } = options ?? {};
-    const writes = createWrites(driver, reads, { served: () => current, writeRows, clock, pace });
+    const { writeRows, clock } = options ?? {};
+    const writes = createWrites(driver, reads, { served: () => current, writeRows, clock });
     const prepared = await driver.exclusively(async () => {
       const done = await prepare(model, driver, options);
       if (done.standing.state !== 'current') return done;

@@ -4,7 +4,6 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
-import type { Steps } from '../pace.ts';
 import type { RawValues } from '../raw-json.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
@@ -51,7 +50,7 @@ export interface WriteRequest {
   /** What the type's validator found. With a fault, nothing is written: only further faults are looked for. */
   readonly faults?: readonly Fault[];
   /** Where the body contradicts itself, once it is known which children are meant where the body names none. */
-  readonly disagreements?: ((ownChildOf: OwnChildOf) => Steps<readonly Fault[]>) | undefined;
+  readonly disagreements?: ((ownChildOf: OwnChildOf) => readonly Fault[]) | undefined;
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** How the written records are returned. */

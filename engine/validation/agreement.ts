@@ -2,12 +2,10 @@
 import { escapeStep, type JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
-import type { Steps } from '../pace.ts';
 import type { Fault } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
 import {
   isUnknown,
-  MENTIONS_OF_STEP,
   type Mention,
   type MentionedRecord,
   type Mentions,
@@ -50,30 +48,23 @@ interface Claims {
 }
 
 /** Two faults for each contradiction, one at each place. */
-export function* disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_RAW_VALUES): Steps<readonly Fault[]> {
+export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_RAW_VALUES): readonly Fault[] {
   if (!mayDiffer) return [];
   const claims: Claims = { values: new Map(), links: new Map(), sets: new Map(), pairs: new Map(), faults: [] };
-  for (const [index, mention] of all.entries()) {
-    if (index % MENTIONS_OF_STEP === MENTIONS_OF_STEP - 1) yield;
+  for (const mention of all) {
     claimValues(claims, mention, raw.get(mention.body));
     for (const said of mention.said) claimRelation(claims, mention, said);
   }
-  for (const [reference, links] of claims.links) {
-    yield;
-    compareWithSets(claims, reference, links);
-  }
-  for (const sides of claims.pairs.values()) {
-    yield;
-    compareSides(claims, [...sides.values()]);
-  }
+  for (const [reference, links] of claims.links) compareWithSets(claims, reference, links);
+  for (const sides of claims.pairs.values()) compareSides(claims, [...sides.values()]);
   return claims.faults;
 }
 
 /** `disagreements` with knowledge of the stored children, whose identifiers the bodies leave out. */
-export const disagreementsKnowing = (type: RecordType, records: readonly BodyRecord[], raw: RawValues) =>
-  function* (ownChildOf: OwnChildOf): Steps<readonly Fault[]> {
-    return yield* disagreements(yield* mentionsIn(type, records, ownChildOf), raw);
-  };
+export const disagreementsKnowing =
+  (type: RecordType, records: readonly BodyRecord[], raw: RawValues) =>
+  (ownChildOf: OwnChildOf): readonly Fault[] =>
+    disagreements(mentionsIn(type, records, ownChildOf), raw);
 
 /** Compares values as written, since that is how they are returned. */
 function claimValues(

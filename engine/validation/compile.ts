@@ -10,8 +10,7 @@ import type { Model, RecordType, Variant } from '../model/model.ts';
 import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf } from './faults.ts';
-import { type Mentions, mentionsIn, otherIdentifier, RECORDS_OF_STEP } from './mentions.ts';
-import type { Steps } from '../pace.ts';
+import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import type { RawValues } from '../raw-json.ts';
 
@@ -86,15 +85,12 @@ function validator(
   validateOf: (record: BodyRecord) => ValidateFunction,
   { errorsWithin, identifiers }: { readonly errorsWithin: ErrorsWithin; readonly identifiers: IdentifierRule },
 ): Validator {
-  return function* (records, raw, { mentions: collected, faults: known = [] } = {}) {
-    const mentions = collected ?? (yield* mentionsIn(type, records));
-    const others = mentions.mayDiffer
-      ? [...mentions.faults, ...(yield* disagreements(mentions, raw))]
-      : mentions.faults;
+  return (records, raw, { mentions: collected, faults: known = [] } = {}) => {
+    const mentions = collected ?? mentionsIn(type, records);
+    const others = mentions.mayDiffer ? [...mentions.faults, ...disagreements(mentions, raw)] : mentions.faults;
     const [knownIn, othersIn] = [byRecord(records, known), byRecord(records, others)];
     const all: Fault[] = [];
-    for (const [index, record] of records.entries()) {
-      if (index % RECORDS_OF_STEP === RECORDS_OF_STEP - 1) yield;
+    for (const record of records) {
       const { body, pointer } = record;
       const knownHere = knownIn(pointer);
       // What is not a record is nothing else.
@@ -107,10 +103,9 @@ function validator(
       // Ajv stores errors on the function: read them before it runs again.
       const errors = validate(body) ? undefined : validate.errors;
       const context = { within: errorsWithin, place: pointer, isTold: all.length < MAX_ERRORS };
-      const own = errors ? yield* faultsOf(errors, context) : NO_FAULTS;
+      const own = errors ? faultsOf(errors, context) : NO_FAULTS;
       const parts = [knownHere, own, otherIdentifier(type, record, identifiers), othersIn(pointer)];
       if (parts.every((part) => part.length === 0)) continue;
-      yield;
       append(all, inDocumentOrder(parts.flat(), body, pointer));
     }
     return all;
@@ -141,11 +136,7 @@ interface KnownOfBody {
  * All faults of the records, nested ones included, in document order, as pointers into the body; empty if it is valid.
  * `raw`: the values to store as they were written. `known`: what has been collected already.
  */
-export type Validator = (
-  records: readonly BodyRecord[],
-  raw?: RawValues,
-  known?: KnownOfBody,
-) => Steps<readonly Fault[]>;
+export type Validator = (records: readonly BodyRecord[], raw?: RawValues, known?: KnownOfBody) => readonly Fault[];
 
 export interface TypeValidators {
   create(variant: Variant): Validator;

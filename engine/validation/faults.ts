@@ -4,7 +4,6 @@ import { firstByLocation } from '../document-order.ts';
 import { escapeStep, unescapedStep, unescapedSteps } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { didYouMean, shortened } from '../names.ts';
-import type { Steps } from '../pace.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import { EXPECTED, LINK_ONLY, RECORD } from './body-schema.ts';
 
@@ -71,15 +70,11 @@ interface FaultsContext {
 
 const WHOLE_BODY: FaultsContext = { within: new WeakMap(), place: '', isTold: true };
 
-/** Errors that are worded in much less than a millisecond. */
-const ERRORS_OF_STEP = 64;
-
 /** In Ajv's order; several may be about one location. */
-export function* faultsOf(errors: readonly ErrorObject[], context = WHOLE_BODY): Steps<Fault[]> {
+export function faultsOf(errors: readonly ErrorObject[], context = WHOLE_BODY): Fault[] {
   const faults: Fault[] = [];
   const { within, isTold } = context;
   for (const [error, path] of unfolded(errors, within, context.place)) {
-    if (faults.length % ERRORS_OF_STEP === ERRORS_OF_STEP - 1) yield;
     const fault = (wordings[error.keyword] ?? other)(error, path, isTold && faults.length < MAX_ERRORS);
     if (fault) faults.push(fault);
   }

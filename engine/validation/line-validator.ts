@@ -3,7 +3,6 @@ import { createAjv } from '../field-types/ajv-keywords.ts';
 import { escapeStep, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import { finish } from '../pace.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/checks.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
@@ -33,7 +32,7 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
   ajv.addVocabulary([EXPECTED]);
   const compile = (schema: JsonObject): LineValidator => {
     const validate = ajv.compile(schema);
-    return (line) => (validate(line) ? [] : onePerLocation(finish(faultsOf(validate.errors ?? []))));
+    return (line) => (validate(line) ? [] : onePerLocation(faultsOf(validate.errors ?? [])));
   };
   const checked = (type: RecordType, validate: LineValidator): LineValidator => {
     if (isUnchecked || type.checks.length === 0) return validate;

@@ -2,7 +2,6 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { type BodyRecord, relationsIn } from '../model/bodies.ts';
 import { type Field, identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
-import type { Steps } from '../pace.ts';
 import type { Fault } from '../problem.ts';
 
 export interface MentionedRecord {
@@ -53,21 +52,15 @@ interface MentionsWalk extends Mentions {
 
 const notAsked: OwnChildOf = () => undefined;
 
-/** Records that are looked at in much less than a millisecond. */
-export const RECORDS_OF_STEP = 16;
-/** The same where each mention counts, also of nested records. */
-export const MENTIONS_OF_STEP = 64;
-
 /** The bodies may be invalid. */
-export function* mentionsIn(
+export function mentionsIn(
   type: RecordType,
   records: readonly BodyRecord[],
   ownChildOf: OwnChildOf = notAsked,
-): Steps<Mentions> {
+): Mentions {
   const walk: MentionsWalk = { all: [], faults: [], mayDiffer: false, named: new Map(), ownChildOf };
   const roots = rootsOf(walk, type, records);
   for (const [index, { body, pointer }] of records.entries()) {
-    if (index % RECORDS_OF_STEP === RECORDS_OF_STEP - 1) yield;
     const subject = roots[index];
     if (subject) visit(walk, subject, body, pointer, undefined);
   }
@@ -215,13 +208,7 @@ const isChecked = ({ type, mayBeStored }: MentionedRecord, isSaid: (field: Field
  * Whether a body can only be checked fully with stored data: the values of read-only fields, the owned children that it
  * mentions without identifier, and checks, which may name fields that it does not.
  */
-export function* asksStored({ all }: Mentions): Steps<boolean> {
-  for (const [index, mention] of all.entries()) {
-    if (index % MENTIONS_OF_STEP === MENTIONS_OF_STEP - 1) yield;
-    if (asksStoredFor(mention)) return true;
-  }
-  return false;
-}
+export const asksStored = ({ all }: Mentions): boolean => all.some(asksStoredFor);
 
 function asksStoredFor({ subject, body: said, via }: Mention): boolean {
   const { fields, relations } = subject.type;

@@ -9,7 +9,6 @@ import { integer } from '../field-types/integer.ts';
 import { escapeStep, type JsonValue, unescapedSteps } from '../json.ts';
 import { type BodyRecord, newItems } from '../model/bodies.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes, type UniqueMembers } from '../model/model.ts';
-import { finish } from '../pace.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/checks.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
@@ -30,8 +29,8 @@ export function checkSeeds(
     if (!type || type.seed.length === 0) return [];
     // They are inserted together.
     const records = newItems(type.seed);
-    const invalid = finish(validatorsOf(type).create(type.defaultVariant)(records));
-    return [{ file, type, records, invalid, mentions: finish(mentionsIn(type, records)).all }];
+    const invalid = validatorsOf(type).create(type.defaultVariant)(records);
+    return [{ file, type, records, invalid, mentions: mentionsIn(type, records).all }];
   });
   const place = ({ type }: SeedsOfType): number => order.indexOf(type);
   const valid = seeds.filter(({ invalid }) => invalid.length === 0).toSorted((a, b) => place(a) - place(b));
@@ -69,7 +68,7 @@ interface SeedsOfType {
 /** Checks that the new records do not meet, and links to seeds of types that come later in this order. */
 function unmetIn({ type }: SeedsOfType, record: BodyRecord, order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
-  return finish(mentionsIn(type, [record])).all.flatMap(({ subject, body, pointer }) => {
+  return mentionsIn(type, [record]).all.flatMap(({ subject, body, pointer }) => {
     const { type: of, identifier, mayBeStored } = subject;
     const { name } = of.identifier;
     if (later.has(of) && of.seed.some((seed) => identifier !== undefined && seed[name] === identifier)) {

@@ -2,7 +2,6 @@
 import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
-import { finish } from '../../engine/pace.ts';
 import type { RecordType } from '../../engine/model/model.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { changeExample, creationExample, recordExample } from '../../engine/openapi/examples.ts';
@@ -65,7 +64,7 @@ describe.each(checked)('bodies of $name', ({ schema }) => {
         .filter(isClean)
         .map((body) => ({
           body,
-          refused: finish(validate([wholeBody(body)])).some(({ code }) => !BEYOND_SCHEMA.has(code)),
+          refused: validate([wholeBody(body)]).some(({ code }) => !BEYOND_SCHEMA.has(code)),
         }));
       const media = ['requestBody', 'content', 'application/json', 'schema'];
       const differing = outcomes.filter(({ body, refused }) => {

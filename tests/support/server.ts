@@ -1,7 +1,6 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
 import type { Budget } from '../../engine/budget.ts';
 import type { EngineSettings } from '../../engine/engine.ts';
-import type { Pace } from '../../engine/pace.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
@@ -17,7 +16,6 @@ export interface TestServer {
   readonly url: string;
   readonly database: TestDatabase;
   readonly budget: Budget;
-  readonly pace: Pace;
   /** As if it were told to stop: it goes on, and says that it will not for long. */
   drain(): void;
   close(): Promise<void>;
@@ -54,6 +52,6 @@ export async function startTestServer({
     await serving.close();
     await database.remove();
   };
-  const { budget, pace } = serving.engine;
-  return { url: serving.url, database, budget, pace, drain: () => serving.engine.drain(), close };
+  const { budget } = serving.engine;
+  return { url: serving.url, database, budget, drain: () => serving.engine.drain(), close };
 }

@@ -89,7 +89,6 @@ async function heldAmong(
   index: UniqueMembers,
   nodes: readonly Node[],
 ): Promise<readonly Held[]> {
-  await session.pace.pause();
   const { members } = index;
   const equal = new Map<string, { readonly values: LookedFor; readonly nodes: Node[] }>();
   const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));

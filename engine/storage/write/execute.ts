@@ -58,7 +58,6 @@ export async function execute(session: WriteSession): Promise<void> {
       .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
   );
   const unpaired = unwantedPairs(session);
-  await session.pace.pause();
   await requireFewRows(session, { released, unpaired, changed });
 
   for (const group of grouped(unpaired)) await removePairs(session, group);
@@ -73,7 +72,6 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const one of removed) await runReleased(session, one);
   if (deletes) await checkNamed(session);
   await leaveGiven(session);
-  await session.pace.pause();
   for (const { node, column, link } of late) node.assigned.set(column, { ...link, value: null });
   const writing: Writing = {
     session,
@@ -87,12 +85,11 @@ export async function execute(session: WriteSession): Promise<void> {
   // Those that wait for no other are not waited for, either.
   if (session.writer.isPipelined) {
     const free = changed.filter((node) => waitsForNothing(writing, node));
-    await inGroups(session, free, (node) => write(writing, node));
+    await inGroups(free, (node) => write(writing, node));
   }
   await updateInOrder(writing, changed);
   for (const nodes of runsOf(writing)) {
     const [first] = nodes;
-    await session.pace.pause();
     if (nodes.length > 1) await insertMany(writing, nodes);
     else if (first) await write(writing, first);
   }
@@ -102,7 +99,7 @@ export async function execute(session: WriteSession): Promise<void> {
     await update(session, node, [[column, link.value]]);
   }
   const paired = [...session.paired.values()];
-  if (session.writer.isPipelined) await inGroups(session, paired, (wanted) => insertPair(session, wanted));
+  if (session.writer.isPipelined) await inGroups(paired, (wanted) => insertPair(session, wanted));
   else for (const wanted of paired) await insertPair(session, wanted);
   if (!session.effects) return;
   const changes = changed.map((node) => [node, changesOf(node)] as const);
@@ -112,13 +109,8 @@ export async function execute(session: WriteSession): Promise<void> {
 /** Statements that are sent together: each takes some microseconds here. */
 const TOGETHER = 100;
 
-async function inGroups<T>(
-  session: WriteSession,
-  items: readonly T[],
-  work: (item: T) => Awaitable<void>,
-): Promise<void> {
+async function inGroups<T>(items: readonly T[], work: (item: T) => Awaitable<void>): Promise<void> {
   for (let from = 0; from < items.length; from += TOGETHER) {
-    await session.pace.pause();
     await Promise.all(items.slice(from, from + TOGETHER).map(work));
   }
 }

@@ -241,7 +241,7 @@ export async function findDisagreements(
   for (const { body, identifier } of session.records) await askIn(session, type, identifier, body);
   return session.ownChildren.size === 0
     ? undefined
-    : session.pace.run(disagreements((relation, owner) => session.ownChildren.get(relation)?.get(owner)));
+    : disagreements((relation, owner) => session.ownChildren.get(relation)?.get(owner));
 }
 
 /** Reads the children in places that were not resolved because they, or places around them, are faulty. */

@@ -28,17 +28,11 @@ export async function resolveBody(session: WriteSession, roots: readonly (Node |
     const node = roots[index];
     if (node) session.agenda.push({ node, body, place: { pointer, writable: true, via: undefined } });
   }
-  let resolved = 0;
   for (const { node, body, place } of session.agenda) {
     const related = resolveRecord(session, node, body, place);
     if (related) await related;
-    resolved += 1;
-    if (resolved % AT_ONCE === 0) await session.pace.pause();
   }
 }
-
-/** Records that are resolved in less than a millisecond. */
-const AT_ONCE = 100;
 
 /** A place of a body, as much of it as a value needs. */
 type ValuePlace = Pick<BodyPlace, 'pointer' | 'writable'>;

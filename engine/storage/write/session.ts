@@ -5,7 +5,6 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject } from '../../json.ts';
 import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
-import { type Pace, UNPACED } from '../../pace.ts';
 import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
 import type { Row, Writer } from '../driver.ts';
@@ -124,7 +123,6 @@ export interface WriteSession {
   /** Gathered in a dry run. */
   readonly effects: Effects | undefined;
   readonly stamp: Stamp;
-  readonly pace: Pace;
   /** Records that are there and that the body names, with the places of their identifiers. */
   readonly named: Map<Node, string[]>;
   /** What can be asked only once all of the body is worked out. */
@@ -164,7 +162,6 @@ interface Given {
   readonly dryRun?: boolean | undefined;
   readonly caller?: Caller | undefined;
   readonly stamp: Stamp;
-  readonly pace?: Pace;
 }
 
 export function createSession(
@@ -180,7 +177,6 @@ export function createSession(
     dryRun,
     caller = PATIENT,
     stamp,
-    pace = UNPACED,
   }: Given,
 ): WriteSession {
   const maps = {
@@ -214,7 +210,6 @@ export function createSession(
     caller,
     effects,
     stamp,
-    pace,
     ...lists,
     ...maps,
   };

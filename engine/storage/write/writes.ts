@@ -2,7 +2,6 @@
 import type { JsonObject } from '../../json.ts';
 import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
-import { type Pace, UNPACED } from '../../pace.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
@@ -67,16 +66,11 @@ export interface WriteOptions {
   readonly writeRows?: number | undefined;
   /** For tests: the time that records are stamped with, in place of the database's. */
   readonly clock?: Clock | undefined;
-  readonly pace?: Pace | undefined;
 }
 
 const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 
-export function createWrites(
-  driver: Driver,
-  reads: Reads,
-  { served, writeRows, clock, pace = UNPACED }: WriteOptions,
-): Writes {
+export function createWrites(driver: Driver, reads: Reads, { served, writeRows, clock }: WriteOptions): Writes {
   const tables = createTables(driver.dialect, served);
   const dialect = driver.dialect.name;
   const flat = createFlatWrites(driver, reads, tables);
@@ -97,14 +91,12 @@ export function createWrites(
   ): Promise<CarriedOut> {
     const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp } = request;
     const limits = rules.readOnlyToo ? {} : { writeRows };
-    const given = { records: items, raw, faults, ...limits, dryRun, caller, stamp, pace };
+    const given = { records: items, raw, faults, ...limits, dryRun, caller, stamp };
     const session = createSession(writer, tables, dialect, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
-    await pace.pause();
     const roots = await rootsOf(session, type);
     await resolveBody(session, roots);
-    await pace.pause();
     await checkBody(session, { type, disagreements, roots });
     requireFound(session, type, roots);
     precondition?.();
@@ -166,7 +158,7 @@ export function createWrites(
     if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp, pace });
+    const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp });
     if (hasRelations(item.body, type)) return createTree(request, item, session);
     const node = await workedOut(session, request);
     const columns = node.table.columns.map(({ name }) => name);
