@@ -5,7 +5,7 @@
 import { append } from '../../append.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
-import { columnsOf } from '../columns.ts';
+import { columnsOf, writtenSql } from '../columns.ts';
 import { ConstraintError, type Driver, type Reader, type Statement } from '../driver.ts';
 import { createStamp, filledFields, stampValues } from './stamps.ts';
 import { createTables, type Tables } from './tables.ts';
@@ -236,14 +236,20 @@ async function goBelow(walk: TreeWalk, frame: Frame, referrer: Referrer): Promis
 
 async function unlinkSome(walk: TreeWalk, frame: Frame, referrer: Referrer): Promise<void> {
   const { quote, oneOf } = walk.driver.dialect;
+  const { name: dialect } = walk.driver.dialect;
   const { table, identifier } = referrer.type;
-  const filled = filledFields(columnsOf(referrer.type, walk.driver.dialect.name));
+  const columns = columnsOf(referrer.type, dialect);
+  const filled = filledFields(columns);
+  const stamped = filled.stamped.map((name) => {
+    const field = columns.find((one) => one.name === name)?.field;
+    return `${quote(name)} = ${writtenSql(field, '?', dialect, quote(name))}`;
+  });
   const found = await nextReferring(walk.driver, frame, referrer);
   if (found === undefined) return nextReferrer(frame);
   const column = quote(referrer.reference.column);
-  const set = [`${column} = null`, ...filled.stamped.map((name) => `${quote(name)} = ?`)].join(', ');
+  const set = [`${column} = null`, ...stamped].join(', ');
   const sql = `update ${quote(table)} set ${set} where ${oneOf(quote(identifier.column))} and ${oneOf(column)}`;
-  const stamps = stampValues({ stamp: createStamp(undefined, null), dialect: walk.driver.dialect.name }, filled);
+  const stamps = stampValues({ stamp: createStamp(undefined, null), dialect }, filled);
   await step(walk, { sql }, [...stamps, JSON.stringify(found), JSON.stringify(frame.identifiers)]);
 }
 
