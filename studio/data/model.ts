@@ -101,7 +101,7 @@ export interface StudioModel {
   readonly version: string;
   readonly api: string;
   readonly token: { readonly name: string } | null;
-  readonly limits: Readonly<Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'writeRows', number>>;
+  readonly limits: Readonly<Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'maxFilters' | 'maxIncludes' | 'writeRows', number>>;
   readonly types: ReadonlyMap<string, TypeInfo>;
 }
 

@@ -1,6 +1,7 @@
 /** The data provider: how react-admin's lists and forms reach the interface. */
 import type { DataProvider, GetListParams, GetOneParams, RaRecord } from 'ra-core';
 import { isValueList, isValueObject, type Value, type ValueObject } from './json.ts';
+import { includesOf } from './includes.ts';
 import { type Column, listQuery, type ListRequest, nextAfter } from './list-request.ts';
 import { whereOf } from './where.ts';
 import { identifierOf, isToMany, type StudioModel, type TypeInfo } from './model.ts';
@@ -26,15 +27,9 @@ const recordOf = (type: TypeInfo, values: Value, etag?: string | null): StudioRe
 
 /** What a page of a record reads: everything but the sets that have lists of their own. */
 export function recordQuery(model: StudioModel, type: TypeInfo, variant?: string): string {
-  const include = type.relations.filter((relation) => !hasOwnList(model, relation)).map(({ name }) => name);
+  const include = includesOf(model, type).join(',');
   const isDefault = variant === undefined || variant === type.variants?.default;
-  return `include=${include.join(',')}${isDefault ? '' : `&variant=${encodeURIComponent(variant)}`}`;
-}
-
-/** Sets that may be long: records that belong to this one, but not to it alone, are listed page by page. */
-export function hasOwnList({ types }: StudioModel, relation: TypeInfo['relations'][number]): boolean {
-  const isLong = relation.kind === 'hasMany' && relation.owned !== true && relation.inverse !== undefined;
-  return isLong && types.get(relation.type)?.operations.includes('list') === true;
+  return `include=${include}${isDefault ? '' : `&variant=${encodeURIComponent(variant)}`}`;
 }
 
 export function createProvider(model: StudioModel): DataProvider {

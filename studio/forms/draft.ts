@@ -84,10 +84,11 @@ export function isChangeable(
   { nested, readOnly, type, fields: shown }: RelationInfo,
   { stored }: Item,
 ): boolean {
-  const { open, fields } = typeNamed(model, type);
+  const { open, fields, relations } = typeNamed(model, type);
   if (nested !== 'write' || readOnly) return false;
   if (stored === null) return open || fields.some((field) => isWritable(field) && shown.includes(field.name));
-  return OTHER_KEYS in stored || fields.some((field) => isWritable(field) && keyOf(field.name) in stored);
+  const writable = [...fields.filter(isWritable), ...relations.filter((relation) => !relation.readOnly)];
+  return OTHER_KEYS in stored || writable.some(({ name }) => keyOf(name) in stored);
 }
 
 /** The same values for a record that is to be made: what belonged to the one before is made again, too. */

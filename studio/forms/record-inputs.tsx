@@ -7,7 +7,7 @@ import { useController, useWatch } from 'react-hook-form';
 import type { RelationInfo, TypeInfo } from '../data/model.ts';
 import type { ValueObject } from '../data/json.ts';
 import { useModel } from '../data/model.ts';
-import { hasOwnList } from '../data/provider.ts';
+import { hasOwnList } from '../data/includes.ts';
 import { Related } from '../fields/related.tsx';
 import { isWritable } from '../presentations/field-draft.ts';
 import { isWide } from '../presentations/choose.ts';

@@ -9,7 +9,18 @@ import Typography from '@mui/material/Typography';
 import { useNotify } from 'ra-core';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
-import { isToMany, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { isValueObject } from '../data/json.ts';
+import {
+  can,
+  isToMany,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+  useModel,
+} from '../data/model.ts';
+import { recordQuery } from '../data/provider.ts';
+import { send } from '../data/request.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { Picker } from '../fields/picker.tsx';
 import { type Choice, findRecords } from '../fields/search.ts';
@@ -52,7 +63,7 @@ function useOpened(relation: RelationInfo): (item: Item) => Promise<Item | undef
     if (item.stored !== null || item.id === null) return opened(item);
     const type = typeNamed(model, relation.type);
     try {
-      const [values] = await findRecords(model, type, relation.label, { id: item.id });
+      const values = await readRecord(model, type, relation, item.id);
       if (values === undefined) throw new Error(say('picker.none'));
       return opened({ ...item, stored: storedDraft(model, relation, values) });
     } catch (problem) {
@@ -60,6 +71,14 @@ function useOpened(relation: RelationInfo): (item: Item) => Promise<Item | undef
       return undefined;
     }
   };
+}
+
+/** With its own relations, where it can be read by itself. */
+async function readRecord(model: StudioModel, type: TypeInfo, { label }: RelationInfo, id: string) {
+  if (!can(type, 'get')) return (await findRecords(model, type, label, { id }))[0];
+  const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type)}`;
+  const { body } = await send({ method: 'GET', target });
+  return isValueObject(body) ? body : undefined;
 }
 
 function OneInput({ relation, path }: RelationInputProps) {

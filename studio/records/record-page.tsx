@@ -24,7 +24,8 @@ import {
   typeNamed,
   useModel,
 } from '../data/model.ts';
-import { hasOwnList, recordQuery, type StudioRecord } from '../data/provider.ts';
+import { hasOwnList } from '../data/includes.ts';
+import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { Shown } from '../presentations/shown.tsx';
 import { Related } from '../fields/related.tsx';
 import { useText } from '../texts/texts.ts';
@@ -91,15 +92,22 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   );
 }
 
-export function Values({ type, values }: { readonly type: TypeInfo; readonly values: ValueObject }) {
+interface ValuesProps {
+  readonly type: TypeInfo;
+  readonly values: ValueObject;
+  /** Within another record, which says already which one this is. */
+  readonly isPart?: boolean;
+}
+
+export function Values({ type, values, isPart = false }: ValuesProps) {
   const say = useText();
-  const others = otherValues(type, values);
+  const others = type.open ? otherValues(type, values) : [];
   return (
     <Box
       component="dl"
       sx={{ display: 'grid', gridTemplateColumns: { sm: 'minmax(9rem, 16rem) 1fr' }, gap: '0.35rem 1.5rem', m: 0 }}
     >
-      <Line title={type.identifier.title}>{textOf(values[type.identifier.name])}</Line>
+      {!isPart && <Line title={type.identifier.title}>{textOf(values[type.identifier.name])}</Line>}
       {type.fields
         .filter(({ name }) => name in values)
         .map((field) => (
@@ -124,13 +132,28 @@ export function Values({ type, values }: { readonly type: TypeInfo; readonly val
   );
 }
 
-/** A record without a page of its own is shown within this one. */
+/** A record without a page of its own is shown within this one; of others, what is changed through this one. */
 function Inside({ relation, value }: { readonly relation: RelationInfo; readonly value: Value | undefined }) {
   const type = typeNamed(useModel(), relation.type);
-  if (can(type, 'get') || !isValueObject(value)) return undefined;
+  if (!isValueObject(value)) return undefined;
+  const relations = type.relations.filter(({ name }) => name !== relation.inverse && name in value);
+  const hasPage = can(type, 'get');
+  if (hasPage && relations.length === 0) return undefined;
   return (
     <Box sx={{ my: 1, paddingInlineStart: 2, borderInlineStart: 2, borderColor: 'divider' }}>
-      <Values type={type} values={value} />
+      <Values
+        type={hasPage ? { ...type, fields: [], relations, open: false } : { ...type, relations }}
+        values={value}
+        isPart
+      />
+      {relations.filter(isToMany).map((one) => (
+        <Box component="section" key={one.name} sx={{ mt: 1 }} aria-label={one.title}>
+          <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+            {one.title}
+          </Typography>
+          <RelatedSet relation={one} value={value[one.name]} />
+        </Box>
+      ))}
     </Box>
   );
 }

@@ -12,10 +12,18 @@ import Typography from '@mui/material/Typography';
 import { useGetList } from 'ra-core';
 import { Link as RouterLink } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { isValueList, isValueObject, type Value, type ValueObject, writeJson } from '../data/json.ts';
 import { textOfWhere } from '../data/where.ts';
-import { identifierOf, otherValues, type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import {
+  identifierOf,
+  isToMany,
+  otherValues,
+  type RelationInfo,
+  type TypeInfo,
+  typeNamed,
+  useModel,
+} from '../data/model.ts';
 import type { ListMeta, StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { type ColumnInfo, columnsOf, isRight } from '../lists/columns.ts';
@@ -41,6 +49,7 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
   const columns = columnsOf(type)
     .filter(({ kind, name }) => kind !== 'identifier' && name !== type.label && rows.some((row) => name in row))
     .slice(0, MAX_COLUMNS);
+  const sets = type.relations.filter((set) => isToMany(set) && rows.some((row) => set.name in row));
   return (
     <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={relation.title}>
       <Table size="small">
@@ -51,6 +60,9 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
               <TableCell key={column.name} align={align(column)}>
                 {column.title}
               </TableCell>
+            ))}
+            {sets.map(({ name, title }) => (
+              <TableCell key={name}>{title}</TableCell>
             ))}
             {type.open && <TableCell>{say('record.other_keys')}</TableCell>}
           </TableRow>
@@ -66,6 +78,9 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
                   {cell(column, values)}
                 </TableCell>
               ))}
+              {sets.map((set) => (
+                <TableCell key={set.name}>{namesIn(set, values[set.name])}</TableCell>
+              ))}
               {type.open && <TableCell>{otherKeys(type, values)}</TableCell>}
             </TableRow>
           ))}
@@ -74,6 +89,15 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
     </TableContainer>
   );
 }
+
+/** Of a set within a set. */
+const namesIn = (relation: RelationInfo, value: Value | undefined): ReactNode =>
+  (isValueList(value) ? value : []).map((one, index) => (
+    <Fragment key={isValueObject(one) ? writeJson(one) : index}>
+      {index === 0 ? '' : ', '}
+      <Related relation={relation} value={one} />
+    </Fragment>
+  ));
 
 function otherKeys(type: TypeInfo, values: ValueObject): ReactNode {
   const others = otherValues(type, values);

@@ -31,13 +31,14 @@ afterAll(async () => {
   await server?.close();
 });
 
-async function create(path: string, body: object): Promise<void> {
+async function create(path: string, body: object): Promise<string> {
   const response = await fetch(`${server.url}/api/${path}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
   expect(response.status).toBe(201);
+  return response.headers.get('Location')?.split('/').at(-1) ?? '';
 }
 
 const cells = (page: Page, column: number): Promise<readonly string[]> =>
@@ -281,6 +282,24 @@ test('behind the prefix of a proxy it finds its own', async () => {
   await page.goto('http://shop.localhost/admin/studio#/shipping-markups');
   await page.waitForSelector('tbody tr td a');
   expect([...origins]).toEqual(['http://shop.localhost']);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('the countries of a zone are seen and changed on the page of a markup that applies to it', async () => {
+  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const zone = { zone_name: 'Alps', zone_elements: [{ country: 'AT' }] };
+  const id = await create('shipping-markups', { min_total: '1', zone });
+  await page.goto(`${server.url}/studio#/shipping-markups/${id}`);
+  await page.locator('main section', { hasText: 'AT' }).first().waitFor();
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('button', { name: 'Change Alps' }).click();
+  const element = page.getByRole('textbox', { name: 'Other keys' });
+  expect(await element.inputValue()).toContain('"AT"');
+  await element.fill('{ "country": "CH" }');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('main section', { hasText: 'CH' }).first().waitFor();
+  await keep(page, 'studio-zone', true);
   expect(complaints).toEqual([]);
   await close();
 });
