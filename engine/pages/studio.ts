@@ -27,10 +27,18 @@ export function studioBuild(): Built | undefined {
 
 /** `first` runs before each answer. */
 export function serveStudio(router: IRouter, title: string, built: Built, ...first: readonly RequestHandler[]): void {
-  readOnly(router, '/studio', ...first, sendPage(title, built));
+  const page = sendPage(title, built);
+  readOnly(router, '/studio', ...first, page);
   for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.js')))
     readOnly(router, `/studio/${name}`, ...first, sendScript(name));
+  readOnly(router, '/studio/*address', ...first, (request, response, next) => {
+    // A file of a former build is no address within the studio.
+    if (FILE.test(request.path)) missing();
+    return page(request, response, next);
+  });
 }
+
+const FILE = /^\/studio\/[^/]+\.(?:js|json|map)$/;
 
 /**
  * Style elements need the nonce of the response that they are in; the libraries of the studio make them while it runs.
@@ -48,18 +56,20 @@ const STYLE = 'body { margin: 0 } @media (prefers-color-scheme: dark) { body { b
 
 const sendPage =
   (title: string, { entry, preload }: Built): RequestHandler =>
-  (_request, response) => {
+  ({ path }, response) => {
+    // A service behind a prefix does not know it; how deep a page is below the service, it knows.
+    const root = '../'.repeat(path.split('/').length - 2) || './';
     const nonce = randomBytes(16).toString('base64');
     const page = layout({
       title,
       head: html`<style nonce="${nonce}">
           ${STYLE}
         </style>
-        <script type="module" src="studio/${entry}"></script>
-        ${preload.map((name) => html`<link rel="modulepreload" href="studio/${name}" />`)}`,
-      body: html`<div id="studio" data-title="${title}"></div>
+        <script type="module" src="${root}studio/${entry}"></script>
+        ${preload.map((name) => html`<link rel="modulepreload" href="${root}studio/${name}" />`)}`,
+      body: html`<div id="studio" data-title="${title}" data-root="${root}"></div>
         <noscript
-          >The studio needs JavaScript. <a href="docs">The reference</a> lists the requests behind it.</noscript
+          >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,
     });
     // The nonce is good for one response.

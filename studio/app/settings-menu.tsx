@@ -7,6 +7,7 @@ import MenuItem from '@mui/material/MenuItem';
 import { useLocaleState, useStore } from 'ra-core';
 import { useState } from 'react';
 import { useModel } from '../data/model.ts';
+import { ROOT } from '../data/request.ts';
 import { forgetToken } from '../data/token.ts';
 import { LANGUAGES, useText } from '../texts/texts.ts';
 import { SettingsIcon } from './icons.tsx';
@@ -69,10 +70,10 @@ export function SettingsMenu({ onLeave }: { readonly onLeave: () => void }) {
           </MenuItem>
         ))}
         <Divider role="presentation" />
-        <MenuItem component="a" href=".">
+        <MenuItem component="a" href={ROOT.href}>
           {say('app.start')}
         </MenuItem>
-        <MenuItem component="a" href="docs">
+        <MenuItem component="a" href={new URL('docs', ROOT).href}>
           {say('app.reference')}
         </MenuItem>
         {token !== null && <Divider role="presentation" />}

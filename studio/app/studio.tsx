@@ -6,9 +6,9 @@ import CssBaseline from '@mui/material/CssBaseline';
 import { ThemeProvider } from '@mui/material/styles';
 import useMediaQuery from '@mui/material/useMediaQuery';
 import { QueryClient } from '@tanstack/react-query';
-import { CoreAdminContext, localStorageStore, useLocaleState, useStore } from 'ra-core';
+import { CoreAdminContext, useLocaleState, useStore } from 'ra-core';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { createHashRouter, RouterProvider } from 'react-router-dom';
+import { RouterProvider } from 'react-router-dom';
 import { isSupported } from '../data/json.ts';
 import { type StudioModel, ModelProvider } from '../data/model.ts';
 import { createProvider } from '../data/provider.ts';
@@ -18,6 +18,8 @@ import { Entrance } from './entrance.tsx';
 import { mirror } from './mirror.ts';
 import { Notices } from './notices.tsx';
 import { Pages } from './pages.tsx';
+import { createRouter, routerProvider } from './router.ts';
+import { store } from './store.ts';
 import { themeFor } from './theme.ts';
 
 interface StudioProps {
@@ -30,12 +32,11 @@ interface StudioProps {
 
 export type Appearance = 'system' | 'light' | 'dark';
 
-const store = localStorageStore(undefined, 'studio');
 const texts = createTexts();
 
 export function Studio(props: StudioProps) {
   // The library would make another one whenever what is around it is rendered.
-  const [router] = useState(() => createHashRouter([{ path: '*', element: <Opened {...props} /> }]));
+  const [router] = useState(() => createRouter([{ path: '*', element: <Opened {...props} /> }]));
   return <RouterProvider router={router} />;
 }
 
@@ -52,6 +53,7 @@ function Opened({ title, nonce, asked }: StudioProps) {
     <CoreAdminContext
       i18nProvider={texts}
       store={store}
+      routerProvider={routerProvider}
       {...(provider === undefined ? {} : { dataProvider: provider })}
       {...(queries === undefined ? {} : { queryClient: queries })}
     >

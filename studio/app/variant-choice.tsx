@@ -2,14 +2,12 @@
 import MenuItem from '@mui/material/MenuItem';
 import TextField from '@mui/material/TextField';
 import { useSearchParams } from 'react-router-dom';
+import { VIEW } from '../data/address.ts';
 import type { TypeInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 
-/** Of its own, since it changes what records look like, not which ones there are. */
-const VARIANT = 'variant';
-
 /** Undefined: the one that requests get that do not choose. */
-export const useVariant = (): string | undefined => useSearchParams()[0].get(VARIANT) ?? undefined;
+export const useVariant = (): string | undefined => useSearchParams()[0].get(VIEW) ?? undefined;
 
 export function VariantChoice({ type }: { readonly type: TypeInfo }) {
   const say = useText();
@@ -18,15 +16,15 @@ export function VariantChoice({ type }: { readonly type: TypeInfo }) {
   const { default: first, omit } = type.variants;
   const choose = (name: string): void => {
     const next = new URLSearchParams(search);
-    if (name === first) next.delete(VARIANT);
-    else next.set(VARIANT, name);
+    if (name === first) next.delete(VIEW);
+    else next.set(VIEW, name);
     setSearch(next);
   };
   return (
     <TextField
       select
       label={say('list.variant')}
-      value={search.get(VARIANT) ?? first}
+      value={search.get(VIEW) ?? first}
       onChange={({ target: { value } }) => choose(value)}
       sx={{ width: 110 }}
     >

@@ -169,7 +169,7 @@ export const identifierOf = ({ identifier }: TypeInfo, values: ValueObject): str
 
 /** `variant`: the view that it is opened in. */
 export const recordPath = ({ path }: TypeInfo, id: string, variant?: string): string =>
-  `/${path}/${encodeURIComponent(id)}${variant === undefined ? '' : `?variant=${encodeURIComponent(variant)}`}`;
+  `/${path}/${encodeURIComponent(id)}${variant === undefined ? '' : `?$view=${encodeURIComponent(variant)}`}`;
 
 /** What names a record for people: its label if it has one, and its identifier. */
 export function nameOf(type: TypeInfo, values: Value | undefined, label = type.label): string {

@@ -3,8 +3,8 @@ import { parseJson, type Value, writeJson } from './json.ts';
 import { Problem, problemFrom } from './problem.ts';
 import { keptToken } from './token.ts';
 
-/** The page is at `…/studio`: whatever prefix it is under, the interface is beside it. */
-const ROOT = new URL('.', document.baseURI);
+/** The page says where the service is from its own address, whatever prefix that is under. */
+export const ROOT = new URL(document.getElementById('studio')?.dataset['root'] ?? '.', location.href);
 export const API = new URL('api/', ROOT);
 
 export interface Sent {

@@ -14,6 +14,7 @@ import TableSortLabel from '@mui/material/TableSortLabel';
 import { useListContext } from 'ra-core';
 import { memo, type ReactNode } from 'react';
 import { type NavigateFunction, useNavigate } from 'react-router-dom';
+import { hrefOf } from '../app/router.ts';
 import { Late } from '../app/late.tsx';
 import { textOf, type ValueObject } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
@@ -165,7 +166,7 @@ const RecordRow = memo(function RecordRow(props: RecordRowProps) {
             />
           )}
           {index === 0 && isOpened ? (
-            <OpenLink type={type} address={recordPath(type, id, variant)} id={id} values={values}>
+            <OpenLink type={type} navigate={navigate} address={recordPath(type, id, variant)} id={id} values={values}>
               {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
             </OpenLink>
           ) : (
@@ -193,18 +194,24 @@ export function cell(column: ColumnInfo, values: ValueObject): ReactNode {
 
 interface OpenLinkProps {
   readonly type: TypeInfo;
+  readonly navigate: NavigateFunction;
   readonly address: string;
   readonly id: string;
   readonly values: ValueObject;
   readonly children: ReactNode;
 }
 
-function OpenLink({ type, address, id, values, children }: OpenLinkProps) {
+function OpenLink({ type, navigate, address, id, values, children }: OpenLinkProps) {
   const say = useText();
   return (
     <Link
       // The router's own links are rendered again at each page.
-      href={`#${address}`}
+      href={hrefOf(address)}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        void navigate(address);
+      }}
       // What is seen is part of what is heard.
       aria-label={say('list.open', {
         name: nameOf(type, values).includes(id) ? nameOf(type, values) : `${id} ${nameOf(type, values)}`,

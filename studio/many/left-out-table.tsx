@@ -7,6 +7,7 @@ import TableCell from '@mui/material/TableCell';
 import TableContainer from '@mui/material/TableContainer';
 import TableRow from '@mui/material/TableRow';
 import Typography from '@mui/material/Typography';
+import { hrefOf } from '../app/router.ts';
 import { can, recordPath, type TypeInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import type { LeftOut } from './chosen.ts';
@@ -44,7 +45,7 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
                 <TableCell sx={{ whiteSpace: 'nowrap' }}>
                   {can(type, 'get') ? (
                     // Beside this page, which still has more to say.
-                    <Link href={`#${recordPath(type, id)}`} target="_blank" rel="noopener">
+                    <Link href={hrefOf(recordPath(type, id))} target="_blank" rel="noopener">
                       {type.title.one} {id}
                     </Link>
                   ) : (

@@ -14,6 +14,7 @@ import { Link as RouterLink } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Fragment, type ReactNode } from 'react';
 import { isValueList, isValueObject, type Value, type ValueObject, writeJson } from '../data/json.ts';
+import { addressSearch } from '../data/address.ts';
 import { textOfWhere } from '../data/where.ts';
 import {
   identifierOf,
@@ -138,13 +139,13 @@ export function RelatedList({ relation, id }: RelatedListProps) {
   );
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return undefined;
-  const search = new URLSearchParams({ filter: JSON.stringify({ where }) });
+  const search = addressSearch(new URLSearchParams({ filter: JSON.stringify({ where }) }).toString());
   return (
     <>
       <RelatedTable type={type} relation={relation} rows={data.map(({ values }) => values)} />
       {pageInfo?.hasNextPage === true && (
         <Alert severity="info" icon={false} sx={{ mt: 1 }}>
-          <Button component={RouterLink} to={`/${type.path}?${search.toString()}`} size="small">
+          <Button component={RouterLink} to={`/${type.path}${search}`} size="small">
             {say('record.all_related')}
           </Button>
         </Alert>

@@ -11,7 +11,7 @@ beforeAll(async () => {
   await buildStudio();
   server = await startTestServer({ settings: { title: 'Records of <the> shop' } });
   page = await request(server.url).get('/studio');
-  [, script = ''] = /<script type="module" src="([^"]+)">/.exec(page.text) ?? [];
+  [, script = ''] = /<script type="module" src="\.\/([^"]+)">/.exec(page.text) ?? [];
 });
 afterAll(() => server?.close());
 
@@ -41,7 +41,9 @@ describe('scripts', () => {
   });
 
   it('the one that asks for the model is first, and small; those that it imports later are named with it', async () => {
-    const [first, ...others] = [...page.text.matchAll(/(?:href|src)="(studio\/[^"]+\.js)"/g)].map(([, name]) => name);
+    const [first, ...others] = [...page.text.matchAll(/(?:href|src)="\.\/(studio\/[^"]+\.js)"/g)].map(
+      ([, name]) => name,
+    );
     expect(first).toBe(script);
     const text = await (await fetch(`${server.url}/${script}`)).text();
     expect(text.length).toBeLessThan(2000);
@@ -50,7 +52,7 @@ describe('scripts', () => {
   });
 
   it('what the first page loads at once is at most 450 KB, compressed', async () => {
-    const names = [...page.text.matchAll(/(?:href|src)="(studio\/[^"]+\.js)"/g)].map(([, name = '']) => name);
+    const names = [...page.text.matchAll(/(?:href|src)="\.\/(studio\/[^"]+\.js)"/g)].map(([, name = '']) => name);
     const sizes = await Promise.all(
       names.map(async (name) => {
         const { headers } = await fetch(`${server.url}/${name}`, { headers: { 'Accept-Encoding': 'gzip' } });
@@ -66,9 +68,25 @@ it.each([
   ['POST', '/studio', 405],
   ['GET', '/studio/', 308],
   ['GET', '/studio/studio.json', 404],
+  ['GET', '/studio/of-a-former-build.js', 404],
+  ['GET', '/studio/orders/5/edit', 200],
+  ['POST', '/studio/orders', 405],
   ['GET', '/studio/..%2Fstudio.json', 404],
 ])('%s %s answers %d', async (method, path, status) => {
   expect((await fetch(server.url + path, { method, redirect: 'manual' })).status).toBe(status);
+});
+
+it.each([
+  ['/studio', './'],
+  ['/studio/orders?state=open', '../'],
+  ['/studio/orders/5/edit', '../../../'],
+  ['/studio/no.such/thing%2Fhere', '../../'],
+])('the page at %s finds the service and its scripts at %s', async (path, root) => {
+  const { text } = await request(server.url).get(path);
+  expect(text).toContain(`data-root="${root}"`);
+  expect(new URL(/ src="([^"]+)"/.exec(text)?.[1] ?? '', server.url + path).pathname).toBe(
+    new URL(script, server.url).pathname.replace('/./', '/'),
+  );
 });
 
 it('the start page leads there, and STUDIO=off takes it away', async () => {

@@ -143,7 +143,7 @@ test('a conflict names the record that is in the way, with a link', async () => 
   const link = page.getByRole('link', {
     name: `Open the record that is in the way: Folder <b>of</b> papers ${String(stored['id'])}`,
   });
-  expect(await link.getAttribute('href')).toBe(`#/folders/${String(stored['id'])}`);
+  expect(await link.getAttribute('href')).toBe(`/studio/folders/${String(stored['id'])}`);
   await close();
 });
 

@@ -1,0 +1,33 @@
+/** What the studio remembers: how a person likes it in this browser, and everything about records only until the tab ends. */
+import { localStorageStore, memoryStore, type Store } from 'ra-core';
+
+const kept = localStorageStore(undefined, 'studio');
+const forgotten = memoryStore();
+
+const isKept = (key: string): boolean => key === 'locale' || key === 'appearance' || key.endsWith('.columns');
+const storeOf = (key: string): Store => (isKept(key) ? kept : forgotten);
+
+export const store: Store = {
+  setup() {
+    kept.setup();
+    forgotten.setup();
+    // Former versions kept filters and selected records.
+    for (const key of Object.keys(kept.listItems?.() ?? {})) if (!isKept(key)) kept.removeItem(key);
+  },
+  teardown() {
+    kept.teardown();
+    forgotten.teardown();
+  },
+  getItem: (key, initial) => storeOf(key).getItem(key, initial),
+  setItem: (key, value) => storeOf(key).setItem(key, value),
+  removeItem: (key) => storeOf(key).removeItem(key),
+  removeItems(prefix) {
+    kept.removeItems(prefix);
+    forgotten.removeItems(prefix);
+  },
+  reset() {
+    kept.reset();
+    forgotten.reset();
+  },
+  subscribe: (key, callback) => storeOf(key).subscribe(key, callback),
+};
