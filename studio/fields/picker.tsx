@@ -1,12 +1,15 @@
 /** A related record is found by typing a part of its name. */
 import Autocomplete from '@mui/material/Autocomplete';
+import Box from '@mui/material/Box';
+import Typography from '@mui/material/Typography';
 import TextField from '@mui/material/TextField';
-import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type ReactNode, type UIEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { useText } from '../texts/texts.ts';
-import { type Choice, findChoices } from './search.ts';
+import { detailOf } from './detail.ts';
+import { type Choice, findChoices, MAX_FOUND } from './search.ts';
 
 interface PickerProps {
   readonly relation: RelationInfo;
@@ -39,18 +42,44 @@ export function Picker({
   const type = typeNamed(model, relation.type);
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
+  const [most, setMost] = useState(MAX_FOUND);
+  const listbox = useRef<HTMLUListElement>(null);
+  const scrolled = useRef(0);
   const wanted = usePaused(typed === value?.name ? '' : typed.trim());
   const {
     data = [],
     error,
     isFetching,
   } = useQuery({
-    queryKey: ['choices', relation.type, relation.label, wanted],
-    queryFn: ({ signal }) => findChoices(model, type, relation.label ?? type.label, { text: wanted }, signal),
+    queryKey: ['choices', relation.type, relation.label, wanted, most],
+    queryFn: ({ signal }) => findChoices(model, type, relation.label ?? type.label, { text: wanted, most }, signal),
     enabled: isOpen,
+    placeholderData: keepPreviousData,
   });
+  // Whoever has come to the end of them sees more of them, from where they were.
+  const more = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent): void => {
+    scrolled.current = scrollTop;
+    const isAtEnd = scrollTop + clientHeight > scrollHeight - clientHeight / 2;
+    if (isAtEnd && !isFetching && data.length >= most) setMost(Math.min(2 * most, type.list.maxLimit));
+  };
+  useLayoutEffect(() => {
+    if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
+  }, [data, most]);
   return (
     <Autocomplete
+      slotProps={{ listbox: { onScroll: more, ref: listbox } }}
+      renderOption={({ key: _key, ...props }, choice) => (
+        <li key={choice.id} {...props}>
+          <Box sx={{ minWidth: 0 }}>
+            <bdi>{choice.name}</bdi>
+            {choice.values !== undefined && (
+              <Typography variant="body2" component="div" noWrap sx={{ color: 'text.secondary' }}>
+                <bdi>{detailOf(say, type, relation.label ?? type.label, choice.values)}</bdi>
+              </Typography>
+            )}
+          </Box>
+        </li>
+      )}
       options={data.filter(({ id }) => !without.includes(id))}
       value={value}
       open={isOpen}
@@ -65,10 +94,16 @@ export function Picker({
       getOptionKey={({ id }) => id}
       getOptionLabel={({ name }) => name}
       isOptionEqualToValue={(one, other) => one.id === other.id}
-      onOpen={() => setOpen(true)}
+      onOpen={() => {
+        setMost(MAX_FOUND);
+        setOpen(true);
+      }}
       onClose={() => setOpen(false)}
       onChange={(_event, choice) => onChange(choice)}
-      onInputChange={(_event, text) => setTyped(text)}
+      onInputChange={(_event, text) => {
+        setTyped(text);
+        setMost(MAX_FOUND);
+      }}
       renderInput={(props) => (
         <TextField
           {...props}

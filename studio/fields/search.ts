@@ -3,18 +3,21 @@ import { isValueList, isValueObject, type Value, type ValueObject } from '../dat
 import { can, identifierOf, nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
+import { detailFields } from './detail.ts';
 
 export interface Choice {
   readonly id: string;
   readonly name: string;
+  /** What is found; undefined of what was chosen before. */
+  readonly values?: ValueObject;
 }
 
-const MAX_FOUND = 20;
+export const MAX_FOUND = 20;
 /** As many types are asked for records without a list of their own. */
 const MAX_WAYS = 4;
 
-/** A part of a name, or the whole of an identifier. */
-type Wanted = { readonly text: string } | { readonly id: string };
+/** A part of a name, with how many to find; or the whole of an identifier. */
+type Wanted = { readonly text: string; readonly most?: number } | { readonly id: string };
 
 export async function findChoices(
   model: StudioModel,
@@ -24,7 +27,7 @@ export async function findChoices(
   signal: AbortSignal,
 ): Promise<readonly Choice[]> {
   const found = await findRecords(model, type, label, wanted, signal);
-  return found.map((values) => ({ id: identifierOf(type, values), name: nameOf(type, values, label) }));
+  return found.map((values) => ({ id: identifierOf(type, values), name: nameOf(type, values, label), values }));
 }
 
 /** As a list, or a relation that leads to them, shows them: with their labels, or all that there is of one. */
@@ -52,11 +55,14 @@ async function read(target: string, signal?: AbortSignal): Promise<readonly Valu
 }
 
 async function listed(type: TypeInfo, label: string | null, wanted: Wanted, signal?: AbortSignal) {
+  const details = detailFields(type, label).map(({ name }) => name);
+  const isOrdered = type.fields.find(({ name }) => name === label)?.isOrderIndexed === true;
   const query = new URLSearchParams([
     ['include', ''],
-    ...('id' in wanted ? [] : [['fields', label ?? '']]),
+    ...('id' in wanted ? [] : [['fields', [label ?? '', ...details].filter(Boolean).join(',')]]),
     ...filters(type, '', label, wanted),
-    ...LIMIT,
+    ...(isOrdered && label !== null ? [['_cnd[orderBy]', label]] : []),
+    ...limit(wanted),
   ]);
   return (await read(`${type.path}?${query.toString()}`, signal)).filter(isValueObject);
 }
@@ -73,13 +79,13 @@ async function through(
   const where = filters(type, `${way.relation}.`, label, wanted);
   if (!way.toMany) {
     // A summary has each record once.
-    const query = new URLSearchParams([['by', way.relation], ...where, ...LIMIT]);
+    const query = new URLSearchParams([['by', way.relation], ...where, ...limit(wanted)]);
     const groups = await read(`${from}/$summary?${query.toString()}`, signal);
     return groups.flatMap((group) => (isValueObject(group) ? recordsAt(group['by'], [way.relation]) : []));
   }
-  const query = new URLSearchParams([['include', way.relation], ['fields', way.relation], ...where, ...LIMIT]);
+  const query = new URLSearchParams([['include', way.relation], ['fields', way.relation], ...where, ...limit(wanted)]);
   const records = await read(`${from}?${query.toString()}`, signal);
-  return records.flatMap((record) => recordsAt(record, way.relation.split('.'))).slice(0, MAX_FOUND);
+  return records.flatMap((record) => recordsAt(record, way.relation.split('.'))).slice(0, mostOf(wanted));
 }
 
 function recordsAt(value: Value | undefined, [name, ...rest]: readonly string[]): readonly ValueObject[] {
@@ -88,9 +94,11 @@ function recordsAt(value: Value | undefined, [name, ...rest]: readonly string[])
   return name === undefined ? [value] : recordsAt(value[name], rest);
 }
 
-const LIMIT = [
+const mostOf = (wanted: Wanted): number => ('id' in wanted ? MAX_FOUND : (wanted.most ?? MAX_FOUND));
+
+const limit = (wanted: Wanted): readonly string[][] => [
   ['_cnd[limit]', '0'],
-  ['_cnd[limit]', String(MAX_FOUND)],
+  ['_cnd[limit]', String(mostOf(wanted))],
 ];
 
 /** By a part of the label; an identifier finds its record as well. */
