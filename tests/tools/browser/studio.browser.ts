@@ -276,7 +276,10 @@ test('behind the prefix of a proxy it finds its own', async () => {
   const { page, complaints, origins, close } = await visit(browser, { locale: 'en-US' });
   await page.route('http://shop.localhost/admin/**', async (route) => {
     const request = route.request();
-    const response = await route.fetch({ url: request.url().replace('http://shop.localhost/admin', server.url) });
+    // Chromium sends it after the test has seen the request.
+    const headers = { ...request.headers(), 'sec-fetch-site': 'same-origin' };
+    const url = request.url().replace('http://shop.localhost/admin', server.url);
+    const response = await route.fetch({ url, headers });
     await route.fulfill({ response });
   });
   await page.goto('http://shop.localhost/admin/studio/shipping-markups');
