@@ -1,7 +1,7 @@
 /** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { asText, NOT_STRINGS } from './text.ts';
-import { call, quickSumOfDecimals } from './totals.ts';
+import { call } from './totals.ts';
 
 /** A double holds this many decimal digits exactly. */
 const MAX_PRECISION = 15;
@@ -105,7 +105,6 @@ export const decimal: FieldType = {
       operand: (value) => Number(value) + 0,
       extracted: (document, path) => `${document} ->> ${path}`,
       aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
-      quickSum: (column, shape) => quickSumOfDecimals(column, digits(shape).fraction),
       sumOrder: call('records_rank'),
       // Of 1.5 and 1.50, the one with more digits.
       spelling: (column) => `max(${column})`,

@@ -74,8 +74,6 @@ export interface ColumnType {
   readonly clock?: { readonly statement: string; readonly row: string };
   /** SQL of aggregates: their results are read like the column. */
   readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
-  /** SQL: the same sum by a faster way, which fails with an overflow where it would not be exact. */
-  readonly quickSum?: (column: string, shape: Shape) => string;
   /** SQL by which sums are ordered; missing if they are ordered as values are. */
   readonly sumOrder?: ColumnSql;
   /** SQL: an aggregate that picks one of the texts of equal values; missing if these are stored alike. */

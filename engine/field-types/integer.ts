@@ -12,7 +12,7 @@ import {
   type Shape,
   SHORT,
 } from './field-type.ts';
-import { call, quickSumOfIntegers, sumOfIntegers } from './totals.ts';
+import { call, sumOfIntegers } from './totals.ts';
 
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
@@ -66,7 +66,6 @@ export const integer: FieldType = {
       operand: (value) => Number(value),
       extracted: (document, path) => `${document} ->> ${path}`,
       aggregates: { sum: sumOfIntegers },
-      quickSum: quickSumOfIntegers,
       sumOrder: call('records_rank'),
     },
     postgres: {

@@ -2,7 +2,7 @@
  * Exact totals of numbers that are kept as text. SQLite's own sum() would round decimals and overflow with integers,
  * and its min() and max() would compare texts: its driver adds these functions to each connection.
  */
-import type { ColumnSql, SqlValue } from './field-type.ts';
+import type { SqlValue } from './field-type.ts';
 
 /** An aggregate: `step` is called with the value of each row. */
 interface Total<T> {
@@ -105,33 +105,6 @@ export const sumOfIntegers = (column: string): string =>
 const whole = (high: SqlValue, low: SqlValue): SqlValue =>
   high === null || low === null ? null : String(BigInt(high) * BigInt(PART) + BigInt(low));
 
-// SQLite's own sum() of integers is much faster, and exact: it fails beyond 64 bits.
-
-/** The message of that failure. */
-export const SUM_OVERFLOW = 'integer overflow';
-/** A quick sum would not be exact: the slow one is asked instead. */
-export class SumOverflow extends Error {}
-
-export const quickSumOfIntegers: ColumnSql = (column) => `cast(sum(${column}) as text)`;
-
-/** SQL: the sum of decimals with at most `scale` digits after the point, as multiples of the last one. */
-export function quickSumOfDecimals(column: string, scale: number): string {
-  const units = `sum(cast(round(${column} * ${10 ** scale}) as integer))`;
-  // Null for those without a point.
-  const fraction = `max(octet_length(${column}) - nullif(instr(${column}, '.'), 0))`;
-  return `records_decimal(cast(${units} as text), ${fraction}, ${scale})`;
-}
-
-/** `fraction`: digits after the point of the value that has most; null if none has a point. */
-function decimalOf(units: SqlValue, fraction: SqlValue, scale: SqlValue): SqlValue {
-  if (units === null) return null;
-  const digits = Number(fraction ?? 0);
-  const dropped = Number(scale) - digits;
-  // Another instance may take more digits than this one.
-  if (dropped < 0) throw Object.assign(new Error(SUM_OVERFLOW), { code: 'SQLITE_ERROR' });
-  return decimalText(BigInt(units) / 10n ** BigInt(dropped), digits);
-}
-
 /** The day or month of a point in time, in UTC, without what comes after it. */
 const period =
   (after: string) =>
@@ -157,7 +130,6 @@ export const SQLITE_AGGREGATES = {
 export const SQLITE_FUNCTIONS = {
   records_rank: rank,
   records_whole: whole,
-  records_decimal: decimalOf,
   records_day: period('T00:00:00.000Z'),
   records_month: period('-01T00:00:00.000Z'),
 } as const;

@@ -64,8 +64,6 @@ export interface Dialect {
   };
   /** What follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
-  /** Whether GROUP BY sorts all rows: a few passes over them, one for each group, then take less. */
-  readonly sortsGroups: boolean;
   /** Whether the columns of rows that an offset skips are not computed. */
   readonly skipsUnbuilt: boolean;
   /** SQL: the time of the database some hours ago, as text that sorts. Bound: the hours. */

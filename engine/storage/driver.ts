@@ -32,7 +32,7 @@ export interface Reader {
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
   /** What a statement counts. The driver may remember it until something is written. */
   count(statement: Statement, values: Values): Awaitable<number>;
-  /** Throws if the page is too long, or NeedsSnapshot. */
+  /** Throws if the page is too long. */
   page(wanted: PageRequest, caller: Caller): Awaitable<PageRows>;
   /** The first column of every row. */
   column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
@@ -44,8 +44,6 @@ export interface PageRequest extends BoundStatement {
   readonly most: number;
   /** Whether the texts are short whatever they hold: then neither is checked. */
   readonly isShort: boolean;
-  /** The bytes of a page that was long when it was last read: a driver that would measure it first need not do so. */
-  readonly expected?: number | undefined;
   /** Present if the driver should count along: the statement of the total, and the rows that were asked for. */
   readonly count?: (BoundStatement & { readonly range: PageRange }) | undefined;
 }
@@ -58,13 +56,9 @@ export interface PageRange {
 
 export interface PageRows {
   readonly texts: readonly string[];
-  /** What the driver counted in the same statement, if it does that and the texts do not tell; bytes of a long page. */
+  /** What the driver counted in the same statement, if it does that and the texts do not tell. */
   readonly counted?: number | undefined;
-  readonly bytes?: number | undefined;
 }
-
-/** One statement is not enough for this list: it must be read again, in a transaction. */
-export class NeedsSnapshot extends Error {}
 
 /** Its transaction is rolled back, though nothing failed: of a dry run. */
 export class Rehearsed extends Error {}
@@ -90,51 +84,6 @@ export interface Snapshot extends Reader {
   close(): Awaitable<void>;
 }
 
-export interface TextWork {
-  /** The greatest number of bytes that one text may have. */
-  readonly longest: number;
-  /** How many bytes all texts have; undefined if each may be read for many rows. */
-  readonly total: Statement | undefined;
-  /** Nanoseconds that each byte takes, at worst. */
-  readonly perByte: number;
-}
-
-/** What determines how much work a list is. */
-export interface ListWork {
-  /** The greatest identifier of its table. */
-  readonly newest: Statement;
-  readonly rows: Statement;
-  readonly values: Values;
-  /** How many filters are tested for each row, sets counted for more. */
-  readonly filters: number;
-  /** The texts that are matched, row after row. */
-  readonly texts: readonly TextWork[];
-  readonly offset: number;
-  /** Whether an index gives the order, and finds what the filters ask for. */
-  readonly isIndexed: boolean;
-  /** A list that is streamed to its end. */
-  readonly whole: boolean;
-  /** Whether it begins at a cursor. */
-  readonly continued: boolean;
-  /** How many bytes of texts its table has. */
-  readonly bytes: Statement;
-  /** What it shows of each set. */
-  readonly sets: readonly SetWork[];
-  /** The rows that an index finds, if it finds them by one filter, and how many bytes of texts they have. */
-  readonly found?: { readonly rows: BoundStatement; readonly bytes: BoundStatement } | undefined;
-  /** The tables, each as in `newest`, that it joins because it shows more than one level, or that its filters search. */
-  readonly deep: readonly Statement[];
-  /** The statement of the total, if it was asked for. */
-  readonly counted: BoundStatement | undefined;
-}
-
-export interface SetWork {
-  /** About how many rows the table has. */
-  readonly size: Statement;
-  /** How many of them the list shows, up to a limit. Bound as the list. */
-  readonly shown: Statement;
-}
-
 /**
  * Throws a ConstraintError if a statement breaks a constraint, and a Problem if the database is busy, full or cannot be
  * reached.
@@ -148,16 +97,10 @@ export interface Driver extends Reader, Migrating {
    * `single`: each statement of the work may have a snapshot of its own.
    */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** The same for work that may read many rows: few run at a time, even fewer if it `isLong`, a long page. */
-  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean, isLong?: boolean): Awaitable<T>;
-  /** The greatest length, in bytes, of a page that `read` may read; a longer one needs `scan`, and is long. */
-  readonly pageAtOnce: number;
-  /** Whether a list needs `scan`. */
-  isHeavy(list: ListWork): boolean;
-  /** Whether one of these tables, each as in `newest`, has so many rows that a join over them needs `scan`. */
-  isLarge(tables: readonly Statement[]): boolean;
-  /** Whether a table has few enough rows to read all of them at once. */
-  isSmall(newest: Statement): Awaitable<boolean>;
+  /** The same for work that may read many rows: few run at a time. */
+  scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
+  /** Whether counting rows of the table takes so long that it needs `scan`; `counted`: unless `read` remembers this count. */
+  countsLong(newest: Statement, counted?: BoundStatement): boolean;
   /**
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
@@ -181,7 +124,7 @@ export interface Driver extends Reader, Migrating {
   expectSmallSets(links: readonly LinkColumn[]): Awaitable<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
-  /** `heavy`: what `isHeavy` says; by default the list may be heavy. */
+  /** `heavy`: whether a step of the list may take long. */
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;

@@ -15,12 +15,11 @@ import { type AppliedModel, appliedModel, columnsIn, NO_MODEL, readAppliedModel 
 import { followed } from './migrate/moves.ts';
 import { placedModel } from './migrate/place.ts';
 import { servedModel } from './migrate/served.ts';
-import { type AroundMethod, itself, readerThrough, writerThrough } from './methods.ts';
+import { type AroundMethod, readerThrough, writerThrough } from './methods.ts';
 import { MissingObject, Outdated, unavailable } from './unavailable.ts';
 import {
   ConstraintError,
   type Driver,
-  NeedsSnapshot,
   Overtaken,
   type Reader,
   Rehearsed,
@@ -66,7 +65,7 @@ interface HeldModel {
   tables: AppliedModel | undefined;
 }
 
-const EXPECTED = [Problem, ConstraintError, CallerGone, NeedsSnapshot, Overtaken, Rehearsed];
+const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken, Rehearsed];
 /** Milliseconds between two looks where not every snapshot tells. */
 export const LOOK_MS = 1000;
 
@@ -257,8 +256,6 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     }
   }
 
-  const isSmall = alone<Statement, undefined, boolean>((newest) => driver.isSmall(newest), itself);
-
   /** Only after a request has missed one: a table that a migration has locked would keep probes waiting. */
   async function requireObjects(): Promise<void> {
     const { types, joins } = held?.served ?? NO_MODEL;
@@ -287,13 +284,12 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
           ...how,
         ),
       ),
-    isHeavy: (list) => {
-      // Where a query plan decides, the database answers synchronously.
+    countsLong: (newest, counted) => {
+      // Where tables are looked at in each snapshot, the database answers synchronously.
       void checkTurn();
-      if (fit.unfit.length > 0) requireUsable(list.rows);
-      return driver.isHeavy(list);
+      if (fit.unfit.length > 0) requireUsable(newest);
+      return driver.countsLong(newest, counted);
     },
-    isSmall: (newest) => isSmall(newest, undefined),
     write,
     writeAlone: driver.writeAlone && writeAlone.bind(undefined, driver.writeAlone),
     snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),

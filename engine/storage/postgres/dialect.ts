@@ -168,7 +168,6 @@ export const postgresDialect: Dialect = {
     read: ([plan]) => readPlan(String(plan)),
   },
   limit: 'limit ? offset ?',
-  sortsGroups: false,
   skipsUnbuilt: false,
   hoursAgo: `to_char((now() - ?::int * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   unlimited: null,

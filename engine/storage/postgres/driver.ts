@@ -43,10 +43,6 @@ const MAX_IDLE = 10_000;
 const MAX_SLOW = 3_600_000;
 /** Milliseconds that a search may wait for its turn, and a write at least. */
 const MAX_WAIT = 5000;
-/** Bytes of a page that the server puts together in a few milliseconds. */
-const PAGE_AT_ONCE = 1024 * 1024;
-/** Longer pages that are read at a time: more would keep single reads waiting for a processor of the server. */
-const LONG_PAGES = 1;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
@@ -105,7 +101,6 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     places: Math.max(1, Math.floor(address.pool / 2)),
     patience: MAX_WAIT,
   });
-  const longPages = createPlaces({ places: LONG_PAGES, patience: MAX_WAIT });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
   const begin = 'begin isolation level read committed';
@@ -124,25 +119,16 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     ...(prepared ? shared(shares.read, share) : alone(shares.read)),
     read: async (work, caller, single) =>
       single && prepared ? work(shared(shares.read, share, caller)) : readIn(shares.read, work, caller),
-    scan: async (work, caller, single, isLong = false) => {
-      // Those that wait for each other take no place of searches.
-      const end = isLong ? await longPages.take(caller) : undefined;
+    scan: async (work, caller, single) => {
+      const leave = await searches.take(caller);
       try {
-        const leave = await searches.take(caller);
-        try {
-          if (single && prepared) return await work(alone(shares.scan, caller));
-          return await readIn(shares.scan, work, caller);
-        } finally {
-          leave();
-        }
+        if (single && prepared) return await work(alone(shares.scan, caller));
+        return await readIn(shares.scan, work, caller);
       } finally {
-        end?.();
+        leave();
       }
     },
-    pageAtOnce: PAGE_AT_ONCE,
-    isHeavy: ({ isIndexed, deep }) => !isIndexed || deep.length > 0,
-    isLarge: (tables) => tables.length > 0,
-    isSmall: () => false,
+    countsLong: () => false,
     write: (work, caller, row) => writeIn(shares.write(row), begin, work, caller),
     // Where a connection keeps no settings, only a transaction has limits.
     writeAlone: address.prepared

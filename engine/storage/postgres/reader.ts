@@ -2,7 +2,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Caller } from '../../caller.ts';
 import { pageTooLong } from '../../problem.ts';
-import { NeedsSnapshot, type PageRequest, type PageRows, type Reader, type Statement, type Values } from '../driver.ts';
+import type { PageRequest, PageRows, Reader, Statement, Values } from '../driver.ts';
 import { SHORT_PAGE, weighed } from '../lengths.ts';
 import { numberedBehind } from './connection.ts';
 import type { Answered } from './prepared.ts';
@@ -121,18 +121,17 @@ export type RunQuery = (statement: Statement, values: Values) => Promise<Answere
 const textsIn = (text: SqlValue): readonly string[] => (typeof text === 'string' ? text.split(BETWEEN) : []);
 
 export function readerOf(ask: RunQuery): Reader {
-  /** Undefined if there are no records. `expected`: drawn before they are read, for the copy in the answer as well. */
-  async function readLong(request: PageRequest, expected: number, caller: Caller): Promise<PageRows | undefined> {
+  /** `bytes`: drawn before they are read, for the copy in the answer as well. Its records may have been deleted meanwhile. */
+  async function readLong(request: PageRequest, bytes: number, caller: Caller): Promise<PageRows> {
     const { values, most, count } = request;
-    caller.take(expected);
+    caller.take(bytes);
     const statement = madeOnce(longPages, request, (asked) => ({ sql: longPage(asked) }));
     const { rows } = await ask(statement, [...values, limitOf(most), ...(count?.values ?? [])]);
-    if (rows.length === 0) return undefined;
     const found = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
     if (found.at(-1) === TOO_LONG) throw pageTooLong(most);
     const texts = weighed(found, caller, most);
     const counted = rows.map(([, total]) => totalIn(total)).find((total) => total !== undefined);
-    return { texts, counted, bytes: texts.reduce((sum, { length }) => sum + length, 0) };
+    return { texts, counted };
   }
 
   return {
@@ -140,9 +139,7 @@ export function readerOf(ask: RunQuery): Reader {
     all: async (statement, values) => (await ask(statement, values)).rows,
     value: async (statement, values) => (await ask(statement, values)).rows[0]?.[0],
     page: async (request, caller) => {
-      const { values, most, isShort, count, expected } = request;
-      const known = expected === undefined ? undefined : await readLong(request, expected, caller);
-      if (known) return known;
+      const { values, most, isShort, count } = request;
       const limits = isShort ? [] : [limitOf(most)];
       const { rows } = await ask(wholePage(request), [...values, ...limits, ...(count?.values ?? [])]);
       const [text = null, total] = rows[0] ?? [];
@@ -151,10 +148,7 @@ export function readerOf(ask: RunQuery): Reader {
       const [bytes = 0, beyond = 0] = tooLongIn(text);
       if (beyond > most) throw pageTooLong(most);
       if (bytes === 0) return { texts: weighed(textsIn(text), caller, most), counted };
-      const read = await readLong(request, bytes, caller);
-      if (read) return read;
-      // Its records were deleted meanwhile.
-      throw new NeedsSnapshot();
+      return readLong(request, bytes, caller);
     },
     count: async (statement, values) => Number((await ask(statement, values)).rows[0]?.[0]),
     column: async (statement, values) => (await ask(statement, values)).rows.map(([value = null]) => value),

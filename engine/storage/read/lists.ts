@@ -2,8 +2,8 @@
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { type Field, MAX_SHOWN_BYTES, type RecordType } from '../../model/model.ts';
-import type { Cursor, Filter, ListQuery, Path, ValueFilter } from '../../query/list-query.ts';
+import { type Field, MAX_SHOWN_BYTES } from '../../model/model.ts';
+import type { Cursor, ListQuery } from '../../query/list-query.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
 import { compiled, escaped, raw } from '../knex.ts';
@@ -18,6 +18,8 @@ export interface CompiledList {
   readonly stream: Statement;
   /** How many records match the filters. Bound: `filterValues`. */
   readonly count: Statement;
+  /** The greatest identifier of the table. */
+  readonly newest: Statement;
   /** The identifiers of the page. Bound as the page. */
   readonly identifiers: Statement;
   /** About how many that is. Bound: `filterValues`. */
@@ -120,6 +122,9 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     page: compiled(direct ? built() : late(json, true)),
     stream: compiled(direct ? built() : late(json, false)),
     count: compiled(count),
+    newest: {
+      sql: `select coalesce(max(${dialect.quote(type.identifier.column)}), 0) from ${dialect.quote(type.table)}`,
+    },
     estimate: { sql: estimate },
     identifiers: compiled(ordered(identifier)),
     behind: { sql: `${compiled(select(behindSource, '1', behind, dialect)).sql} limit 1` },
@@ -228,7 +233,7 @@ function notBefore({ path, descending, operand }: Key): SqlCondition | undefined
 // What indexes do for a list.
 
 /** Whether its indexes compare its values as lists do: they ignore case if the tables do. */
-const isIndexedAlike = ({ caseless, folded }: Field): boolean => caseless === (folded !== undefined);
+export const isIndexedAlike = ({ caseless, folded }: Field): boolean => caseless === (folded !== undefined);
 
 interface OrderedRecords extends Pick<ListQuery, 'order'> {
   readonly view: Pick<ListQuery['view'], 'type'>;
@@ -248,22 +253,4 @@ export function servedByIndex({ view: { type }, order }: OrderedRecords): boolea
       ({ members }) => members.length === fields.length && fields.every((field, index) => members[index] === field),
     )
   );
-}
-
-/** Whether an index finds the records that the filters ask for, or the database has to look for them. */
-export const filteredByIndex = ({ view: { type }, filters }: ListQuery): boolean =>
-  filters.length === 0 || (filters.length === 1 && indexedFilter(type, filters) !== undefined);
-
-/** The filter whose records an index finds, if it is the only one that an index could find. */
-export function indexedFilter(type: RecordType, filters: readonly Filter[]): ValueFilter | undefined {
-  const [found, other] = filters.filter(
-    (filter): filter is ValueFilter => filter.kind === 'value' && isIndexed(type, filter.path),
-  );
-  return found && !other && (found.operator === 'eq' || found.operator === 'in') ? found : undefined;
-}
-
-function isIndexed(type: RecordType, { field, relations }: Path): boolean {
-  if (relations.length > 0) return false;
-  if (field === undefined) return true;
-  return isIndexedAlike(field) && type.indexes.some(({ members }) => members[0] === field);
 }

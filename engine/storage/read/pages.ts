@@ -6,30 +6,18 @@ import type { JsonValue } from '../../json.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { Estimate } from '../dialect.ts';
-import {
-  type Driver,
-  type ListWork,
-  NeedsSnapshot,
-  type PageRange,
-  type Reader,
-  type Row,
-  type Snapshot,
-} from '../driver.ts';
+import type { Driver, PageRange, Reader, Row, Snapshot } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
 import { type CompiledList, identifierOf } from './lists.ts';
-import type { PageAttempt } from './attempts.ts';
-import type { ShapeWork } from './list-work.ts';
 import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
-import type { RecordType } from '../../model/model.ts';
-import { isPageTooLong } from '../../problem.ts';
+import { unavailable } from '../unavailable.ts';
 
-export type LimitedList = CompiledList &
-  ShapeWork & {
-    readonly weigh: Weigh;
-    readonly limit: DeepLimit | undefined;
-    /** What the database's row of `estimate` says. */
-    readonly readEstimate: (row: Row) => Estimate;
-  };
+export type LimitedList = CompiledList & {
+  readonly weigh: Weigh;
+  readonly limit: DeepLimit | undefined;
+  /** What the database's row of `estimate` says. */
+  readonly readEstimate: (row: Row) => Estimate;
+};
 
 /** A list with the values of one query. */
 export interface BoundList {
@@ -40,6 +28,8 @@ export interface BoundList {
   readonly isShort: boolean;
   /** Whether one statement reads the page, as long as nothing in it is too long. */
   readonly isSingle: boolean;
+  /** Whether it may take long. */
+  readonly isHeavy: boolean;
 }
 
 export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
@@ -62,7 +52,7 @@ function estimateTotal(reader: Reader, bound: BoundList): Awaitable<number> {
   });
 }
 
-interface PageWanted extends PageAttempt {
+interface PageWanted {
   readonly count: CountMode;
   readonly caller: Caller;
 }
@@ -71,7 +61,7 @@ export function readPage(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
-  { count, caller, most, single, expected, onLong }: PageWanted,
+  { count, caller }: PageWanted,
 ): Awaitable<Page> {
   const { limit = 0, offset, cursor } = query;
   const { list, values, filterValues, isShort } = bound;
@@ -83,18 +73,14 @@ export function readPage(
       {
         statement: list.page,
         values: [...values, limit + 1, offset],
-        most,
+        most: caller.most,
         isShort,
-        expected,
         count: count === 'exact' ? { statement: list.count, values: filterValues, range } : undefined,
       },
       caller,
     ),
   );
-  return andThen(page, ({ texts, counted, bytes }) => {
-    if (bytes !== undefined) onLong(bytes);
-    // What is wrong with it is looked up in the same snapshot.
-    if (single && markedAmong(texts) !== undefined) throw new NeedsSnapshot();
+  return andThen(page, ({ texts, counted }) => {
     const total = count === 'none' ? undefined : (toldBy(range, texts.length) ?? counted ?? count);
     return describe(reader, query, bound, total, texts);
   });
@@ -136,7 +122,8 @@ function describe(
 /** Says which relation of a marked record is too large. */
 async function refused(reader: Reader, { view }: ListQuery, { list }: BoundList, identifier: number): Promise<never> {
   await list.weigh(reader, view, identifier);
-  throw new Error(`${view.type.name} ${identifier} was marked and is not too large`);
+  // It has changed since the page was read.
+  throw unavailable('busy');
 }
 
 /** What was there when the cursor was made may have been deleted since. */
@@ -175,33 +162,15 @@ function hiddenIdentifier(
   return andThen(identifiers, (found) => Number(found.at(end)));
 }
 
-// A whole list: read at once if its table is small, else streamed from a snapshot of its own.
-
-/** Characters of a list that is read at once: a millisecond or two. */
-const MAX_AT_ONCE = 1024 * 1024;
-
-/** Types with few records that turned out to be long. */
-const long = new WeakSet<RecordType>();
-
+/** A whole list, streamed from a snapshot of its own. `values`: those of the stream. */
 export async function readWhole(
   driver: Driver,
   query: ListQuery,
   bound: BoundList,
-  work: ListWork,
-  { count, caller }: Pick<PageWanted, 'count' | 'caller'>,
+  values: readonly SqlValue[],
+  { count, caller }: PageWanted,
 ): Promise<Stream> {
-  const { type } = query.view;
-  const { values } = work;
-  const heavy = driver.isHeavy(work);
-  if (!heavy && !long.has(type) && (await driver.isSmall(work.newest))) {
-    try {
-      return await driver.read((reader) => readAtOnce(reader, query, bound, work, { count, caller }), caller);
-    } catch (error) {
-      if (!isPageTooLong(error)) throw error;
-      long.add(type);
-    }
-  }
-  const snapshot = await driver.snapshot(caller, heavy);
+  const snapshot = await driver.snapshot(caller, bound.isHeavy);
   try {
     const total = await totalOf(snapshot, bound, count === 'none' ? undefined : count, 0);
     await bound.list.limit?.(snapshot, query.view, values);
@@ -210,31 +179,6 @@ export async function readWhole(
     await snapshot.close();
     throw error;
   }
-}
-
-function readAtOnce(
-  reader: Reader,
-  query: ListQuery,
-  bound: BoundList,
-  { values }: ListWork,
-  { count, caller }: Pick<PageWanted, 'count' | 'caller'>,
-): Awaitable<Stream> {
-  const checked = bound.list.limit?.(reader, query.view, values);
-  const page = andThen(checked, () =>
-    reader.page({ statement: bound.list.stream, values, most: MAX_AT_ONCE, isShort: false }, caller),
-  );
-  return andThen(page, ({ texts: records }) => {
-    const marked = markedAmong(records);
-    if (marked !== undefined) return refused(reader, query, bound, marked);
-    const range = { limit: Infinity, offset: query.cursor ? undefined : query.offset };
-    const wanted = count === 'none' ? undefined : (toldBy(range, records.length) ?? count);
-    const total = totalOf(reader, bound, wanted, records.length);
-    return andThen(total, (known) => ({ total: known, records: atOnce(records) }));
-  });
-}
-
-async function* atOnce(records: readonly string[]): AsyncGenerator<readonly string[]> {
-  if (records.length > 0) yield records;
 }
 
 async function* allOf(

@@ -2,6 +2,7 @@
 import { append } from '../../append.ts';
 import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
+import type { CountMode } from '../../descriptor/descriptor.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
@@ -11,7 +12,6 @@ import { drawn, isShortPage, longestRecord, SHORT_PAGE, weighing } from '../leng
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import type { Store } from '../store.ts';
-import { createReadPages, type PageAttempt } from './attempts.ts';
 import { compileList, shapeOf } from './lists.ts';
 import {
   createDeepLimit,
@@ -25,7 +25,7 @@ import {
 import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
-import { createWorkOf } from './list-work.ts';
+import { isHeavy } from './heavy.ts';
 import { createSummaries } from './summaries.ts';
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
@@ -65,23 +65,31 @@ const LIGHT = 1024 * 1024;
 
 export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
-  const workOf = createWorkOf(dialect);
   const views = createShapeCache((view: View) => compileView(view, dialect));
   const lists = createShapeCache((query: ListQuery): LimitedList => {
     const list = compileList(query, dialect);
     const weigh = createWeigh(query.view, dialect);
     const limit = createDeepLimit(query.view, list.identifiers, dialect);
-    return { ...list, ...workOf.shape(query, list.identifiers), weigh, limit, readEstimate: dialect.estimate.read };
+    return { ...list, weigh, limit, readEstimate: dialect.estimate.read };
   });
   const viewOf = memoized((view: View): CompiledView => views(`${view.type.statementKey}|${view.key}`, view));
   const boundOf = memoized((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
     const [values, filterValues] = [list.values(query), list.filterValues(query)];
-    return { list, values, filterValues, isShort: isShortPage(query), isSingle: isSingle(query, list) };
+    return {
+      list,
+      values,
+      filterValues,
+      isShort: isShortPage(query),
+      isSingle: isSingle(query, list),
+      isHeavy: isHeavy(query),
+    };
   });
 
-  const readPages = createReadPages(driver);
-  const deepOf = memoized((view: View) => workOf.deep(view));
+  const readingFor = ({ isHeavy: isSearch, list, filterValues }: BoundList, count: CountMode): Driver['read'] => {
+    const counted = { statement: list.count, values: filterValues };
+    return isSearch || (count === 'exact' && driver.countsLong(list.newest, counted)) ? driver.scan : driver.read;
+  };
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
@@ -149,10 +157,8 @@ export function createReads(driver: Driver): Reads {
   return {
     record,
     records: readMany,
-    found: async (query, caller = PATIENT) => {
-      const run = driver.isHeavy(workOf.list(query, boundOf(query), 'none')) ? driver.scan : driver.read;
-      return run((reader) => identifiers(reader, query), caller, true);
-    },
+    found: async (query, caller = PATIENT) =>
+      readingFor(boundOf(query), 'none')((reader) => identifiers(reader, query), caller, true),
     among: (reader, query, some) =>
       identifiers(reader, {
         ...query,
@@ -160,13 +166,10 @@ export function createReads(driver: Driver): Reads {
         limit: some.length,
       }),
     shown: createFindViewRows(dialect),
-    ...createSummaries(driver, workOf, readPages),
+    ...createSummaries(driver),
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
-      if (limit) {
-        const run = driver.isLarge(deepOf(view)) ? driver.scan : driver.read;
-        return run((reader) => record(reader, view, identifier, caller), caller);
-      }
+      if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
       return andThen(driver.value(statement, [identifier]) as Awaitable<string | undefined>, (text) =>
         text !== undefined && isMarked(text)
           ? driver.read(async (reader) => drawn(await heavy(reader, view, identifier, caller), caller), caller)
@@ -175,17 +178,18 @@ export function createReads(driver: Driver): Reads {
     },
     page: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      const attempted = {
-        work: () => workOf.list(query, bound, count),
-        isSingle: bound.isSingle,
-        read: (reader: Reader, attempt: PageAttempt) => readPage(reader, query, bound, { count, caller, ...attempt }),
-      };
-      return readPages(bound, attempted, caller);
+      return readingFor(bound, count)(
+        (reader) => readPage(reader, query, bound, { count, caller }),
+        caller,
+        bound.isSingle,
+      );
     },
     count: (query) => readTotal(driver, boundOf(query)),
     stream: (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      return readWhole(driver, query, bound, workOf.list(query, bound, count), { count, caller });
+      const isLong = bound.isHeavy || (count === 'exact' && driver.countsLong(bound.list.newest));
+      const values = [...bound.values, query.limit ?? dialect.unlimited, query.offset];
+      return readWhole(driver, query, { ...bound, isHeavy: isLong }, values, { count, caller });
     },
   };
 }

@@ -1,22 +1,19 @@
 /** SummaryQuery -> statements, and the groups that they answer. */
-import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
+import { andThen, type Awaitable } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
-import { SumOverflow } from '../../field-types/totals.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { faultyRequest } from '../../problem.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, ListWork, Reader, Statement } from '../driver.ts';
+import type { Driver, Reader, Statement } from '../driver.ts';
 import { isShortSummary } from '../lengths.ts';
 import type { Store, Summary } from '../store.ts';
-import type { ReadPages } from './attempts.ts';
 import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
-import type { WorkOf } from './list-work.ts';
 import { toldBy } from './pages.ts';
 import { createJoinedTables, type JoinedTables, recordJson } from './views.ts';
 
@@ -27,8 +24,6 @@ interface CompiledSummary {
   readonly count: Statement;
   /** All groups, or one more than an answer may have. Bound: the values of the filters. */
   readonly whole: Statement;
-  /** How many groups the newest records have, or one more than an answer may have. Bound: an identifier, the filters' values. */
-  readonly sample: Statement;
 }
 
 /** A column of the inner SELECT, one of the groups, and how the others read it. */
@@ -88,7 +83,7 @@ function measureColumn(
   { aggregate, path }: Measure,
   index: number,
   source: JoinedTables,
-  { dialect, slowly }: Compiling,
+  dialect: Dialect,
 ): GroupColumn {
   const alias = `m${index}$`;
   const whole = integer.columns[dialect.name];
@@ -102,8 +97,7 @@ function measureColumn(
     const computed = `${aggregate}(${joined(comparable, stored)}) as ${alias}`;
     return { computed: [computed], json: dialect.nullable(type.json(text(alias))), ordered: folded(alias) };
   }
-  const quick = aggregate === 'sum' && !slowly && path.field ? type.quickSum?.(stored, path.field) : undefined;
-  const computed = quick ?? type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
+  const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
   const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
   return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };
 }
@@ -111,36 +105,12 @@ function measureColumn(
 /** Whether a computed column is a group, not an aggregate. */
 const isGroup = (sql: string): boolean => / as k\d+\$$/.test(sql);
 
-/** SQL of all groups of a key that has few values: a pass over the records for each of them, and for null. */
-function groupsInPasses(
-  { keys: [key, ...others], filters }: SummaryQuery,
-  measures: readonly string[],
-  { source, from }: { readonly source: JoinedTables; readonly from: string },
-  { sortsGroups, name }: Dialect,
-): string | undefined {
-  const { field, relations = [] } = key?.path ?? {};
-  const values = field?.type.fewValues;
-  if (!key || !values || !sortsGroups || [...others, ...relations, ...filters].length > 0) return undefined;
-  const { encode } = columnType(field, name);
-  const { stored } = source.path(key.path);
-  const passOf = (value: string): string =>
-    `select ${value} as k0$, ${measures.join(', ')} ${from} where ${stored} is ${value} having count(*) > 0`;
-  return [...values.map((value) => String(encode(value))), 'null'].map(passOf).join(' union all ');
-}
-
-interface Compiling {
-  readonly dialect: Dialect;
-  /** Whether sums are added up by the way that takes all numbers. */
-  readonly slowly: boolean;
-}
-
-function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSummary {
-  const { dialect } = compiling;
+function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const all = {
     keys: keys.map((key, index) => keyColumn(key, index, source, dialect)),
-    measures: measures.map((measure, index) => measureColumn(measure, index, source, compiling)),
+    measures: measures.map((measure, index) => measureColumn(measure, index, source, dialect)),
   };
   const where = sqlOf(filters, source, dialect);
   const computed = [...all.keys, ...all.measures].flatMap((column) => column.computed);
@@ -151,8 +121,7 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
     const grouping = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
     return `select ${columns.join(', ')} ${from}${filtered}${grouping}`;
   };
-  const measured = all.measures.flatMap((column) => column.computed);
-  const found = groupsInPasses(query, measured, { source, from }, dialect) ?? grouped(computed, places);
+  const found = grouped(computed, places);
   const terms = order.map(({ by, index, descending }) =>
     dialect.orderBy(all[by][index]?.ordered ?? '', descending, false),
   );
@@ -173,14 +142,9 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
   const page = `select * from (${found}) as groups$${orderBy} ${dialect.limit}`;
   const groups = keys.length === 0 ? ['count(*)'] : computed.filter(isGroup);
   const most = `limit ${MAX_GROUPS + 1}`;
-  const identifier = source.path({ name: '', relations: [], type, field: undefined }).stored;
-  const newest = `${identifier} > ?${where.sql === '' ? '' : ` and (${where.sql})`}`;
   return {
     page: { sql: `select ${json} from (${page}) as page$${orderBy}` },
     whole: { sql: `select ${json} from (${found} ${most}) as page$${orderBy}` },
-    sample: {
-      sql: `select count(*) from (select distinct ${groups.join(', ')} ${from} where ${newest} ${most}) as groups$`,
-    },
     count: {
       sql: `select count(*) from (${grouped(
         groups,
@@ -193,84 +157,38 @@ function compileSummary(query: SummaryQuery, compiling: Compiling): CompiledSumm
 /** A summary that is asked for again is not worked out again. */
 interface Bound extends CompiledSummary {
   readonly values: readonly SqlValue[];
-  readonly work: ListWork;
   readonly isShort: boolean;
 }
 
-export function createSummaries({ dialect }: Driver, workOf: WorkOf, readPages: ReadPages): Pick<Store, 'summary'> {
-  const binding = (slowly: boolean): ((query: SummaryQuery) => Bound) => {
-    const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, { dialect, slowly }));
-    return memoized((query) => {
-      const bound = { ...statements(shapeOf(query), query), values: valuesOf(query.filters, dialect) };
-      return { ...bound, work: workOf.summary(query, bound, slowly), isShort: isShortSummary(query) };
-    });
+export function createSummaries(driver: Driver): Pick<Store, 'summary'> {
+  const { dialect } = driver;
+  const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
+  const boundOf = memoized((query: SummaryQuery): Bound => {
+    const values = valuesOf(query.filters, dialect);
+    return { ...statements(shapeOf(query), query), values, isShort: isShortSummary(query) };
+  });
+
+  return {
+    // It reads all the records that it finds.
+    summary: (query, count, caller = PATIENT) => {
+      const readGroups = query.limit === undefined ? readAllGroups : readPageOfGroups;
+      return driver.scan((reader) => readGroups(reader, query, boundOf(query), { count, caller }), caller, true);
+    },
   };
-  const [quickly, slowly] = [binding(false), binding(true)];
-  /** Summaries with a sum that the quick way does not tell. */
-  const overflowing = new WeakSet<SummaryQuery>();
-
-  function read(query: SummaryQuery, count: CountMode, caller: Caller): Awaitable<Summary> {
-    const bound = (overflowing.has(query) ? slowly : quickly)(query);
-    const { work } = bound;
-    const readGroups = query.limit === undefined ? readAllGroups : readPageOfGroups;
-    const hasMany = query.limit === undefined && query.keys.length > 0;
-    return readPages(
-      query,
-      {
-        work: () => work,
-        isSingle: true,
-        read: (reader, { most }) => readGroups(reader, query, bound, { count, caller, most }),
-        refuse: hasMany ? (reader) => refuseMany(reader, bound, work.newest) : undefined,
-      },
-      caller,
-    );
-  }
-
-  const attempt = (query: SummaryQuery, count: CountMode, caller: Caller): Awaitable<Summary> =>
-    orElse(
-      () => read(query, count, caller),
-      (error) => {
-        if (!(error instanceof SumOverflow)) throw error;
-        overflowing.add(query);
-        return attempt(query, count, caller);
-      },
-    );
-
-  return { summary: (query, count, caller = PATIENT) => attempt(query, count, caller) };
 }
 
 interface Wanted {
   readonly count: CountMode;
   readonly caller: Caller;
-  /** Bytes that it may have. */
-  readonly most: number;
-}
-
-/** Records among which groups are counted first. */
-const SAMPLE = 5 * MAX_GROUPS;
-
-/**
- * Databases sort all records, or keep all groups, before they answer the first one. If there are too many groups, the
- * newest records mostly tell: a few of them, then ten times as many. Together that is less than a third of all.
- */
-function refuseMany(reader: Reader, { sample, values }: Bound, newest: Statement): Awaitable<void> {
-  const within = (records: number, last: number): Awaitable<void> => {
-    if (records * 4 > last) return undefined;
-    return andThen(reader.value(sample, [last - records, ...values]), (found) => {
-      if (Number(found) > MAX_GROUPS) throw tooManyGroups();
-      return within(records * 10, last);
-    });
-  };
-  return andThen(reader.value(newest, []), (last) => within(SAMPLE, Number(last)));
 }
 
 function readAllGroups(
   reader: Reader,
   { offset }: SummaryQuery,
   { whole, values, isShort }: Bound,
-  { count, caller, most }: Wanted,
+  { count, caller }: Wanted,
 ): Awaitable<Summary> {
-  return andThen(reader.page({ statement: whole, values, most, isShort }, caller), ({ texts }) => {
+  return andThen(reader.page({ statement: whole, values, most: caller.most, isShort }, caller), ({ texts }) => {
     if (texts.length > MAX_GROUPS) throw tooManyGroups();
     return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
   });
@@ -280,14 +198,14 @@ function readPageOfGroups(
   reader: Reader,
   query: SummaryQuery,
   { page, count: total, values, isShort }: Bound,
-  { count, caller, most }: Wanted,
+  { count, caller }: Wanted,
 ): Awaitable<Summary> {
   const { limit = 0, offset } = query;
   const range = { limit, offset };
   const counted = count === 'none' ? undefined : { statement: total, values, range };
   // One group more than asked for tells whether there is a next page.
   const read = reader.page(
-    { statement: page, values: [...values, limit + 1, offset], most, isShort, count: counted },
+    { statement: page, values: [...values, limit + 1, offset], most: caller.most, isShort, count: counted },
     caller,
   );
   return andThen(read, ({ texts, counted: found }) => {

@@ -2,7 +2,7 @@
 import { statSync, utimesSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, SUM_OVERFLOW, SumOverflow } from '../../field-types/totals.ts';
+import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
 import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
 import { weighed } from '../lengths.ts';
@@ -127,11 +127,8 @@ const translations = new Map<string, (cause: unknown) => unknown>([
   ['SQLITE_TOOBIG', answerTooLong],
   [
     'SQLITE_ERROR',
-    (cause) => {
-      if (!(cause instanceof Error)) return cause;
-      if (cause.message === SUM_OVERFLOW) return new SumOverflow(SUM_OVERFLOW, { cause });
-      return /^no such (table|column)/.test(cause.message) ? new MissingObject(cause) : cause;
-    },
+    (cause) =>
+      cause instanceof Error && /^no such (table|column)/.test(cause.message) ? new MissingObject(cause) : cause,
   ],
 ]);
 

@@ -2,7 +2,6 @@
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Row } from '../driver.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
 
@@ -76,7 +75,6 @@ export const sqliteDialect: Dialect = {
   },
   // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
-  sortsGroups: true,
   skipsUnbuilt: true,
   hoursAgo: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ? || ' hours')`,
   unlimited: -1,
@@ -115,16 +113,3 @@ export const sqliteDialect: Dialect = {
   locks: false,
   lockOwnership: undefined,
 };
-
-// What SQLite's EXPLAIN QUERY PLAN says.
-
-/** The steps of the statement itself, without those of subqueries that run once for each record shown. */
-export function ownSteps(rows: readonly Row[]): readonly string[] {
-  const within = new Set<unknown>();
-  for (const [id, parent, , detail] of rows)
-    if (String(detail).startsWith('CORRELATED') || within.has(parent)) within.add(id);
-  return rows.filter(([id]) => !within.has(id)).map(([, , , detail]) => String(detail));
-}
-
-export const isSort = (step: string): boolean => step.startsWith('USE TEMP B-TREE');
-export const isScan = (step: string): boolean => step.startsWith('SCAN');
