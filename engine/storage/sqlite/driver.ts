@@ -67,7 +67,7 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     column: reader.column,
     count: reader.count,
     // The work waits only for this connection, so it ends in the turn in which it began.
-    read: (work, caller) => reader.inTurn(() => work(reader), caller),
+    read: (work) => work(reader),
     write: commits.write,
     define: (statements) => apart(() => define(writer, statements)),
     // The first one that defines tables locks the file; the next one finds what was made.
