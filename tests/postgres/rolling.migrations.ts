@@ -223,7 +223,7 @@ onServer('three instances', () => {
         const { text } = await exchange(await load.url(), 'GET /api/books');
         const found = new Map((JSON.parse(text) as Book[]).map(({ id, title }) => [id, title]));
         expect(found).toEqual(load.stored);
-        expect(await deployment.run('SCHEMA_DIR=next npm run plan')).toEqual([
+        expect(await deployment.run('SCHEMA_DIR=next npx records plan')).toEqual([
           0,
           expect.stringContaining('Nothing to do'),
         ]);
