@@ -15,7 +15,6 @@ import { namesChecked } from './members.ts';
 import { textOf } from './record.ts';
 import { type Stamp, stampValues } from './stamps.ts';
 import { bound, isCurrent, type Tables, type WriteTable } from './tables.ts';
-import { type PlannedTree, treeStatement } from './tree.ts';
 
 type UpdateRequest = Omit<WriteRequest, 'items'> & WriteItem & { readonly identifier: number };
 type DeleteRequest = Parameters<Store['delete']>[0];
@@ -24,7 +23,6 @@ type DeleteRequest = Parameters<Store['delete']>[0];
 interface FlatWrites {
   /** `values`: of all columns of the table but the identifier, in their order. */
   create(request: CreateRequest, table: WriteTable, values: Values): Promise<Written | undefined>;
-  createTree(request: CreateRequest, tree: PlannedTree): Promise<Written | undefined>;
   update(request: UpdateRequest, stamp: Stamp): Promise<Written | undefined>;
   delete(request: DeleteRequest): Promise<Written | undefined>;
 }
@@ -43,7 +41,6 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
   // By type, not by its name: tokens and changed tables make others of the same name.
   const statements = memoized<WriteTable, [], FlatStatements>(({ columns }) => ({
     creates: createShapeCache((view: View) => insertStatement(view, columns, dialect)),
-    trees: createShapeCache((tree: PlannedTree) => treeStatement(tree, dialect)),
     updates: createShapeCache((update: Update) => updateStatement(update, dialect)),
     deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
   }));
@@ -78,11 +75,6 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
       if (values.length === 0 || lengthOf(values) > MOST_GIVEN) return undefined;
       const { view } = request;
       const row = await run(statements(table).creates(view.key, view), values, request);
-      return row && { identifier: Number(row[0]), body: String(row[1]) };
-    },
-    createTree: async (request, tree) => {
-      if (lengthOf(tree.values) > MOST_GIVEN) return undefined;
-      const row = await run(statements(tables.of(request.type)).trees(tree.shape, tree), tree.values, request);
       return row && { identifier: Number(row[0]), body: String(row[1]) };
     },
     update: async (request, stamp) => {
@@ -207,7 +199,6 @@ type ByShape<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
 
 interface FlatStatements {
   readonly creates: ByShape<View>;
-  readonly trees: ByShape<PlannedTree>;
   readonly updates: ByShape<Update>;
   readonly deletes: ByShape<Removal>;
 }

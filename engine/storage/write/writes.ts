@@ -11,7 +11,6 @@ import type {
   DeletedRecords,
   RecordDeletion,
   Store,
-  WriteItem,
   Upserted,
   UpsertRequest,
   WriteRequest,
@@ -39,7 +38,6 @@ import {
 import { deleteRecords, requireFewRows } from './release.ts';
 import { type Clock, createStamp, type Stamp } from './stamps.ts';
 import { createTables } from './tables.ts';
-import { noteLinks, planTree } from './tree.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
@@ -152,43 +150,19 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   /** A new record that compares nothing with others is worked out without the database. */
   async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
-    const { type, items, raw, faults = [], mergePatch, stamp } = request;
+    const { type, items, raw, faults = [], disagreements, precondition, mergePatch, stamp } = request;
     const [item] = items;
     const statements = alone(request);
     if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
-    if (identifierIn(item.body, type) !== undefined) return undefined;
+    if (identifierIn(item.body, type) !== undefined || hasRelations(item.body, type)) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
     const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp });
-    if (hasRelations(item.body, type)) return createTree(request, item, session);
-    const node = await workedOut(session, request);
-    const columns = node.table.columns.map(({ name }) => name);
-    return statements.create(request, node.table, newValues(node, columns));
-  }
-
-  /** The same with records around it. What fails here is told by the transaction, which also knows what it links. */
-  async function createTree(
-    request: CreateRequest,
-    { body }: WriteItem,
-    session: WriteSession,
-  ): Promise<Written | undefined> {
-    const { type, view } = request;
-    if (!noteLinks(session, type, body)) return undefined;
-    const tree = await workedOut(session, request).then(
-      (root) => planTree(session, view, root),
-      () => undefined,
-    );
-    return tree && flat?.createTree(request, tree);
-  }
-
-  async function workedOut(
-    session: WriteSession,
-    { type, items, disagreements, precondition }: CreateRequest,
-  ): Promise<Node> {
-    const node = make(session, type, undefined, items[0]?.pointer ?? '');
+    const node = make(session, type, undefined, item.pointer);
     await resolveBody(session, [node]);
     await checkBody(session, { type, disagreements, roots: [node] });
     precondition?.();
-    return node;
+    const columns = node.table.columns.map(({ name }) => name);
+    return statements.create(request, node.table, newValues(node, columns));
   }
 
   /** A change of one record that compares nothing with others. */
