@@ -13,26 +13,29 @@ import {
   type RelationMention,
 } from './mentions.ts';
 
-interface ValueClaim {
+interface Claim {
+  readonly pointer: string;
+  /** How many claims came before it: of two that contradict each other, the second is refused. */
+  readonly order: number;
+}
+
+interface ValueClaim extends Claim {
   readonly value: JsonValue;
   /** The JSON text, for values that are stored as written. */
   readonly text: string | undefined;
-  readonly pointer: string;
 }
 
 /** A link of a child to its parent, as one place in the body has it. */
-interface LinkClaim {
+interface LinkClaim extends Claim {
   readonly child: MentionedRecord;
   readonly parent: MentionedRecord | undefined;
-  readonly pointer: string;
   /** Whether it comes from the parent's set, which is compared as a whole. */
   readonly bySet: boolean;
 }
 
 /** A whole set, as one place in the body has it. */
-interface SetClaim {
+interface SetClaim extends Claim {
   readonly members: ReadonlySet<MentionedRecord>;
-  readonly pointer: string;
   /** Which kinds of records are among the members. */
   readonly hasUnknown: boolean;
   readonly hasStored: boolean;
@@ -44,19 +47,31 @@ interface Claims {
   readonly links: Map<Reference, Map<MentionedRecord, LinkClaim>>;
   readonly sets: Map<Reference, Map<MentionedRecord, SetClaim>>;
   readonly pairs: Map<JoinTable, Map<string, Map<MentionedRecord, SetClaim>>>;
+  /** Of each new record, its links to other new ones: those are inserted before it. */
+  readonly awaits: Map<MentionedRecord, LinkClaim[]>;
+  count: number;
   readonly faults: Fault[];
 }
 
-/** Two faults for each contradiction, one at each place. */
+/** A fault for each contradiction, at its second place: what a body says of a record comes before what is nested in it. */
 export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_RAW_VALUES): readonly Fault[] {
   if (!mayDiffer) return [];
-  const claims: Claims = { values: new Map(), links: new Map(), sets: new Map(), pairs: new Map(), faults: [] };
+  const claims: Claims = {
+    values: new Map(),
+    links: new Map(),
+    sets: new Map(),
+    pairs: new Map(),
+    awaits: new Map(),
+    faults: [],
+    count: 0,
+  };
   for (const mention of all) {
     claimValues(claims, mention, raw.get(mention.body));
     for (const said of mention.said) claimRelation(claims, mention, said);
   }
   for (const [reference, links] of claims.links) compareWithSets(claims, reference, links);
   for (const sides of claims.pairs.values()) compareSides(claims, [...sides.values()]);
+  refuseCycles(claims);
   return claims.faults;
 }
 
@@ -67,23 +82,19 @@ export const disagreementsKnowing =
     disagreements(mentionsIn(type, records, ownChildOf), raw);
 
 /** Compares values as written, since that is how they are returned. */
-function claimValues(
-  { values, faults }: Claims,
-  { subject, body, pointer }: Mention,
-  raw: RawMembers | undefined,
-): void {
+function claimValues(claims: Claims, { subject, body, pointer }: Mention, raw: RawMembers | undefined): void {
   const { type } = subject;
   if (subject.places < 2) return;
-  const known = within(values, subject);
+  const known = within(claims.values, subject);
   for (const [key, value] of Object.entries(body)) {
     if (type.relations.has(key) || (key === type.identifier.name && type.identifier.inRecord)) continue;
     const field = type.fields.get(key);
     // Whatever is said of what is generated, none of it is written.
     if (field ? field.generated !== undefined : !type.open) continue;
-    const claim = { value, text: raw?.get(key)?.text, pointer: `${pointer}/${escapeStep(key)}` };
+    const claim = { value, text: raw?.get(key)?.text, ...at(claims, `${pointer}/${escapeStep(key)}`) };
     const first = known.get(key);
     if (!first) known.set(key, claim);
-    else if (!sameValue(first, claim)) contradict(faults, first, claim, 'different values');
+    else if (!sameValue(first, claim)) contradict(claims.faults, first, claim, 'different values');
   }
 }
 
@@ -98,29 +109,43 @@ const isNested = (value: JsonValue): boolean => typeof value === 'object';
 function claimRelation(claims: Claims, { subject, via }: Mention, { relation, items, pointer }: RelationMention): void {
   const { link, toMany } = relation;
   if (link.at === 'source')
-    return claimLink(claims, link.reference, { child: subject, parent: items[0]?.subject, pointer, bySet: false });
+    return claimLink(claims, link.reference, {
+      child: subject,
+      parent: items[0]?.subject,
+      ...at(claims, pointer),
+      bySet: false,
+    });
   const members = new Set(items.map((item) => item.subject));
   // The record that led here belongs to the set without being listed.
   if (toMany && via?.relation.inverse === relation) members.add(via.parent);
   const kinds = [...members];
   const claim: SetClaim = {
     members,
-    pointer,
+    ...at(claims, pointer),
     hasUnknown: kinds.some(isUnknown),
     hasStored: kinds.some(({ mayBeStored }) => mayBeStored),
   };
   if (link.at === 'join')
     return claimSet(claims, within(within(claims.pairs, link.table), link.sourceColumn), subject, claim);
   for (const item of items)
-    claimLink(claims, link.reference, { child: item.subject, parent: subject, pointer: item.pointer, bySet: true });
+    claimLink(claims, link.reference, {
+      child: item.subject,
+      parent: subject,
+      ...at(claims, item.pointer),
+      bySet: true,
+    });
   return claimSet(claims, within(claims.sets, link.reference), subject, claim);
 }
 
-function claimLink({ links, faults }: Claims, reference: Reference, claim: LinkClaim): void {
+function claimLink({ links, awaits, faults }: Claims, reference: Reference, claim: LinkClaim): void {
   const known = within(links, reference);
-  const first = known.get(claim.child);
-  if (!first) known.set(claim.child, claim);
-  else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'different links');
+  const { child, parent } = claim;
+  const first = known.get(child);
+  if (!first) {
+    known.set(child, claim);
+    if (!parent || parent === child || child.mayBeStored || parent.mayBeStored) return;
+    awaits.set(child, [...(awaits.get(child) ?? []), claim]);
+  } else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'different links');
 }
 
 function claimSet(
@@ -168,6 +193,37 @@ function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<Me
       }
 }
 
+/** Refuses links of new records that lead back to a record which waits for theirs. */
+function refuseCycles({ awaits, faults }: Claims): void {
+  const begun = new Set<MentionedRecord>();
+  for (const start of awaits.keys()) {
+    const waiting = new Map<MentionedRecord, LinkClaim[]>();
+    const path: MentionedRecord[] = [];
+    const begin = (record: MentionedRecord): void => {
+      if (begun.has(record)) return;
+      begun.add(record);
+      waiting.set(record, (awaits.get(record) ?? []).toReversed());
+      path.push(record);
+    };
+    begin(start);
+    for (let record = path.at(-1); record; record = path.at(-1)) {
+      const link = waiting.get(record)?.pop();
+      if (link?.parent && waiting.has(link.parent)) faults.push(cycle(link.pointer));
+      else if (link?.parent) begin(link.parent);
+      else {
+        waiting.delete(record);
+        path.pop();
+      }
+    }
+  }
+}
+
+const cycle = (pointer: string): Fault => ({
+  pointer,
+  code: 'cycle',
+  message: 'This link closes a cycle of new records; leave it out, and set it once they are there',
+});
+
 /** Whether two are or may be the same record: only the database knows the identifier of a stored owned child. */
 function mayBeSame(a: MentionedRecord | undefined, b: MentionedRecord | undefined): boolean {
   if (a === b || !a || !b) return a === b;
@@ -186,19 +242,13 @@ function sameMembers(a: SetClaim, b: SetClaim): boolean {
   return isHeld(a, b) && (sizesTell || isHeld(b, a));
 }
 
-interface Placed {
-  readonly pointer: string;
-}
+const at = (claims: Claims, pointer: string): Claim => ({ pointer, order: claims.count++ });
 
-function contradict(faults: Fault[], one: Placed, other: Placed, what: string): void {
-  faults.push(contradiction(one.pointer, other.pointer, what), contradiction(other.pointer, one.pointer, what));
+function contradict(faults: Fault[], one: Claim, other: Claim, what: string): void {
+  const [first, second] = one.order < other.order ? [one, other] : [other, one];
+  const message = `${second.pointer} and ${first.pointer} give the same record ${what}; leave one out, or make them agree`;
+  faults.push({ pointer: second.pointer, code: 'contradiction', message });
 }
-
-const contradiction = (pointer: string, other: string, what: string): Fault => ({
-  pointer,
-  code: 'contradiction',
-  message: `${pointer} and ${other} give the same record ${what}; leave one out, or make them agree`,
-});
 
 function within<K, I, V>(maps: Map<K, Map<I, V>>, key: K): Map<I, V> {
   const known = maps.get(key) ?? new Map<I, V>();

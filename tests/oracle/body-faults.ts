@@ -73,46 +73,62 @@ const keyName = ({ link, source, target }: Relation): string =>
     ? `${link.table.name}.${link.sourceColumn}`
     : `${(link.at === 'source' ? source : target).name}.${link.reference.column}`;
 
+/** When and where a body says something. */
+interface Said {
+  readonly at: string;
+  readonly order: number;
+}
+
 /** A link that a child names itself, beside the sets. */
-interface Claim {
+interface Claim extends Said {
   readonly key: string;
   readonly parent: string;
   readonly child: string;
-  readonly at: string;
   readonly unique: boolean;
 }
 
-interface SetMembers {
+interface SetMembers extends Said {
   readonly members: ReadonlySet<string>;
   readonly owner: string;
-  readonly at: string;
   /** The same connection from its other side, where it is a join. */
   readonly other: string | undefined;
 }
 
-/** Two values for one key, two contents for one set, two targets for one link: both places of each. */
+/** Two values for one key, two contents for one set, two targets for one link: the second place. Links of new records that lead back to them. */
 function contradictions(all: readonly RecordMention[]): readonly string[] {
   const faults: string[] = [];
   const first = new Map<string, { readonly value: string; readonly at: string }>();
   const sets = new Map<string, SetMembers>();
   const claims = new Map<string, Claim>();
+  let sayings = 0;
   const say = (about: string, value: string, at: string): void => {
+    sayings += 1;
     const known = first.get(about);
     if (!known) first.set(about, { value, at });
-    else if (known.value !== value) faults.push(known.at, at);
+    else if (known.value !== value) faults.push(at);
+  };
+  const isNew = ({ id, given, named, row, lost }: RecordMention): boolean =>
+    !lost && row === undefined && (given || !(named || id !== undefined));
+  const awaits = new Map<string, { readonly who: string; readonly at: string }[]>();
+  const link = (child: RecordMention, key: string, parent: RecordMention | undefined, at: string): void => {
+    const about = `${child.who} > ${key}`;
+    if (!first.has(about) && parent && parent.who !== child.who && isNew(child) && isNew(parent))
+      awaits.set(child.who, [...(awaits.get(child.who) ?? []), { who: parent.who, at }]);
+    say(about, parent?.who ?? '', at);
   };
   const hear = (mention: RecordMention, content: RelationContent): void => {
     const [{ who }, { relation, mentions, at }, key] = [mention, content, keyName(content.relation)];
     if (relation.link.at === 'source') {
       const [about, parent, { unique }] = [`${who} > ${key}`, mentions[0]?.who ?? '', relation.link.reference];
-      if (!first.has(about) && parent !== '') claims.set(about, { key, parent, child: who, at, unique });
-      return say(about, parent, at);
+      if (!first.has(about) && parent !== '')
+        claims.set(about, { key, parent, child: who, at, unique, order: sayings + 1 });
+      return link(mention, key, mentions[0], at);
     }
     const members = namesOfMembers(mention, content);
-    if (relation.link.at === 'target') for (const item of mentions) say(`${item.who} > ${key}`, who, item.at);
+    if (relation.link.at === 'target') for (const item of mentions) link(item, key, mention, item.at);
     say(`${who} < ${key}`, JSON.stringify([...members].toSorted()), at);
     const other = relation.link.at === 'join' && relation.inverse ? keyName(relation.inverse) : undefined;
-    if (!sets.has(`${who} < ${key}`)) sets.set(`${who} < ${key}`, { members, owner: who, at, other });
+    if (!sets.has(`${who} < ${key}`)) sets.set(`${who} < ${key}`, { members, owner: who, at, other, order: sayings });
   };
   for (const mention of all) {
     const { type, who, body, path, contents } = mention;
@@ -121,23 +137,43 @@ function contradictions(all: readonly RecordMention[]): readonly string[] {
         say(`${who} . ${key}`, writeJson(value), pointer([...path, key]));
     for (const content of contents) hear(mention, content);
   }
-  return [...faults, ...disagreeing([...claims.values()], sets)];
+  return [...faults, ...disagreeing([...claims.values()], sets), ...cyclesIn(awaits)];
 }
+
+/** The links that lead back to a record which waits for theirs. */
+function cyclesIn(
+  awaits: ReadonlyMap<string, readonly { readonly who: string; readonly at: string }[]>,
+): readonly string[] {
+  const [waiting, begun] = [new Set<string>(), new Set<string>()];
+  const visit = (who: string): readonly string[] => {
+    if (begun.has(who)) return [];
+    begun.add(who);
+    waiting.add(who);
+    const found = (awaits.get(who) ?? []).flatMap((one) => (waiting.has(one.who) ? [one.at] : visit(one.who)));
+    waiting.delete(who);
+    return found;
+  };
+  return [...awaits.keys()].flatMap(visit);
+}
+
+const secondOf = (one: Said, other: Said): string => (one.order < other.order ? other.at : one.at);
 
 /** What only shows when everything was heard. */
 function disagreeing(claims: readonly Claim[], sets: ReadonlyMap<string, SetMembers>): readonly string[] {
-  const ofClaims = claims.flatMap(({ key, parent, child, at, unique }) => {
+  const ofClaims = claims.flatMap((claim) => {
+    const { key, parent, child, unique } = claim;
     const set = sets.get(`${parent} < ${key}`);
-    if (set) return set.members.has(child) ? [] : [set.at, at];
+    if (set) return set.members.has(child) ? [] : [secondOf(set, claim)];
     const rival = unique ? claims.find((one) => one.key === key && one.parent === parent) : undefined;
-    return rival && rival.child !== child ? [rival.at, at] : [];
+    return rival && rival.child !== child ? [secondOf(rival, claim)] : [];
   });
-  const ofSets = [...sets.values()].flatMap(({ members, owner, at, other }) =>
-    [...(other === undefined ? [] : members)].flatMap((member) => {
+  const ofSets = [...sets.values()].flatMap((set) => {
+    const { members, owner, other } = set;
+    return [...(other === undefined ? [] : members)].flatMap((member) => {
       const back = sets.get(`${member} < ${other}`);
-      return back && !back.members.has(owner) ? [at, back.at] : [];
-    }),
-  );
+      return back && !back.members.has(owner) ? [secondOf(set, back)] : [];
+    });
+  });
   return [...ofClaims, ...ofSets];
 }
 

@@ -92,10 +92,7 @@ describe('POST of an array', () => {
       ],
       {
         status: 422,
-        faults: [
-          ['/0/friend/name', 'contradiction'],
-          ['/1/friend/name', 'contradiction'],
-        ],
+        faults: [['/1/friend/name', 'contradiction']],
       },
     ],
     [

@@ -52,12 +52,12 @@ async function cast(): Promise<Cast> {
 }
 
 describe('one record in several places', () => {
-  /** Each body of PUT /api/owners/{a}, and the places that contradict each other. */
-  const bodies: readonly (readonly [string, (cast: Cast) => object, readonly string[]])[] = [
+  /** Each body of PUT /api/owners/{a}, and the second of the places that contradict each other. */
+  const bodies: readonly (readonly [string, (cast: Cast) => object, string | undefined])[] = [
     [
       'a key of the record itself',
       ({ a, thing }) => ({ name: 'p', things: [{ id: thing, owner: { id: a, name: 'q' } }] }),
-      ['/name', '/things/0/owner/name'],
+      '/things/0/owner/name',
     ],
     [
       'two linked copies',
@@ -65,7 +65,7 @@ describe('one record in several places', () => {
         boss: { id: b, name: 'b' },
         things: [{ id: thing, owner: { id: a, boss: { id: b, name: 'c' } } }],
       }),
-      ['/boss/name', '/things/0/owner/boss/name'],
+      '/things/0/owner/boss/name',
     ],
     [
       'a value that is equal and written differently',
@@ -73,7 +73,7 @@ describe('one record in several places', () => {
         things: [{ id: thing, price: '1.5' }],
         badge: { id: badge, holder: { id: a, things: [{ id: thing, price: '1.50' }] } },
       }),
-      ['/things/0/price', '/badge/holder/things/0/price'],
+      '/badge/holder/things/0/price',
     ],
     [
       'a set with another in it',
@@ -81,46 +81,42 @@ describe('one record in several places', () => {
         things: [{ id: thing }],
         badge: { id: badge, holder: { id: a, things: [{ id: other }] } },
       }),
-      ['/things', '/badge/holder/things'],
+      '/badge/holder/things',
     ],
     [
       'two links',
       ({ a, b, thing }) => ({ friend: { id: b }, things: [{ id: thing, owner: { id: a, friend: null } }] }),
-      ['/friend', '/things/0/owner/friend'],
+      '/things/0/owner/friend',
     ],
     [
       'two parents that both claim a child',
       ({ b, thing }) => ({ things: [{ id: thing }], friend: { id: b, things: [{ id: thing }] } }),
-      ['/things/0', '/friend/things/0'],
+      '/friend/things/0',
     ],
     [
       'one child of two',
       ({ b, badge }) => ({ badge: { id: badge }, friend: { id: b, badge: { id: badge } } }),
-      ['/badge', '/friend/badge'],
+      '/friend/badge',
     ],
     [
       'a manyToMany from both sides',
       ({ b, tag }) => ({ tags: [], friend: { id: b, tags: [{ id: tag, owners: [{ id: b }] }] } }),
-      [],
+      undefined,
     ],
     [
       'a manyToMany whose other side leaves the record out',
       ({ b, tag }) => ({ tags: [{ id: tag }], friend: { id: b, tags: [{ id: tag, owners: [{ id: b }] }] } }),
-      ['/tags', '/friend/tags/0/owners'],
+      '/friend/tags/0/owners',
     ],
   ];
 
-  it.each(bodies)('%s', async (_, bodyOf, pointers) => {
+  it.each(bodies)('%s', async (_, bodyOf, place) => {
     const names = await cast();
     const path = `/api/owners/${names.a}?${DEEP}`;
     const before = (await send(`GET ${path}`)).body;
     const told = refusal(await send(`PUT ${path}`, bodyOf(names)));
-    if (pointers.length === 0) return expect(told.status).toBe(200);
-    expect({ ...told, pointers: told.pointers.toSorted() }).toMatchObject({
-      status: 422,
-      pointers: pointers.toSorted(),
-    });
-    expect(new Set(told.codes)).toEqual(new Set(['contradiction']));
+    if (place === undefined) return expect(told.status).toBe(200);
+    expect(told).toMatchObject({ status: 422, pointers: [place], codes: ['contradiction'] });
     return expect((await send(`GET ${path}`)).body).toEqual(before);
   });
 });

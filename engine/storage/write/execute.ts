@@ -21,7 +21,6 @@ import {
 import { exchangeConflict } from './conflicts.ts';
 import { countRows, deleteRecords, type Released, runReleased, settleReleased } from './release.ts';
 import { type Asked, findDisagreements, holdToChecks, isNode, isSaid } from './members.ts';
-import { findLateLinks } from './late-links.ts';
 import { type JoinPair, type Node, refuse, storedValue, throwRefused, withdraw, type WriteSession } from './session.ts';
 import { fillNew, stampChanged } from './stamps.ts';
 import { checkTrees } from './trees.ts';
@@ -47,7 +46,6 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const check of session.checks) check();
   for (const node of session.deleted.keys()) checkUnnamed(session, node);
   if ([...session.existing.keys(), ...session.given.keys()].some(isTree)) await checkTrees(session, released);
-  const late = findLateLinks(session);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   // By type and identifier: they were loaded in an order that depends on the database, and it decides which one a conflict names.
@@ -72,7 +70,6 @@ export async function execute(session: WriteSession): Promise<void> {
   for (const one of removed) await runReleased(session, one);
   if (deletes) await checkNamed(session);
   await leaveGiven(session);
-  for (const { node, column, link } of late) node.assigned.set(column, { ...link, value: null });
   const writing: Writing = {
     session,
     holders: holdersAmong(session, changed),
@@ -94,10 +91,6 @@ export async function execute(session: WriteSession): Promise<void> {
     else if (first) await write(writing, first);
   }
   for (const node of changed) if (!writing.begun.has(node)) await write(writing, node);
-  for (const { node, column, link } of late) {
-    node.assigned.set(column, link);
-    await update(session, node, [[column, link.value]]);
-  }
   const paired = [...session.paired.values()];
   if (session.writer.isPipelined) await inGroups(paired, (wanted) => insertPair(session, wanted));
   else for (const wanted of paired) await insertPair(session, wanted);

@@ -73,10 +73,8 @@ export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
 
 /** Two places of one body that differ: found here only where the database had to say that they speak of one record. */
 export function contradiction(session: WriteSession, pointer: string, other: string): void {
-  const message = (here: string, there: string): string =>
-    `${here} and ${there} give the same record different values; leave one out, or make them agree`;
-  refuse(session, 'invalid-body', other, 'contradiction', message(other, pointer));
-  refuse(session, 'invalid-body', pointer, 'contradiction', message(pointer, other));
+  const message = `${pointer} and ${other} give the same record different values; leave one out, or make them agree`;
+  refuse(session, 'invalid-body', pointer, 'contradiction', message);
 }
 
 /** A record that is only linked must be as the body says: it is already, or another part of the body makes it so. */

@@ -151,6 +151,9 @@ export const NO_WRITER: Writer = {
   isPipelined: false,
 };
 
+/** Faults of places that hold valid values: what is there is looked at. */
+const ABOUT_SEVERAL: ReadonlySet<string> = new Set(['contradiction', 'cycle', 'duplicate']);
+
 /** Seeds and imports come from operators. */
 const UNLIMITED_ROWS = 1_000_000_000;
 
@@ -193,7 +196,7 @@ export function createSession(
     adopters: new Set<Node>(),
     inserted: new Set<Node>(),
   };
-  const misfits = faults.filter(({ code }) => code !== 'contradiction' && code !== 'duplicate');
+  const misfits = faults.filter(({ code }) => !ABOUT_SEVERAL.has(code));
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
   const effects = dryRun === true ? createEffects() : undefined;
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
