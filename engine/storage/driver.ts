@@ -162,7 +162,7 @@ export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
 /** A statement broke a constraint. The caller finds out which one by looking at the rows. */
 export class ConstraintError extends Error {
-  readonly kind: 'unique' | 'reference' | 'too-long';
+  readonly kind: 'unique' | 'reference' | 'too-long' | 'too-deep';
   /** The index that an entry is too long for, if the database names it. */
   readonly index: string | undefined;
 

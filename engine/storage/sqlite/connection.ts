@@ -105,6 +105,8 @@ export function rollBack({ database, command }: SqliteConnection): void {
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
+/** A deletion takes along records that take others along, more than 1,000 levels deep: each level is a trigger. */
+const TOO_DEEP = 'triggers nested too deep';
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 
 const translations = new Map<string, (cause: unknown) => unknown>([
@@ -127,8 +129,11 @@ const translations = new Map<string, (cause: unknown) => unknown>([
   ['SQLITE_TOOBIG', answerTooLong],
   [
     'SQLITE_ERROR',
-    (cause) =>
-      cause instanceof Error && /^no such (table|column)/.test(cause.message) ? new MissingObject(cause) : cause,
+    (cause) => {
+      if (!(cause instanceof Error)) return cause;
+      if (/^no such (table|column)/.test(cause.message)) return new MissingObject(cause);
+      return cause.message === TOO_DEEP ? new ConstraintError('too-deep', cause) : cause;
+    },
   ],
 ]);
 

@@ -1,4 +1,5 @@
 /** Records that sets leave out, and what is deleted with them: counted before anything is written, then deleted or unlinked. */
+import { memoized } from '../../memo.ts';
 import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
@@ -35,16 +36,7 @@ export async function runReleased(
   { relation, column, identifiers, pointer }: Released,
 ): Promise<void> {
   if (relation.owned) return deleteRecords(session, relation.target, identifiers, pointer);
-  await unlinkMany(session, relation.target, column, identifiers);
-}
-
-async function unlinkMany(
-  session: WriteSession,
-  type: RecordType,
-  column: string,
-  identifiers: readonly number[],
-): Promise<void> {
-  const table = session.tables.of(type);
+  const table = session.tables.of(relation.target);
   const values = [...stampValues(session, table.filled), JSON.stringify(identifiers)];
   await session.writer.run(table.unlinkMany(column), values);
 }
@@ -57,22 +49,34 @@ export async function deleteRecords(
   pointer: string,
 ): Promise<void> {
   await unlinkStamped(session, type, identifiers);
-  if (await isDeleted(session, type, identifiers)) return;
-  const going = await deletedWith(session, type, identifiers);
-  if ((await unlinkWithin(session, going)) && (await isDeleted(session, type, identifiers))) return;
-  throw await restrictConflict(session, type, identifiers, { pointer, going });
+  // SQLite leaves a statement that nests too deep half done.
+  const nested = !session.tables.locks && mayNest(type) ? await levelsBelow(session, type, identifiers) : [];
+  const count = nested.reduce((sum, level) => sum + level.identifiers.length, 0);
+  if (count > MOST_NESTED) await deleteByLevel(session, nested, pointer);
+  else if (!(await isDeleted(session, type, identifiers)))
+    await deleteByLevel(session, await levelsBelow(session, type, identifiers), pointer);
 }
 
+/** Records that SQLite deletes within each other in one statement: a little below its limit of 1,000 nested triggers. */
+const MOST_NESTED = 900;
+
+/** Whether records of a type may be deleted together with others of the same type, to any depth. */
+const mayNest = memoized((type: RecordType): boolean => {
+  const below = (of: RecordType): readonly RecordType[] =>
+    of.referrers.flatMap(({ type: child, reference }) => (reference.onDelete === 'cascade' ? [child] : []));
+  const types = new Set([type]);
+  for (const one of types) for (const child of below(one)) types.add(child);
+  return [...types].some((one) => {
+    const reached = new Set(below(one));
+    for (const child of reached) for (const next of below(child)) reached.add(next);
+    return reached.has(one);
+  });
+});
+
 /** Whether nothing prevented it. */
-async function isDeleted(
-  { writer, tables }: WriteSession,
-  type: RecordType,
-  identifiers: readonly number[],
-): Promise<boolean> {
-  const { remove, removeMany } = tables.of(type);
+async function isDeleted(session: WriteSession, type: RecordType, identifiers: readonly number[]): Promise<boolean> {
   try {
-    if (identifiers.length === 1) await writer.run(remove, identifiers);
-    else await writer.run(removeMany, [JSON.stringify(identifiers)]);
+    await remove(session, type, identifiers);
     return true;
   } catch (error) {
     if (error instanceof ConstraintError) return false;
@@ -80,46 +84,80 @@ async function isDeleted(
   }
 }
 
-/** These records and all that are deleted with them. */
-async function deletedWith(
+async function remove(
+  { writer, tables }: WriteSession,
+  type: RecordType,
+  identifiers: readonly number[],
+): Promise<void> {
+  const { remove: removeOne, removeMany } = tables.of(type);
+  if (identifiers.length === 1) await writer.run(removeOne, identifiers);
+  else await writer.run(removeMany, [JSON.stringify(identifiers)]);
+}
+
+/** Records of one type that are deleted together with those above them. */
+interface Level {
+  readonly type: RecordType;
+  readonly identifiers: readonly number[];
+}
+
+/** These records and all that are deleted with them, each once, the deepest last. */
+async function levelsBelow(
   { writer, tables, writeRows }: WriteSession,
   type: RecordType,
   identifiers: readonly number[],
-): Promise<Going> {
-  const going = new Map<RecordType, Set<number>>([[type, new Set(identifiers)]]);
-  const agenda = [{ type, identifiers }];
-  for (const above of agenda)
+): Promise<readonly Level[]> {
+  const met: MetRecords = new Map([[type.table, new Set(identifiers)]]);
+  const levels: Level[] = [{ type, identifiers }];
+  for (const above of levels)
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete !== 'cascade') continue;
-      const known = going.get(child) ?? new Set<number>();
-      going.set(child, known);
       const all = [JSON.stringify(above.identifiers), writeRows];
-      const found = (await writer.column(tables.of(child).someChildren(reference.column), all)).map(Number);
-      const fresh = found.filter((one) => !known.has(one));
-      for (const one of fresh) known.add(one);
-      if (fresh.length > 0) agenda.push({ type: child, identifiers: fresh });
+      const fresh = newlyMet(met, child, await writer.column(tables.of(child).someChildren(reference.column), all));
+      if (fresh.length > 0) levels.push({ type: child, identifiers: fresh });
     }
+  return levels;
+}
+
+function goingIn(levels: readonly Level[]): Going {
+  const going = new Map<RecordType, Set<number>>();
+  for (const { type, identifiers } of levels) going.set(type, new Set([...(going.get(type) ?? []), ...identifiers]));
   return going;
 }
 
 /**
- * One that goes may refer to another that goes before it, which the database refuses or not, depending on the order of
- * its constraints. Returns whether there was such a link.
+ * The deepest first: SQLite deletes at most 1,000 records within each other in one statement, and a record that goes may
+ * refer to another that goes before it. Such links are cut, or where there must be one, lead to the first of these records.
  */
-async function unlinkWithin(session: WriteSession, going: Going): Promise<boolean> {
-  const { writer, tables, writeRows } = session;
-  let changes = 0;
-  for (const [type, own] of going)
-    for (const { column, target, onDelete, required } of type.references) {
-      const targets = going.get(target);
-      if (onDelete !== 'restrict' || required || targets === undefined) continue;
-      const all = [JSON.stringify([...targets]), writeRows];
-      const found = (await writer.column(tables.of(type).someChildren(column), all)).map(Number);
-      const within = found.filter((one) => own.has(one));
-      if (within.length > 0) await unlinkMany(session, type, column, within);
-      changes += within.length;
+async function deleteByLevel(session: WriteSession, levels: readonly Level[], pointer: string): Promise<void> {
+  const going = goingIn(levels);
+  try {
+    for (const level of levels.toReversed()) {
+      await detach(session, level, going);
+      await remove(session, level.type, level.identifiers);
     }
-  return changes > 0;
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    const [first] = levels;
+    if (first && error.kind === 'reference')
+      throw await restrictConflict(session, first.type, first.identifiers, { pointer, going });
+    throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
+  }
+}
+
+const TOO_DEEP =
+  'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
+
+/** All records deeper than this level are deleted: those that still refer to it are as deep, or less deep. */
+async function detach({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
+  const [first = null] = going.get(level.type) ?? [];
+  for (const { type, reference } of level.type.referrers) {
+    if (reference.onDelete === 'setNull') continue;
+    const { someChildren, link } = tables.of(type);
+    const found = await writer.column(someChildren(reference.column), [JSON.stringify(level.identifiers), writeRows]);
+    const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
+    if (within.length === 0) continue;
+    await writer.run(link(reference.column), [reference.required ? first : null, JSON.stringify(within)]);
+  }
 }
 
 /** Counts the rows of a write, and refuses it if there are too many. In a dry run it notes what happens to them. */

@@ -68,6 +68,8 @@ export interface WriteTable {
   readonly removeMany: Statement;
   /** Bound: the values of the stamps, JSON array of identifiers. */
   unlinkMany(column: string): Statement;
+  /** Without stamps. Bound: what the column is to hold, JSON array of identifiers. */
+  link(column: string): Statement;
   /** The same for all rows that refer to some records by the column. Bound: stamps, JSON array of the records' identifiers. */
   unlinkFrom(column: string): Statement;
   /** Identifiers of the rows that refer to a record by this column, locked. Bound: its identifier, how many at most. */
@@ -241,6 +243,9 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     removeMany: { sql: `delete from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
     filled,
     unlinkMany: memoized((column: string) => ({ sql: unlinked(column, identifier) })),
+    link: memoized((column: string) => ({
+      sql: `update ${quote(type.table)} set ${quote(column)} = ? where ${oneOf(quote(identifier))}`,
+    })),
     unlinkFrom: memoized((column: string) => ({ sql: unlinked(column, column) })),
     heldChildren: memoized((column: string) => ({
       sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)}${dialect.locks ? ' for update' : ''}`,
