@@ -1,6 +1,6 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { andThen, type Awaitable, orElse } from '../awaitable.ts';
+import type { Awaitable } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
@@ -72,38 +72,56 @@ export function createHandler(routesOf: RoutesOf, given: HandlerOptions): Handle
     const target = targetOf(request);
     if (next !== undefined && rootOf(target.path, roots) === undefined) return next();
     const delivery: Delivery = { request, response, envelope: envelopeOf(request) };
-    if (observe === undefined && within === undefined) return respond(routesOf, delivery, target, options);
+    if (observe === undefined && within === undefined) return void respond(routesOf, delivery, target, options);
     const asked = askedFor(request, delivery.envelope.requestId, addressOf(request), () => delivery.label);
     if (observe) watchRequest(asked, response, observe);
-    if (within) within(asked, () => respond(routesOf, delivery, target, options));
-    else respond(routesOf, delivery, target, options);
+    if (within) within(asked, () => void respond(routesOf, delivery, target, options));
+    else void respond(routesOf, delivery, target, options);
   };
 }
 
-/** Where nothing has to be awaited, as with most reads on SQLite, there is no promise. */
-function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: Handling): void {
-  const sendFound = (found: Answer): Awaitable<void> => {
-    const position = delivery.caller?.written;
-    if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
-    return send(delivery, found, options);
-  };
-  const refuse = (error: unknown): Awaitable<void> => sendError(error, delivery, target, options);
-  const sent = orElse(
-    () => andThen(answer(routesOf, delivery, target, options), sendFound),
-    (error) =>
+async function respond(routesOf: RoutesOf, delivery: Delivery, target: Target, options: Handling): Promise<void> {
+  let found: Answer | undefined;
+  try {
+    // On SQLite a GET by id has its answer at once, and is sent without waiting for a promise.
+    const asked = answer(routesOf, delivery, target, options);
+    found = placed(delivery, asked instanceof Promise ? await asked : asked);
+  } catch (error) {
+    found =
       error instanceof Outdated
-        ? orElse(() => andThen(operate(routesOf, delivery, target, options), sendFound), refuse)
-        : refuse(error),
-  );
-  if (sent instanceof Promise) void sent.finally(() => delivery.caller?.release());
-  else delivery.caller?.release();
+        ? await again(routesOf, delivery, target, options)
+        : refusal(error, delivery, target, options);
+  }
+  if (found) await send(delivery, found, options);
+  delivery.caller?.release();
 }
 
-function sendError(error: unknown, delivery: Delivery, target: Target, options: HandlerOptions): Awaitable<void> {
-  if (error instanceof CallerGone) return;
+/** The operation once more, after the tables have changed. */
+async function again(
+  routesOf: RoutesOf,
+  delivery: Delivery,
+  target: Target,
+  options: Handling,
+): Promise<Answer | undefined> {
+  try {
+    return placed(delivery, await operate(routesOf, delivery, target, options));
+  } catch (error) {
+    return refusal(error, delivery, target, options);
+  }
+}
+
+/** The answer to a write says where the log of the database stands. */
+function placed(delivery: Delivery, found: Answer): Answer {
+  const position = delivery.caller?.written;
+  if (position !== undefined) withHeaders(delivery, ['X-Position', position]);
+  return found;
+}
+
+/** undefined if the client has left. */
+function refusal(error: unknown, delivery: Delivery, target: Target, { log }: HandlerOptions): Answer | undefined {
+  if (error instanceof CallerGone) return undefined;
   const { request, envelope } = delivery;
-  const failed = { request, instance: fullPath(target), requestId: envelope.requestId };
-  return send(delivery, problemAnswer(error, failed, options.log), options);
+  return problemAnswer(error, { request, instance: fullPath(target), requestId: envelope.requestId }, log);
 }
 
 function withHeaders(delivery: Delivery, lines: readonly string[]): void {
@@ -175,7 +193,7 @@ export interface HostSteps {
   /** Answers that there is nothing at this path. */
   readonly notFound: Handler;
   /** Sends an answer that is not about a record. */
-  reply(answer: Answer, request: IncomingMessage, response: ServerResponse): Awaitable<void>;
+  reply(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** What a client is told of an error; logs what is a fault of the service. */
   problemFor(error: unknown, request: IncomingMessage): Problem;
   /** The one answer to an error, whatever it is about. */

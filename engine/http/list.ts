@@ -1,5 +1,4 @@
 /** Requests for many records. GET: a page if there is a limit, else the whole list, in one of the formats; DELETE. */
-import { andThen, type Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { Cursor, ListQuery, View } from '../query/list-query.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
@@ -88,20 +87,19 @@ export function formatOf(mediaType: string): ListFormat {
   return format;
 }
 
-function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Awaitable<Answer> {
+async function pageAnswer(service: Service, exchange: Exchange, wanted: ResolvedList): Promise<Answer> {
   const { store } = service;
   const {
     query,
     counting: { count, applied },
     frame,
   } = wanted;
-  return andThen(store.page(query, count, exchange.caller), (page) => {
-    const { records: rows, total } = page;
-    const { headers: placed, format } = frame(service, exchange, { query, format: wanted.format, total, page });
-    const headers = { ...contentHeaders(format, total), ...placed, ...applied };
-    const end = pageEnd(taggedTotal(count, total), taggedPlace(placed));
-    return rowsAnswer(service, exchange, { rows, format, table: () => recordTable(query.view), headers, end });
-  });
+  const page = await store.page(query, count, exchange.caller);
+  const { records: rows, total } = page;
+  const { headers: placed, format } = frame(service, exchange, { query, format: wanted.format, total, page });
+  const headers = { ...contentHeaders(format, total), ...placed, ...applied };
+  const end = pageEnd(taggedTotal(count, total), taggedPlace(placed));
+  return rowsAnswer(service, exchange, { rows, format, table: () => recordTable(query.view), headers, end });
 }
 
 /** What is answered of a list that is in memory. */
@@ -115,7 +113,7 @@ interface AnsweredRows {
   readonly end: string;
 }
 
-export function rowsAnswer(service: Service, { request }: Exchange, answered: AnsweredRows): Awaitable<Answer> {
+export function rowsAnswer(service: Service, { request }: Exchange, answered: AnsweredRows): Answer {
   const { rows, format, table, headers, end } = answered;
   const body = format.whole(rows, table);
   const tag = service.type.preconditions === 'off' ? undefined : pageTag(body, end);

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
-import { andThen, type Awaitable, orElse } from '../awaitable.ts';
 import type { Answer } from './answer.ts';
 import { linger } from './content.ts';
 import type { HttpCaller, Label } from './request.ts';
@@ -35,20 +34,22 @@ export interface Delivery {
 }
 
 /** Never fails: if the answer cannot be sent to its end, the connection is closed. */
-export function send(delivery: Delivery, answer: Answer, options: SendOptions): Awaitable<void> {
+export async function send(delivery: Delivery, answer: Answer, options: SendOptions): Promise<void> {
   const { request, response } = delivery;
   if (isOver(response)) return discard(answer.body);
   if (options.isDraining()) response.shouldKeepAlive = false;
-  const sent = orElse(
-    () => andThen(coded(request, answer, delivery.caller), (ready) => write(delivery, ready, options)),
-    (error) => {
-      options.log.error({ requestId: delivery.envelope.requestId, err: error }, 'an answer could not be sent');
-      response.destroy();
-      return discard(answer.body);
-    },
-  );
+  try {
+    const coding = codingOf(request, answer, delivery.caller);
+    const ready = coding === undefined ? answer : await coded(answer, coding);
+    const pieces = write(delivery, ready, options);
+    if (pieces) await pieces;
+  } catch (error) {
+    options.log.error({ requestId: delivery.envelope.requestId, err: error }, 'an answer could not be sent');
+    response.destroy();
+    return discard(answer.body);
+  }
   // An answer that closes the connection does so at once: what still arrives is not read.
-  return answer.headers['Connection'] === 'close' ? sent : andThen(sent, () => linger(request));
+  if (answer.headers['Connection'] !== 'close') linger(request);
 }
 
 /** Whether the client has left, or a host application has answered meanwhile, as after a time of its own. */
@@ -65,7 +66,7 @@ async function discard(body: Coded['body']): Promise<void> {
   }
 }
 
-function write(delivery: Delivery, { status, headers, body }: Coded, options: SendOptions): Awaitable<void> {
+function write(delivery: Delivery, { status, headers, body }: Coded, options: SendOptions): Promise<void> | undefined {
   const { response, request, envelope } = delivery;
   // Compressing takes its time.
   if (isOver(response)) return discard(body);
@@ -76,6 +77,7 @@ function write(delivery: Delivery, { status, headers, body }: Coded, options: Se
   if (bytes !== undefined) response.setHeader('Content-Length', Buffer.byteLength(bytes));
   response.end(request.method === 'HEAD' ? undefined : bytes);
   options.awaitReader(request, response);
+  return undefined;
 }
 
 /** Header by header, as Express does: middleware that wraps `writeHead` knows few of its forms, and looks with `getHeader`. */
@@ -143,19 +145,24 @@ interface Coded extends Omit<Answer, 'body'> {
   readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined;
 }
 
-function coded(request: IncomingMessage, answer: Answer, caller: Caller = PATIENT): Awaitable<Coded> {
+/** undefined if the answer is sent as it is. */
+function codingOf({ headers }: IncomingMessage, { body }: Answer, caller: Caller = PATIENT): Coding | undefined {
+  if (body === undefined || (typeof body === 'string' && body.length < MIN_COMPRESSED)) return undefined;
+  const coding = acceptedCoding(String(headers['accept-encoding'] ?? ''));
+  return coding !== undefined && hasRoom(body, coding, caller) ? coding : undefined;
+}
+
+async function coded(answer: Answer, coding: Coding): Promise<Coded> {
   const { headers, body } = answer;
-  if (body === undefined || (typeof body === 'string' && body.length < MIN_COMPRESSED)) return answer;
-  const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''));
-  if (coding === undefined || !hasRoom(body, coding, caller)) return answer;
+  if (body === undefined) return answer;
   const tag = headers['ETag'];
   const described = {
     ...headers,
     'Content-Encoding': coding,
     ...(tag === undefined ? {} : { ETag: codedTag(tag, coding) }),
   };
-  const small = typeof body === 'string' ? compress(Buffer.from(body), coding) : compressed(body, coding);
-  return andThen<Coded['body'], Coded>(small, (made) => ({ ...answer, headers: described, body: made }));
+  const bytes = typeof body === 'string' ? await compress(Buffer.from(body), coding) : compressed(body, coding);
+  return { ...answer, headers: described, body: bytes };
 }
 
 /** Whether there is memory to compress the answer; if not, it is sent as it is. */

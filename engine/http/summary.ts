@@ -1,5 +1,4 @@
 /** GET of `/api/TYPE/$summary`: how many records there are in each group, their sums, least and greatest values. */
-import { andThen, type Awaitable } from '../awaitable.ts';
 import type { SummaryQuery } from '../query/list-query.ts';
 import { offsetSearches } from '../query/parameters.ts';
 import type { Summary } from '../storage/store.ts';
@@ -16,20 +15,19 @@ export const SUMMARY = '$summary';
 
 export function summary(service: Service): ServeOperation {
   const { type, path, store, queries } = service;
-  return (exchange: Exchange): Awaitable<Answer> => {
+  return async (exchange: Exchange): Promise<Answer> => {
     const { request, caller, target, mediaType } = exchange;
     const format = formatOf(mediaType);
     const query = queries.summary(target.query);
     const related = format.isTable ? query.keys.find(({ shown }) => shown) : undefined;
     if (related) throw relationInTable('by', `"${related.name}" is a record; name one of its fields`);
     const { count, applied } = countPreference(request.headers.prefer, type);
-    return andThen(store.summary(query, count, caller), (found) => {
-      const { groups: rows, total } = found;
-      const links = linksOf(`${target.base}${path}/${SUMMARY}`, target.query, query, found);
-      const headers = { ...contentHeaders(format, total), ...links, ...(count === 'estimated' ? {} : applied) };
-      const end = pageEnd(total, links.Link ?? '');
-      return rowsAnswer(service, exchange, { rows, format, table: () => tableOf(query), headers, end });
-    });
+    const found = await store.summary(query, count, caller);
+    const { groups: rows, total } = found;
+    const links = linksOf(`${target.base}${path}/${SUMMARY}`, target.query, query, found);
+    const headers = { ...contentHeaders(format, total), ...links, ...(count === 'estimated' ? {} : applied) };
+    const end = pageEnd(total, links.Link ?? '');
+    return rowsAnswer(service, exchange, { rows, format, table: () => tableOf(query), headers, end });
   };
 }
 
