@@ -18,8 +18,6 @@ export interface Operator {
   excess(value: JsonValue, most: number): string | undefined;
   /** The same in the engine: whether a value satisfies the condition. Neither it nor the operand is null. */
   tester(operand: JsonValue): Tester;
-  /** Worst-case nanoseconds per byte of text. */
-  readonly perByte: number;
 }
 
 /** The operand is what `tester` was given, or the value of another field. */
@@ -45,7 +43,6 @@ const comparing = (
   operands: one,
   excess: none,
   tester: () => (value, operand, compare) => fits(compare(value, operand)),
-  perByte: 0,
 });
 
 export const operators: Readonly<Record<OperatorName, Operator>> = {
@@ -70,7 +67,6 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     tester: () => (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
     excess: (value, most) =>
       many(value).length > most ? `A list of values can have at most ${most} values` : undefined,
-    perByte: 0,
   },
   like: {
     name: 'like',
@@ -84,7 +80,6 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
       const segments = folded(String(operand)).split('*');
       return (value) => hasSegments(lowered(String(value)), segments);
     },
-    perByte: 200,
   },
   null: {
     name: 'null',
@@ -95,7 +90,6 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     operands: () => [],
     excess: none,
     tester: () => () => true,
-    perByte: 0,
   },
 };
 
