@@ -4,7 +4,6 @@
  */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { type Awaitable, orElse } from '../awaitable.ts';
 import type { Budget } from '../budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT } from '../caller.ts';
 import type { Answer } from '../http/answer.ts';
@@ -69,7 +68,7 @@ export async function serveCall(
     throw new Problem('uri-too-long', `The query has ${query.length} characters; at most ${longest} are allowed`);
   options.signal?.throwIfAborted();
   const { method, path } = REQUESTS[operation];
-  const serve = (): Awaitable<Answer> => {
+  const serve = async (): Promise<Answer> => {
     const { permitted, routes } = callable();
     const route = routes.get(typeOf(permitted, typeName).path)?.[path];
     const offer = route?.offers.get(method);
@@ -82,7 +81,7 @@ export async function serveCall(
       mediaType: JSON_TYPE,
     });
   };
-  const answer = await orElse(serve, (error) => {
+  const answer = await serve().catch((error: unknown) => {
     if (error instanceof Outdated) return serve();
     throw error;
   });

@@ -2,7 +2,6 @@
  * Dialects: what clients of other interfaces send and expect, below roots of their own. Each is a table that translates
  * query strings; the operations behind it are those of `/api`.
  */
-import { orElse } from '../../awaitable.ts';
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import { type Fault, Problem } from '../../problem.ts';
@@ -100,15 +99,13 @@ function inOwnWords(serve: ServeOperation, type: RecordType, dialect: HttpDialec
     if (place === undefined) return explained(fault);
     return { ...fault, pointer: place, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${idName}"`) };
   };
-  return (exchange) =>
-    orElse(
-      () => serve(exchange),
-      (error) => {
-        throw error instanceof Problem && error.errors.length > 0
-          ? translated(error, error.errors.map(renamed))
-          : error;
-      },
-    );
+  return async (exchange) => {
+    try {
+      return await serve(exchange);
+    } catch (error) {
+      throw error instanceof Problem && error.errors.length > 0 ? translated(error, error.errors.map(renamed)) : error;
+    }
+  };
 }
 
 const ADVICE_FOR_API = /_cnd\[|\b(?:include|fields)=/;
