@@ -134,7 +134,11 @@ export function createGroupCommit(
     } catch (error) {
       rollBack(connection);
       if (error instanceof FailedHalfway) beginAgain(group);
-      else for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
+      else if (error instanceof Problem && error.code === 'refused-by-database') {
+        // A trigger's RAISE(ROLLBACK) in the last one has undone the others too.
+        group.pop()?.reject(error);
+        beginAgain(group);
+      } else for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
       return;
     }
     for (const job of group) {
