@@ -76,7 +76,11 @@ function Opened({ title, nonce, asked }: StudioProps) {
 /** What another token has read is forgotten with it. Values that are not plain data are kept as they are. */
 const createQueries = (): QueryClient =>
   new QueryClient({
-    defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, structuralSharing: false } },
+    // Offline, a request fails at once and says so; what was read before stays in sight.
+    defaultOptions: {
+      queries: { retry: false, refetchOnWindowFocus: true, structuralSharing: false, networkMode: 'always' },
+      mutations: { networkMode: 'always' },
+    },
   });
 
 interface LookProps {

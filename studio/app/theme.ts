@@ -39,6 +39,13 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
       MuiCssBaseline: {
         styleOverrides: {
           body: { overflowWrap: 'break-word' },
+          // The record, not the menu and the buttons.
+          '@media print': {
+            'header, .MuiDrawer-root, .MuiSnackbar-root, main button, main a.MuiButton-root, main .MuiTextField-root': {
+              display: 'none !important',
+            },
+            main: { margin: '0 !important', padding: '0 !important' },
+          },
           // Each text goes its own way, and begins where the layout does: the mirror turns the side.
           '[dir=rtl] :is(.MuiTypography-root, .MuiAlert-message, .MuiFormHelperText-root)': {
             unicodeBidi: 'plaintext',

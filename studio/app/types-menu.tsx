@@ -8,6 +8,7 @@ import Box from '@mui/material/Box';
 import Typography from '@mui/material/Typography';
 import { useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
+import { listAddress } from './kept-lists.ts';
 import { listedTypes, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 
@@ -41,7 +42,7 @@ export function TypesMenu() {
             <ListItem key={type} disablePadding>
               <ListItemButton
                 component={Link}
-                to={`/${path}`}
+                to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
                 selected={isHere}
                 aria-current={isHere ? 'page' : undefined}
                 sx={{ borderRadius: 1.5, minHeight: 40 }}

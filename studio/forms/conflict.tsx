@@ -59,6 +59,8 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
     queryFn: async () =>
       (await provider.getOne<StudioRecord>(type.path, { id, meta: { variant: fullestVariant(type) } })).data,
     gcTime: 0,
+    // What a person decides about does not change meanwhile.
+    refetchOnWindowFocus: false,
   });
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
   const theirs = data === undefined ? undefined : recordDraft(model, type, data.values);

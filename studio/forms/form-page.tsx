@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useDataProvider } from 'ra-core';
 import { useMemo } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
+import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
@@ -23,7 +24,11 @@ interface FormPageProps {
 export default function FormPage({ type, id }: FormPageProps) {
   return (
     <Box sx={{ maxWidth: '68rem' }}>
-      <Link component={RouterLink} to={id === undefined ? `/${type.path}` : recordPath(type, id)} variant="body2">
+      <Link
+        component={RouterLink}
+        to={id === undefined ? listAddress(type.path) : recordPath(type, id)}
+        variant="body2"
+      >
         {id === undefined ? type.title.many : `${type.title.one} ${id}`}
       </Link>
       {id === undefined ? <NewForm type={type} /> : <EditForm type={type} id={id} />}

@@ -8,6 +8,7 @@ import { useNotify } from 'ra-core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
+import { listAddress } from '../app/kept-lists.ts';
 import { CurlButton } from '../app/curl-button.tsx';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
@@ -205,7 +206,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           <Button
             color="inherit"
             component={RouterLink}
-            to={record === undefined ? `/${type.path}` : recordPath(type, record.id)}
+            to={record === undefined ? listAddress(type.path) : recordPath(type, record.id)}
           >
             {say('filter.cancel')}
           </Button>

@@ -6,10 +6,11 @@ import LinearProgress from '@mui/material/LinearProgress';
 import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
 import { ListContextProvider, useListController } from 'ra-core';
-import { useState } from 'react';
-import { Link } from 'react-router-dom';
+import { useEffect, useState } from 'react';
+import { Link, useLocation } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { keepList } from '../app/kept-lists.ts';
 import { Late } from '../app/late.tsx';
 import { AddIcon, RefreshIcon } from '../app/icons.tsx';
 import { textOfWhere, whereOf } from '../data/where.ts';
@@ -32,6 +33,8 @@ const PER_PAGE = 25;
 
 export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const say = useText();
+  const { search } = useLocation();
+  useEffect(() => keepList(type.path, search), [type, search]);
   const variant = useVariant();
   const columns = useColumns(type, variant);
   const meta: ListMeta = { columns: columns.shown.map(({ name }) => name), variant };
@@ -92,7 +95,6 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Typography>
       )}
       <Filters type={type} />
-      <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && (
           <Late>
@@ -101,11 +103,9 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         )}
       </Box>
       <SlowNotice type={type} total={total} />
-      {error ? (
-        <ProblemAlert error={error} onRetry={() => void refetch()} />
-      ) : (
-        <RecordTable type={type} columns={columns.shown} all={all} />
-      )}
+      {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : undefined}
+      {error && data === undefined ? undefined : <RecordTable type={type} columns={columns.shown} all={all} />}
+      <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
       <Pager type={type} total={total} onCount={() => setCounted(filters)} />
     </ListContextProvider>
   );

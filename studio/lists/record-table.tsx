@@ -50,8 +50,15 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
   if (data?.length === 0)
     return <Alert severity="info">{say(filterValues['where'] ? 'list.none_found' : 'list.empty')}</Alert>;
   return (
-    <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={type.title.many}>
-      <Table size="small" sx={can(type, 'get') ? [ROWS, OPENED] : ROWS}>
+    <TableContainer
+      component={Paper}
+      variant="outlined"
+      tabIndex={0}
+      role="region"
+      aria-label={type.title.many}
+      sx={TALL}
+    >
+      <Table stickyHeader size="small" sx={can(type, 'get') ? [ROWS, OPENED] : ROWS}>
         <TableHead>
           <TableRow>
             {columns.map((column, index) => {
@@ -177,6 +184,13 @@ const RecordRow = memo(function RecordRow(props: RecordRowProps) {
     </TableRow>
   );
 });
+
+/** The heads of its columns stay in sight. */
+const TALL = {
+  maxHeight: 'max(20rem, calc(100vh - 12rem))',
+  '& th': { bgcolor: 'background.paper' },
+  '@media print': { maxHeight: 'none' },
+} as const;
 
 // Once for all cells: styles of each of them take longer than the rest of a list.
 const ROWS = { '& td': { maxWidth: 320, overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } } as const;

@@ -34,7 +34,7 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
   const notify = useNotify();
   const [format, setFormat] = useState<Format>('csv');
   const [isAll, setAll] = useState(false);
-  const [isGuarded, setGuarded] = useState(false);
+  const [isGuarded, setGuarded] = useState(true);
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>(undefined);

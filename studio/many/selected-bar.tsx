@@ -36,6 +36,9 @@ interface SelectedBarProps {
   readonly all: AllFound;
 }
 
+/** It stands below the table, which stays where it is. */
+const BAR = { position: 'sticky', bottom: 8, zIndex: 3, mt: 1 } as const;
+
 export function SelectedBar({ found, columns, total, all }: SelectedBarProps) {
   const say = useText();
   const { type, where } = found;
@@ -57,7 +60,7 @@ export function SelectedBar({ found, columns, total, all }: SelectedBarProps) {
   return (
     <Paper
       variant="outlined"
-      sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, px: 2, py: 0.5, mb: 1 }}
+      sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, px: 2, py: 0.5, ...BAR }}
     >
       <Typography variant="body2" role="status" sx={{ flexGrow: 1 }}>
         {all.isSelected

@@ -12,6 +12,7 @@ export const titleOfValue = (say: Say, { titles }: FieldInfo, value: string): st
 
 /** `text`: the value as it is stored, or sent. */
 export function plainText(say: Say, field: FieldInfo, text: string, language = pageLanguage()): string {
+  if (field.sensitive === true) return '••••••';
   const name = presentationName(field);
   if (name === 'choice') return titleOfValue(say, field, text);
   if (name === 'flag') return say(text === 'true' ? 'value.yes' : 'value.no');

@@ -1,6 +1,7 @@
 /** Values as what they are: how each is read, in tables and on the page of a record. */
 import Box from '@mui/material/Box';
-import type { ReactNode } from 'react';
+import Button from '@mui/material/Button';
+import { type ReactNode, useState } from 'react';
 import type { Value } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
@@ -18,6 +19,8 @@ export function Shown({ field, value, isShort = false }: ShownProps): ReactNode 
   if (value === undefined) return undefined;
   if (value === null) return <Quiet text={isShort ? '–' : say('value.null')} label={say('value.null')} />;
   if (value === '') return <Quiet text={isShort ? '“”' : say('value.empty_text')} label={say('value.empty_text')} />;
+  if (field.sensitive === true)
+    return <Masked isShort={isShort}>{presentationOf(field).Show({ field, value, isShort, say })}</Masked>;
   return presentationOf(field).Show({ field, value, isShort, say });
 }
 
@@ -41,3 +44,19 @@ export const HIDDEN = {
   clipPath: 'inset(50%)',
   whiteSpace: 'nowrap',
 } as const;
+
+/** Nobody else in the room reads it, until it is asked for. */
+function Masked({ isShort, children }: { readonly isShort: boolean; readonly children: ReactNode }) {
+  const say = useText();
+  const [isSeen, setSeen] = useState(false);
+  return (
+    <>
+      {isSeen ? children : <Quiet text="••••••" label={say('value.masked')} />}
+      {!isShort && (
+        <Button size="small" onClick={() => setSeen(!isSeen)} sx={{ ml: 1, py: 0 }}>
+          {say(isSeen ? 'value.hide' : 'value.reveal')}
+        </Button>
+      )}
+    </>
+  );
+}

@@ -26,7 +26,8 @@ export function TextInput({ field, control, fault, say }: InputProps) {
       maxRows={20}
       error={fault !== undefined}
       helperText={fault ?? helpOf(say, field)}
-      autoComplete="off"
+      autoComplete={field.sensitive === true ? 'new-password' : 'off'}
+      type={field.sensitive === true && !isLong ? 'password' : 'text'}
       slotProps={{
         ...SHRUNK,
         htmlInput: {

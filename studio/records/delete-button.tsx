@@ -58,6 +58,8 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
     queryFn: async ({ signal }) =>
       effectsIn((await send({ method: 'DELETE', target: `${target}&dryRun=true`, headers: tag }, signal)).body),
     gcTime: 0,
+    // What a person decides about does not change meanwhile.
+    refetchOnWindowFocus: false,
   });
   const error = failure ?? refusal ?? undefined;
   const isOutdated = problemOf(error).status === 412;
@@ -76,7 +78,8 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
       await send(attempts.keyed({ method: 'DELETE', target, headers: { ...tag, Prefer: 'return=minimal' } }));
       attempts.done();
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });
-      await queries.invalidateQueries();
+      // What is gone is not tried again.
+      await queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== 'deletion' });
       notify(say('record.deleted', { name }), { type: 'success' });
       await navigate(`/${type.path}`);
     } catch (problem) {

@@ -7,6 +7,7 @@ import Typography from '@mui/material/Typography';
 import { useGetOne } from 'ra-core';
 import type { ReactNode } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
+import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
 import { CurlButton } from '../app/curl-button.tsx';
 import { EditIcon } from '../app/icons.tsx';
@@ -50,7 +51,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   return (
     <>
       {can(type, 'list') && (
-        <Link component={RouterLink} to={`/${type.path}`} variant="body2">
+        <Link component={RouterLink} to={listAddress(type.path)} variant="body2">
           {type.title.many}
         </Link>
       )}

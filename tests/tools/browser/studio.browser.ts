@@ -247,6 +247,10 @@ test('with a token, only what it may see; it is kept for the tab, and forgotten 
   await page.reload();
   await page.getByRole('navigation').getByText('Tax classes').waitFor();
   expect(page.url()).not.toContain(token);
+  const tab = await page.context().newPage();
+  await tab.goto(`${guarded.url}/studio/tax-classes`);
+  await tab.getByRole('navigation').getByText('Tax classes').waitFor();
+  await tab.close();
   await page.click('[aria-label="Einstellungen"]');
   await page.getByRole('menuitem', { name: /Token vergessen/ }).click();
   await page.waitForSelector('input[name=token]');
@@ -327,5 +331,29 @@ test('addresses are short, are shared by copying, and those from before still le
   await page.waitForSelector('main dl');
   expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('min_total');
   expect(complaints).toEqual([]);
+  await close();
+});
+
+test('a list is as it was left, also offline, and its table stays where it is when records are selected', async () => {
+  const { page, close } = await visit(browser, { locale: 'en-US', viewport: { width: 1280, height: 700 } });
+  await page.goto(`${server.url}/studio/shipping-markups?$sort=-markup_id&$page=2`);
+  await page.locator('tbody tr td a').first().waitFor();
+  const seen = await cells(page, 1);
+  const top = await page.locator('tbody tr').first().boundingBox();
+  await page.locator('tbody input[type=checkbox]').first().check();
+  await page.getByText('1 selected').waitFor();
+  expect(await page.locator('tbody tr').first().boundingBox()).toEqual(top);
+  await keep(page, 'studio-selected');
+  await page.getByRole('button', { name: 'Select none' }).click();
+  await page.getByRole('navigation').getByText('Tax classes').click();
+  await page.waitForURL(/tax-classes$/);
+  await page.getByRole('navigation').getByText('Shipping markups').click();
+  await page.waitForURL(/shipping-markups\?\$sort=-markup_id&\$page=2$/);
+  await page.locator('tbody tr td a').first().waitFor();
+  expect(await cells(page, 1)).toEqual(seen);
+  await page.context().setOffline(true);
+  await page.click('[aria-label="Read again"]');
+  await page.getByText('The service cannot be reached').waitFor();
+  expect(await cells(page, 1)).toEqual(seen);
   await close();
 });
