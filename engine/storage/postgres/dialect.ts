@@ -107,7 +107,7 @@ const MAX_ENTRY = 2680;
 
 /** Of the schema that tables are made in. Constraints and indexes go with their columns; all else stands in the way. */
 const CATALOGUE = `with own as (
-    select oid, relname::text as name, relnatts from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+    select oid, relname::text as name, relnatts from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
   ), reader as (
     select own.name as "table", coalesce(attname::text, '') as "column", case classid
       when 'pg_rewrite'::regclass then (select 'view ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
@@ -120,9 +120,9 @@ const CATALOGUE = `with own as (
   )
   select 'relation', '', relname::text, case relkind when 'r' then 'table' when 'p' then 'table' when 'v' then 'view' when 'm' then 'materialized view'
     when 'i' then 'index' when 'I' then 'index' when 'S' then 'sequence' when 'f' then 'foreign table' else 'type' end
-    from pg_class where relnamespace = current_schema()::regnamespace
+    from pg_class where relnamespace = quote_ident(current_schema())::regnamespace
   union all select 'relation', '', typname::text, 'type' from pg_type
-    where typnamespace = current_schema()::regnamespace and typrelid = 0 and typcategory <> 'A'
+    where typnamespace = quote_ident(current_schema())::regnamespace and typrelid = 0 and typcategory <> 'A'
   union all select case when attnotnull and not atthasdef and attidentity = '' then 'needed' else 'column' end, own.name, attname::text, ''
     from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
   union all select 'denied', case when has_schema_privilege(current_schema(), 'create') then null else '' end, current_schema()::text, ''
