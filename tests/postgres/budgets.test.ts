@@ -81,6 +81,17 @@ onServer('an instance whose rows are held', () => {
     expect(await statuses(waiting)).toEqual(new Set([200]));
   });
 
+  it('reads records of other tables, while a table is locked', async () => {
+    await send('GET /api/tax-classes/1');
+    let waiting: readonly Promise<Answer>[] = [];
+    await administer(database.url, 'begin; lock table tmp_vars in access exclusive mode', async () => {
+      waiting = together(8, () => send(`GET ${first}`));
+      for (let round = 0; round < 5; round += 1)
+        expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
+    });
+    expect(await statuses(waiting)).toEqual(new Set([200]));
+  });
+
   it('ends a transaction that does nothing, and frees its rows', async () => {
     const { openPostgres } = await import('../../engine/storage/postgres/driver.ts');
     const driver = await openPostgres(database.url, { statementTimeout: 60_000 });

@@ -23,8 +23,10 @@ export interface PostgresConnection {
   position(): Promise<string | undefined>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
-  /** What is asked meanwhile is sent in one piece. */
-  atOnce<T>(ask: () => T): T;
+  /** What is asked in this turn of the event loop is sent in one piece. */
+  cork(): void;
+  /** Without waiting for answers. */
+  destroy(): void;
   /** Throws if the transaction had been given up because a statement failed. `wrote`: whether it was one that writes. */
   commit(wrote?: boolean): Promise<void>;
   /** It is not used again. */
@@ -173,15 +175,13 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
       tell(await position);
       return answered;
     },
-    atOnce: (ask) => {
+    cork: () => {
       const { stream } = client.connection;
+      if (stream.writableCorked > 0) return;
       stream.cork();
-      try {
-        return ask();
-      } finally {
-        stream.uncork();
-      }
+      setImmediate(() => stream.uncork());
     },
+    destroy: () => void client.connection.stream.destroy(),
     execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
     commit: async (wrote = false) => {
       committing = true;

@@ -23,10 +23,10 @@ import { watchReplica } from './replica-watch.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { createShares } from './lanes.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
-import { shareReads } from './shared-reads.ts';
+import { createFastReads, FAST_CONNECTIONS, FAST_LIMITS } from './fast-reads.ts';
 import { shareWrites } from './shared-writes.ts';
 import { createSnapshots } from './snapshot.ts';
-import { alone, readIn, shared, writeAlone, writeIn } from './transaction.ts';
+import { alone, alongside, readIn, writeAlone, writeIn } from './transaction.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
@@ -46,10 +46,10 @@ const MAX_WAIT = 5000;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
-  const { driver, connections, streams } = driverOf(address, options);
+  const { driver, connections, pools } = driverOf(address, options);
   try {
     if (address.prepared) await refuseTransactionPooler(address);
-    await probe([connections, streams], address);
+    await probe(connections, pools, address);
     if (options.maxStreams !== undefined && address.prepared)
       await requireRoom(connections, address, driver.maxStreams);
     return driver;
@@ -62,16 +62,16 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
 interface Opened {
   readonly driver: Driver;
   readonly connections: Connections;
-  readonly streams: Connections;
+  readonly pools: readonly Connections[];
 }
 
 /** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
   return parseAddresses(url, 'READ_URL').map((address) => {
     const watch = watchReplica(address.url, () => {
-      for (const pool of [connections, streams]) pool.cut();
+      for (const pool of pools) pool.cut();
     });
-    const { driver, connections, streams } = driverOf(address, options, () => watch.covers());
+    const { driver, pools } = driverOf(address, options, () => watch.covers());
     const close = async (): Promise<void> => {
       watch.close();
       await driver.close();
@@ -91,6 +91,12 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     { ...address, pool: maxStreams, onLost: options.onLost, isThere },
     { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
   );
+  const { onLost } = options;
+  const fastConnections = createConnections(
+    { ...address, pool: FAST_CONNECTIONS, onLost, isThere, isPipelined: true },
+    FAST_LIMITS,
+  );
+  const pools = [connections, streams, fastConnections];
   const shares = createShares({
     requests: connections,
     streams,
@@ -106,19 +112,20 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
   const begin = 'begin isolation level read committed';
   const close = async (): Promise<void> => {
     shares.close();
-    await Promise.all([connections.close(), streams.close()]);
+    fast?.close();
+    await Promise.all(pools.map((pool) => pool.close()));
   };
   // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
   const { prepared } = address;
   const snapshots = createSnapshots(shares.stream);
-  const share = shareReads(shares.read);
+  const fast = prepared ? createFastReads(fastConnections) : undefined;
   const together = shareWrites(shares.write());
   const driver: Driver = {
     dialect: postgresDialect,
     address: address.shown,
-    ...(prepared ? shared(shares.read, share) : alone(shares.read)),
+    ...(fast ? alongside(shares.read, fast) : alone(shares.read)),
     read: async (work, caller, single) =>
-      single && prepared ? work(shared(shares.read, share, caller)) : readIn(shares.read, work, caller),
+      single && fast ? work(alongside(shares.read, fast, caller)) : readIn(shares.read, work, caller),
     scan: async (work, caller, single) => {
       const leave = await searches.take(caller);
       try {
@@ -152,7 +159,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     usage: () => shares.usage(),
     close,
   };
-  return { driver, connections, streams };
+  return { driver, connections, pools };
 }
 
 const ROOM: Statement = {
@@ -162,16 +169,16 @@ const ROOM: Statement = {
 /** Connections are opened when they are needed: without this, the first busy hour would find out. */
 async function requireRoom(connections: Connections, { pool, shown }: PostgresAddress, streams: number): Promise<void> {
   const room = Number(await alone(connections).value(ROOM, []));
-  if (pool + streams <= room) return;
+  if (pool + streams + FAST_CONNECTIONS <= room) return;
   throw new StartError(
-    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams}: ${pool} for requests (pool in the URL) and ${streams} for whole lists (MAX_STREAMS, as many as pool by default). Lower them, or raise max_connections`,
+    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams + FAST_CONNECTIONS}: ${pool} for requests (pool in the URL), ${FAST_CONNECTIONS} for records and short pages, and ${streams} for whole lists (MAX_STREAMS, as many as pool by default). Lower them, or raise max_connections`,
   );
 }
 
 /** Reads what connections cannot change, and remembers the schema for those that are opened later. */
-async function probe(pools: readonly [Connections, Connections], address: PostgresAddress): Promise<void> {
+async function probe(connections: Connections, pools: readonly Connections[], address: PostgresAddress): Promise<void> {
   const { shown, prepared } = address;
-  const { settings, found } = await usable(pools[0], address);
+  const { settings, found } = await usable(connections, address);
   const [encoding, schema] = found;
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);

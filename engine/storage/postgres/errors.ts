@@ -142,6 +142,10 @@ export const isStale = (error: unknown): boolean =>
 export const isFull = (error: unknown): boolean =>
   codeOf(error) === '53300' || /no more connections allowed/.test(messageOf(error));
 
+/** A statement took longer than it may, or waited for a lock for longer. */
+export const isLimit = (error: unknown): boolean =>
+  isLocked(error) || isCancelled(error) || (error instanceof Problem && error.code === 'statement-timeout');
+
 /** It waited for others for too long. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
 
@@ -152,7 +156,7 @@ export const isRepeatable = (error: unknown): boolean => REPEATED.has(codeOf(err
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
-const TELLING = /^(08|25|2B|40|42|53|54|55|57|58)/;
+const TELLING = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
 /** What the database said, for operators: without values of records. */
 export function stateOf(error: unknown): string {

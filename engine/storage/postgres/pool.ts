@@ -52,12 +52,14 @@ const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
 interface ConnectionOptions
   extends Pick<PostgresAddress, 'url' | 'pool' | 'prepared'>, Pick<DriverOptions, 'positions' | 'onLost'> {
+  /** Statements end in the server alone: giving up one here would break the others on its connection. */
+  readonly isPipelined?: boolean;
   /** Whether the server answers, where somebody looks. */
   readonly isThere?: (() => boolean) | undefined;
 }
 
 export function createConnections(
-  { url, pool: max, prepared, positions = false, onLost, isThere = () => true }: ConnectionOptions,
+  { url, pool: max, prepared, positions = false, onLost, isPipelined = false, isThere = () => true }: ConnectionOptions,
   limits: TimeLimits,
 ): Connections {
   const open = new Set<KnownClient>();
@@ -149,7 +151,13 @@ export function createConnections(
       const client = await upToDate(caller);
       const wanted = now();
       tell(client, wanted);
-      return connectionOf({ client, names: namesOf(client), timeout: wanted.statement, caller, positions });
+      return connectionOf({
+        client,
+        names: namesOf(client),
+        timeout: isPipelined ? 0 : wanted.statement,
+        caller,
+        positions,
+      });
     },
     renew: () => {
       for (const client of open) outdated.add(client);

@@ -33,29 +33,9 @@ function madeOnce(pages: WholePages, request: PageRequest, make: (request: PageR
 const wholePage = (request: PageRequest): Statement =>
   madeOnce(request.isShort ? shortPages : guardedPages, request, makeWholePage);
 
-function makeWholePage(request: PageRequest): Statement {
-  const { count, isShort, values } = request;
-  const fresh: Statement = { sql: isShort ? shortPage(request) : guardedPage(request) };
-  if (count) {
-    const page = wholePage({ ...request, count: undefined });
-    parts.set(fresh, { page, count: count.statement, values: values.length + (isShort ? 0 : 1) });
-  }
-  return fresh;
-}
-
-/** A page and its total as two statements, which have to see the same snapshot. */
-export interface PageParts {
-  /** Its last column is for the total. */
-  readonly page: Statement;
-  readonly count: Statement;
-  /** How many values the page has. Those of the total come behind them. */
-  readonly values: number;
-}
-
-const parts = new WeakMap<Statement, PageParts>();
-
-/** Of a statement that reads a page and counts its total. */
-export const pageParts = (statement: Statement): PageParts | undefined => parts.get(statement);
+const makeWholePage = (request: PageRequest): Statement => ({
+  sql: request.isShort ? shortPage(request) : guardedPage(request),
+});
 
 const TEXTS = `string_agg(text$, '${BETWEEN}')`;
 
@@ -120,13 +100,14 @@ export type RunQuery = (statement: Statement, values: Values) => Promise<Answere
 
 const textsIn = (text: SqlValue): readonly string[] => (typeof text === 'string' ? text.split(BETWEEN) : []);
 
-export function readerOf(ask: RunQuery): Reader {
+/** `askLong`: for what takes long to send. */
+export function readerOf(ask: RunQuery, askLong = ask): Reader {
   /** `bytes`: drawn before they are read, for the copy in the answer as well. Its records may have been deleted meanwhile. */
   async function readLong(request: PageRequest, bytes: number, caller: Caller): Promise<PageRows> {
     const { values, most, count } = request;
     caller.take(bytes);
     const statement = madeOnce(longPages, request, (asked) => ({ sql: longPage(asked) }));
-    const { rows } = await ask(statement, [...values, limitOf(most), ...(count?.values ?? [])]);
+    const { rows } = await askLong(statement, [...values, limitOf(most), ...(count?.values ?? [])]);
     const found = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
     if (found.at(-1) === TOO_LONG) throw pageTooLong(most);
     const texts = weighed(found, caller, most);

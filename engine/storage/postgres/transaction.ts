@@ -28,7 +28,7 @@ import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../
 import type { Connections } from './pool.ts';
 import type { Answered } from './prepared.ts';
 import { readerOf, type RunQuery } from './reader.ts';
-import type { ShareRead } from './shared-reads.ts';
+import type { FastReads } from './fast-reads.ts';
 
 /** Each conflict means that another transaction succeeded: many may have to wait for one row. */
 const MAX_CONFLICTS = 50;
@@ -147,9 +147,17 @@ const withoutPlace = (error: unknown): unknown =>
 export const alone = (connections: Connections, caller = PATIENT): Reader =>
   readerOf((statement, values) => askAlone(connections, caller, statement, values));
 
-/** The same; those that come together share a connection, as far as that is faster. */
-export const shared = (connections: Connections, share: ShareRead, caller = PATIENT): Reader =>
-  readerOf((statement, values) => share(statement, values, () => askAlone(connections, caller, statement, values)));
+/** The same, but a record and a page without a total are read on the fast connections. */
+export function alongside(connections: Connections, fast: FastReads, caller = PATIENT): Reader {
+  const askPool: RunQuery = (statement, values) => askAlone(connections, caller, statement, values);
+  const pooled = readerOf(askPool);
+  const own = readerOf((statement, values) => fast.ask(statement, values, () => askPool(statement, values)), askPool);
+  return {
+    ...pooled,
+    value: own.value,
+    page: (request, asker) => (request.count === undefined ? own : pooled).page(request, asker),
+  };
+}
 
 const askAlone = (connections: Connections, caller: Caller, statement: Statement, values: Values): Promise<Answered> =>
   repeating((connection) => connection.query(statement, values).catch(fail), connections, caller);
