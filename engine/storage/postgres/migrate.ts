@@ -45,7 +45,9 @@ async function telling(work: () => Promise<void>, current: () => string): Promis
 function whyNot(error: unknown, sql: string): string {
   if (error instanceof Problem && error.code === 'outcome-unknown')
     return 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice';
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  // The server's own error is at the end of the chain.
+  let cause = error;
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
   const cure = cureOf(cause);
   return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
 }
