@@ -4,7 +4,7 @@ import { isValueList, isValueObject, type Value, type ValueObject } from './json
 import { includesOf } from './includes.ts';
 import { type Column, listQuery, type ListRequest, nextAfter } from './list-request.ts';
 import { whereOf } from './where.ts';
-import { identifierOf, isToMany, type StudioModel, type TypeInfo } from './model.ts';
+import { identifierOf, type StudioModel, type TypeInfo } from './model.ts';
 import { send } from './request.ts';
 
 /** A record as the studio keeps it: its keys are not mixed with those of the library. */
@@ -106,5 +106,3 @@ function createCursors() {
     },
   };
 }
-
-export const toOneRelations = ({ relations }: TypeInfo) => relations.filter((relation) => !isToMany(relation));
