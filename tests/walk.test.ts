@@ -1,6 +1,5 @@
 /** How many files of the engine a request runs through. */
 import { Session } from 'node:inspector/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { exchange } from './support/exchange.ts';
 import { startTestServer, type TestServer } from './support/server.ts';
 

@@ -2,7 +2,6 @@
  * What a client sends takes time in proportion to its length, whichever part of the request it is: each part at two
  * lengths, one eight times the other, measured by the CPU time of the process. Not in the short form: it is a measurement.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

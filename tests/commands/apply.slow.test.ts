@@ -1,7 +1,6 @@
 /** `records apply` as a process of its own: what it shows while it works, and what becomes of it when a signal comes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Running, useCompiled } from '../support/compiled.ts';
 import { connectTo, databaseKinds } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { verify } from '../../engine/storage/sqlite/backup.ts';
 import { watchDatabase } from '../support/database.ts';
 import { createDatabase, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';

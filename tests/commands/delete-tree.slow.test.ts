@@ -1,5 +1,4 @@
 /** `delete --chunked`: a large tree is removed in steps, beside a service, and nothing else is. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';

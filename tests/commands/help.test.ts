@@ -1,5 +1,4 @@
 /** The help of the command line: of all commands, and of each. */
-import { expect, test } from '@jest/globals';
 import { commands } from '../../engine/cli.ts';
 
 test.each(Object.entries(commands))('%s has its usage', async (name, { load }) => {

@@ -1,5 +1,4 @@
 /** Reading a descriptor takes work that grows with its size, and not with its square. */
-import { afterEach, expect, jest, test } from '@jest/globals';
 import { parseDocument } from 'yaml';
 import { toJson } from '../../engine/descriptor/to-json.ts';
 import { parsePattern } from '../../engine/patterns/parse.ts';

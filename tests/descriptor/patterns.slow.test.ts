@@ -1,5 +1,4 @@
 /** Patterns of descriptors mean what ECMA-262 says, and take time that grows with the text alone. */
-import { describe, expect, it } from '@jest/globals';
 import { parsePattern } from '../../engine/patterns/parse.ts';
 import { compilePattern, patternFault } from '../../engine/patterns/compile.ts';
 

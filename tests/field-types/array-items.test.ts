@@ -1,5 +1,4 @@
 /** What each item of an array must be: errors point into the value. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

@@ -1,5 +1,4 @@
 /** Case folding: held against what Node.js knows of upper and lower case, on SQLite and, where there is one, on PostgreSQL. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { folded, foldedValue } from '../../engine/field-types/case-folding.ts';
 import { UNASSIGNED } from '../../engine/field-types/unicode-data.ts';
 import { databaseAt } from '../../engine/storage/open.ts';

@@ -1,5 +1,4 @@
 /** DELETE of a collection: all that the filters find, or nothing, and never more than Prefer: max-affected allows. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -1,5 +1,4 @@
 /** What clients of json-server and of ra-data-simple-rest send, and what they are answered. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

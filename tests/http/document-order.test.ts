@@ -1,5 +1,4 @@
 /** Faults of a body, as problems list them. */
-import { expect, test } from '@jest/globals';
 import { inDocumentOrder } from '../../engine/document-order.ts';
 
 test('at one place the first fault is told, and of checks all', () => {

@@ -1,5 +1,4 @@
 /** Dry runs: the answer is that of the write, with what it does to other records, and nothing is kept of it. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -1,5 +1,4 @@
 /** Open records keep unknown keys. A field that a variant or a relation leaves out is not an unknown key: it is refused. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import { ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -1,5 +1,4 @@
 /** Thousands of hostile requests, fewer on a server: none is answered with a 5xx, and the records are in order afterwards. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as http from 'node:http';
 import { databaseKind } from '../support/databases.ts';
 import { type HostileRequest, hostileRequest } from '../support/hostile-request.ts';

@@ -1,5 +1,4 @@
 /** POST of CSV and NDJSON: what goes out as a table or as lines comes in again, and faults are told with their lines. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import fc from '../support/fast-check.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -1,5 +1,4 @@
 /** PUT of a collection: the record with the unique values of the body is updated, or created where there is none. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';

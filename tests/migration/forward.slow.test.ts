@@ -1,5 +1,4 @@
 /** A database goes forward only: what other descriptors made stays, and older ones are served from what is there. */
-import { describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { readModel } from '../../engine/commands/command.ts';
 import { databaseAt } from '../../engine/storage/open.ts';

@@ -1,6 +1,5 @@
 /** Changes of descriptors over records: what `plan` says, what `apply` does, and that nothing else happens. */
 import { isDeepStrictEqual } from 'node:util';
-import { afterEach, describe, expect, test } from '@jest/globals';
 import { readModel } from '../../engine/commands/command.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/open.ts';

@@ -1,6 +1,5 @@
 /** A start that must not change tables: it serves them as they are, or says what to run. */
 import { existsSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
 import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';

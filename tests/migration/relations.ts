@@ -1,5 +1,4 @@
 /** Changes of relations, among them of parents whose children would be deleted with them. */
-import { expect } from '@jest/globals';
 import type { Scenario } from './scenario.ts';
 
 const author = (relation = ''): string =>

@@ -1,5 +1,4 @@
 /** A rename changes what the database remembers, not its tables: every version finds its records, under its own names. */
-import { describe, expect, test } from '@jest/globals';
 import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';

@@ -1,5 +1,4 @@
 /** Changes of whole types, and of what open types keep. */
-import { expect } from '@jest/globals';
 import type { Scenario } from './scenario.ts';
 
 const book = 'type: Book\nfields:\n  title: { type: string }\n';

@@ -1,5 +1,4 @@
 /** `?profile=simple`: the document for generators that know less, beside the full one, and against the service. */
-import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';

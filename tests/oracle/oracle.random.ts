@@ -2,7 +2,6 @@
  * `npm run test:nightly -- random`: the same on each database, with longer sequences and new seeds, until one fails.
  * `SEED=7` begins there, and `SEED=7 SEEDS=1` repeats it alone.
  */
-import { expect, jest, test } from '@jest/globals';
 import { databaseKinds } from '../support/databases.ts';
 import { compareSeed } from './compare-seed.ts';
 

@@ -1,5 +1,4 @@
 /** The service answers random requests on random schemas as the oracle says, on SQLite. */
-import { expect, test } from '@jest/globals';
 import { POSTGRES_URL } from '../support/databases.ts';
 import { compareSeed } from './compare-seed.ts';
 

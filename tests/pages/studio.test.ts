@@ -1,5 +1,4 @@
 /** The studio as it is served: its page, its scripts, and what a browser may do with them. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { buildStudio } from '../../deploy/studio.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Sent } from '../oracle/client.ts';
 import { ask } from '../support/ask.ts';
 import { createDatabase } from '../support/databases.ts';

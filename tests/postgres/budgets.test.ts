@@ -1,6 +1,5 @@
 /** Connections: no kind of work leaves none to the others. */
 import { EventEmitter, once } from 'node:events';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,5 +1,4 @@
 /** Changes of tables on PostgreSQL: they take the time they need, and leave nothing behind if they fail. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';

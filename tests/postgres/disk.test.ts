@@ -1,6 +1,5 @@
 /** A server whose disk is full: what is answered meanwhile, and that nothing is lost. */
 import { execFileSync } from 'node:child_process';
-import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

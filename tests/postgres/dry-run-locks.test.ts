@@ -1,5 +1,4 @@
 /** What a dry run leaves behind in the rows that it looks at: PostgreSQL keeps who locked a row last in the row itself. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';
 import { connectTo, databaseKinds } from '../support/databases.ts';

@@ -1,5 +1,4 @@
 /** A server that fails: what is answered meanwhile, and that nothing is lost or doubled. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';

@@ -1,5 +1,4 @@
 /** Three processes on one database, asked in turn: together they are one service. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';

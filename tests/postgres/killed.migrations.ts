@@ -1,7 +1,6 @@
 /** A change of tables that is killed again and again, each time a little later, goes on where it was, and loses nothing. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';
 import { moduleOf, openBuild } from '../support/compiled.ts';

@@ -2,7 +2,6 @@
  * Every kind of step while clients read and write. `npm run test:migrations` does it with a million rows, prints how
  * long requests waited and holds them to a limit; with the few rows of the gate, no clock is looked at.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Running } from '../support/compiled.ts';
 import { openBuild, urlOf } from '../support/compiled.ts';
 import { connectTo } from '../support/databases.ts';

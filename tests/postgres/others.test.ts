@@ -1,5 +1,4 @@
 /** What others have added to the database, and what they have taken from the service. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';

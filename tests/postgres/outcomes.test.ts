@@ -1,5 +1,4 @@
 /** Transactions that fail at each of their statements: what is answered, and what is in the database afterwards. */
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';

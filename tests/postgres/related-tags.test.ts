@@ -2,7 +2,6 @@
  * If-Match speaks of all that its tag was made from, related records included, and nothing owns itself: also where two
  * instances write at the same moment. A trigger holds each write back at its first change, when it has compared everything.
  */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import type { Serving } from '../../engine/server/serve.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';

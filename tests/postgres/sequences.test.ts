@@ -1,5 +1,4 @@
 /** Identifiers of the client's choice, many at once: a sequence that has passed one never goes back. */
-import { expect, it } from '@jest/globals';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { connectTo, createDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

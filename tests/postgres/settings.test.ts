@@ -1,6 +1,5 @@
 /** PostgreSQL as others configure it: requests are answered alike, or the start says which statement cures it. */
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';
 import { connectTo, POSTGRES_URL } from '../support/databases.ts';

@@ -2,7 +2,6 @@
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readSettings } from '../../engine/settings.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';

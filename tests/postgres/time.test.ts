@@ -1,6 +1,5 @@
 /** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';

@@ -1,5 +1,4 @@
 /** What needs no server: statements with numbers, errors in words, URLs. */
-import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../../engine/start-error.ts';
 import { numbered } from '../../engine/storage/postgres/connection.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';

@@ -2,7 +2,6 @@
 import { rmSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { stringify } from 'yaml';

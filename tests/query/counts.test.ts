@@ -1,5 +1,4 @@
 /** Totals of lists: counted, estimated or left out, as the descriptor or the request says. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { connectTo, fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

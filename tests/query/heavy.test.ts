@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import type { RecordType } from '../../engine/model/model.ts';
 import { defineType } from '../../engine/storage/define.ts';

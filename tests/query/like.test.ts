@@ -1,5 +1,4 @@
 /** `like` finds the same on every database. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { operators } from '../../engine/query/operators.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import type { Driver } from '../../engine/storage/driver.ts';

@@ -1,5 +1,4 @@
 /** Summaries, compared with what they mean in plain JavaScript, and what is refused. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { connectTo, fileOf } from '../support/databases.ts';
 import { ask } from '../support/ask.ts';

@@ -1,6 +1,5 @@
 /** Whole lists that their clients read slowly, and what others get meanwhile. */
 import { connect, type Socket } from 'node:net';
-import { expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { databaseKind, fileOf } from '../support/databases.ts';

@@ -1,6 +1,5 @@
 /** PUBLIC_URL: what the service says of its own address, alone and behind proxies that take off a prefix and end TLS. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { afterAll, beforeAll, expect, it, test } from '@jest/globals';
 import { readSettings } from '../../engine/settings.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -5,7 +5,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../chaos/instances.ts';
 import { until } from '../support/leaving.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -1,5 +1,4 @@
 /** Arrays of records: POST creates them, PATCH changes them, all or none. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ask, type Answer } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

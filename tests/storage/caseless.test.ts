@@ -1,5 +1,4 @@
 /** Fields that ignore case: what is equal, in which order it comes, and that what was written is what is answered. */
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { compileList } from '../../engine/storage/read/lists.ts';

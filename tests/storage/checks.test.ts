@@ -1,5 +1,4 @@
 /** Checks across fields: which writes must meet them, and what they answer otherwise. */
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { connectTo, fileOf } from '../support/databases.ts';

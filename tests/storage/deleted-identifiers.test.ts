@@ -1,6 +1,5 @@
 /** A client may bring an identifier that was deleted: it is a new record, with nothing of the old one. The service never assigns one again. */
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';

@@ -1,5 +1,4 @@
 /** Unique values that change hands within one request, which works whenever the result is valid; and equal values, which are refused once. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ask, type Answer } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -1,5 +1,4 @@
 /** The table of Idempotency-Keys: found by an index, deleted in small steps, without a body. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Driver, Row, Statement, Values, Writer } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { createEngineTables } from '../../engine/storage/migrate/apply.ts';

@@ -1,5 +1,4 @@
 /** Items of an array may link records that the same array makes with identifiers of their own. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ask, type Answer } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

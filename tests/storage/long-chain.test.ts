@@ -1,5 +1,4 @@
 /** Records that go with the one above them, in a long chain. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ask } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -1,5 +1,4 @@
 /** Bodies that reach one record in several ways, everything wrong with a body at once and in its order, values that change hands. */
-import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import { exchange } from '../support/exchange.ts';
 import { type Answer, ask } from '../support/ask.ts';

@@ -1,5 +1,4 @@
 /** Nested reads and writes over HTTP: links, sets, owned records, one transaction, the round trip. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../engine/json.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { watchDatabase, type Watch } from '../support/database.ts';

@@ -1,5 +1,4 @@
 /** What of a record's sets an answer shows, and how large they may be. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

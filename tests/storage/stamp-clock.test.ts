@@ -1,5 +1,4 @@
 /** Stamps are of the database's clock, and never go back for a record, whatever writes it. */
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { ask, type Answer } from '../support/ask.ts';

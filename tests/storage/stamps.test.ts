@@ -1,5 +1,4 @@
 /** Generated fields and `default: now`: which writes fill them in, with what, and what bodies can say of them. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { isObject, type JsonObject } from '../../engine/json.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

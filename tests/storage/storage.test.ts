@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';

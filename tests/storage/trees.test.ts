@@ -1,5 +1,4 @@
 /** Acyclic relations: no write makes a record its own ancestor, whichever side says so, and however many write at once. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Answer, ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

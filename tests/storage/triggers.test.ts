@@ -1,5 +1,4 @@
 /** Triggers that others have added to an SQLite file: a write that they refuse is 422 with their text, and no other one fails. */
-import { expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { fileOf } from '../support/databases.ts';

@@ -1,5 +1,4 @@
 /** Negative zero is zero: in bodies, filters, CSV, defaults, seeds, checks and unique keys. A decimal keeps its scale. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { databaseKinds } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { createProject, type Project } from '../support/project.ts';

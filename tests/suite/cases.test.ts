@@ -1,5 +1,4 @@
 /** What suites consist of: how many cases there are, what they are about, and that they are plain data. */
-import { expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

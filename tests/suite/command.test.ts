@@ -1,5 +1,4 @@
 /** `records suite` as users run it: compiled, against a service that is right and one that is not. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync, rmSync } from 'node:fs';
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,4 @@
 /** The suites of random schemas pass: types that offer some operations only, and need some of their relations. */
-import { expect, test } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import { suiteOf } from '../../engine/suite/model-suite.ts';
 import { failureText } from '../../engine/suite/results.ts';

@@ -1,5 +1,4 @@
 /** The suite of each schema passes, of `schema/` whatever it holds, and removes what it has made. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RecordType } from '../../engine/model/model.ts';
 import { suiteOf } from '../../engine/suite/model-suite.ts';
 import { failureText } from '../../engine/suite/results.ts';

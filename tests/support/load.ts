@@ -1,5 +1,4 @@
 /** Clients that make records without a pause while something happens, and know afterwards what must be there. */
-import { expect } from '@jest/globals';
 import type { Answer } from './ask.ts';
 import { pause } from './postgres.ts';
 

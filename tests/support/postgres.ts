@@ -1,5 +1,4 @@
 /** What tests of PostgreSQL share. */
-import { describe, it } from '@jest/globals';
 import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';
 import { connectTo, POSTGRES_URL } from './databases.ts';

@@ -1,6 +1,5 @@
 /** What Prometheus itself says of metrics that it is to read. */
 import { spawnSync } from 'node:child_process';
-import { expect, test } from '@jest/globals';
 
 const isThere = spawnSync('which', ['promtool']).status === 0;
 
