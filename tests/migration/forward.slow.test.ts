@@ -4,11 +4,11 @@ import { readModel } from '../../engine/commands/command.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { applyPlan, planFor } from '../../engine/storage/migrate/apply.ts';
 import { ask } from '../support/ask.ts';
-import { watchDatabase } from '../support/database.ts';
 import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
+import { contents } from './books.ts';
 
 const newProject = useProjects();
 
@@ -22,13 +22,6 @@ const withField = (line: string): string => `${BOOK}  ${line}\n`;
 const SHELF = 'type: Shelf\nfields: { name: { type: string } }\n';
 const COPY =
   'type: Copy\nfields: { place: { type: string } }\nrelations: { book: { kind: belongsTo, type: Book, onDelete: restrict } }\n';
-
-async function contents({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.contents();
-  await watch.close();
-  return text;
-}
 
 const keptIn = async (project: Project): Promise<readonly string[]> =>
   (JSON.parse((await project.run('plan', '--json')).out).steps as readonly { id: string; state: string }[])

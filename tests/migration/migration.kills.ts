@@ -3,38 +3,12 @@ import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ask } from '../support/ask.ts';
 import { moduleOf, useCompiled } from '../support/compiled.ts';
-import { watchDatabase } from '../support/database.ts';
 import { fileOf } from '../support/databases.ts';
 import { onSqlite } from '../support/only.ts';
-import { type Files, type Project, useProjects } from '../support/project.ts';
+import { BOOKS, contents, steps, useBooks } from './books.ts';
 
 const compiled = useCompiled();
-const newProject = useProjects();
-
-async function projectOf(
-  files: Files,
-  work: (url: string) => Promise<unknown> = async () => undefined,
-): Promise<Project> {
-  const project = await newProject(files);
-  await project.serving(work);
-  return project;
-}
-
-async function contents({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.contents();
-  await watch.close();
-  return text;
-}
-
-const steps = async (
-  project: Project,
-  ...words: readonly string[]
-): Promise<readonly { id: string; state: string; sql: readonly string[] }[]> =>
-  JSON.parse((await project.run('plan', '--json', '--sql', ...words)).out).steps;
-
-const BOOKS =
-  'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n  pages: { type: integer, default: 0 }\n';
+const { projectOf } = useBooks();
 
 /** Applies the plan, and dies behind the statement of this number; 0 is before the first one. */
 const KILLED = `

@@ -12,8 +12,8 @@ import { relationScenarios } from './relations.ts';
 import type { Scenario } from './scenario.ts';
 import { typeScenarios } from './types.ts';
 import { ask } from '../support/ask.ts';
-import { watchDatabase } from '../support/database.ts';
 import { createProject, type Project } from '../support/project.ts';
+import { contents } from './books.ts';
 
 interface PlanJson {
   readonly steps: readonly {
@@ -57,13 +57,6 @@ const allowing = ({ steps }: PlanJson): readonly string[] =>
 
 const keptIn = ({ steps }: PlanJson): readonly string[] =>
   steps.filter(({ state }) => state === 'kept').map(({ id }) => id);
-
-async function contents({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.contents();
-  await watch.close();
-  return text;
-}
 
 /** `GET /api/books`, or with a body behind it. */
 async function answered(url: string, request: string): Promise<unknown> {

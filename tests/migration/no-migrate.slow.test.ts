@@ -4,10 +4,10 @@ import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ask } from '../support/ask.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
-import { watchDatabase } from '../support/database.ts';
 import { databaseKind, fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { type Project, useProjects } from '../support/project.ts';
+import { contents } from './books.ts';
 
 const newProject = useProjects();
 const compiled = useCompiled();
@@ -27,13 +27,6 @@ async function serving<T>(project: Project, work: (url: string) => Promise<T>): 
   } finally {
     await close();
   }
-}
-
-async function contents({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.contents();
-  await watch.close();
-  return text;
 }
 
 /** A database that `npm start` has made for these descriptors. */

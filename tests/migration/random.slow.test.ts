@@ -6,13 +6,13 @@ import { resolveModel } from '../../engine/model/resolve.ts';
 import { createClient } from '../oracle/client.ts';
 import { collectionPath } from '../oracle/call.ts';
 import { ask } from '../support/ask.ts';
-import { watchDatabase } from '../support/database.ts';
 import { type DatabaseKind, databaseKinds } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { randomSchema, readModel, writeSchema, yamlOf } from '../support/random-schema.ts';
 import { createRenamer } from '../support/renamed.ts';
 import { drawn } from '../support/sample.ts';
 import fc from '../support/fast-check.ts';
+import { contents } from './books.ts';
 
 type Schema = readonly Descriptor[];
 
@@ -75,13 +75,6 @@ async function answered(project: Project, schema: Schema): Promise<Answered> {
     client.close();
     return { counts, lists };
   });
-}
-
-async function contents({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.contents();
-  await watch.close();
-  return text;
 }
 
 interface Plan {

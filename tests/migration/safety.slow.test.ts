@@ -5,45 +5,14 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
-import { watchDatabase } from '../support/database.ts';
 import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
 import { onSqlite } from '../support/only.ts';
-import { type Files, type Project, runCommand, useProjects } from '../support/project.ts';
+import { type Files, type Project, runCommand } from '../support/project.ts';
+import { BOOKS, columnsIn, contents, steps, useBooks } from './books.ts';
 
 const compiled = useCompiled();
-const newProject = useProjects();
+const { newProject, projectOf } = useBooks();
 
-async function projectOf(
-  files: Files,
-  work: (url: string) => Promise<unknown> = async () => undefined,
-): Promise<Project> {
-  const project = await newProject(files);
-  await project.serving(work);
-  return project;
-}
-
-async function contents({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.contents();
-  await watch.close();
-  return text;
-}
-
-async function columnsIn({ database }: Project): Promise<string> {
-  const watch = await watchDatabase(database);
-  const text = await watch.columns();
-  await watch.close();
-  return text;
-}
-
-const steps = async (
-  project: Project,
-  ...words: readonly string[]
-): Promise<readonly { id: string; state: string; sql: readonly string[] }[]> =>
-  JSON.parse((await project.run('plan', '--json', '--sql', ...words)).out).steps;
-
-const BOOKS =
-  'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n  pages: { type: integer, default: 0 }\n';
 const REBUILT = BOOKS.replace('integer, default: 0', 'decimal, default: "0"');
 const LOSSY = 'type: Book\nfields:\n  pages: { type: decimal, default: "0" }\n';
 
