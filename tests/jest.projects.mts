@@ -21,7 +21,7 @@ const ordinary = {
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
 };
 
-const nightly = { ...shared, displayName: NIGHTLY ?? '', testMatch: [`<rootDir>/tests/**/*.${NIGHTLY}.ts`] };
+const nightly = { ...shared, displayName: NIGHTLY ?? '', testMatch: [`<rootDir>/tests/**/*.@(${NIGHTLY}).ts`] };
 
 const config: Config = {
   rootDir: '.',

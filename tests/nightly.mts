@@ -1,6 +1,7 @@
 /**
  * `npm run test:nightly -- NAME [OPTION…]`: what takes too long for `npm test`, or needs other programs. Each job installs
- * what it needs. By default it runs tests/**\/*.NAME.ts, one file at a time; options are passed on to its last command.
+ * what it needs. By default it runs tests/**\/*.NAME.ts, one file at a time. Options, such as parts of file names, go to
+ * each of its commands in place of the files that these name, or to its program alone, where it ends with one.
  */
 import { spawnSync } from 'node:child_process';
 import { delimiter, resolve } from 'node:path';
@@ -17,7 +18,8 @@ interface Job {
   readonly commands?: readonly (readonly string[])[];
 }
 
-const jest = ['jest', '--maxWorkers=1'];
+const ONE_WORKER = '--maxWorkers=1';
+const jest = ['jest', ONE_WORKER];
 const onPostgres = ['.ci/postgres', 'with', ...jest];
 const THROUGH_POOLER =
   'export NIGHTLY= TEST_DIRECT_URL=$TEST_POSTGRES_URL TEST_POSTGRES_URL=$TEST_POOLER_URL; exec jest "$@"';
@@ -41,7 +43,7 @@ const jobs: Readonly<Record<string, Job>> = {
   browser: {
     about: 'the pages and the studio in Chromium: every journey, width and theme',
     ...inChromium,
-    commands: [['env', 'NIGHTLY=journeys', ...jest], jest],
+    commands: [['env', 'NIGHTLY=browser|journeys', ...jest]],
   },
   chaos: {
     about: 'random requests and random faults on several instances: MINUTES, --seed N, --on DATABASE, --workers N',
@@ -111,6 +113,15 @@ function run([program = '', ...words]: readonly string[], environment: NodeJS.Pr
   if (status !== 0) process.exit(status ?? 1);
 }
 
+type Commands = readonly (readonly string[])[];
+
+function withOptions(commands: Commands, options: readonly string[]): Commands {
+  const last = commands.at(-1) ?? [];
+  const afterJest = (command: readonly string[]): number => command.indexOf(ONE_WORKER) + 1;
+  if (afterJest(last) === 0) return [[...last, ...options]];
+  return commands.map((command) => [...command.slice(0, afterJest(command)), ...options]);
+}
+
 function main([name = '', ...options]: readonly string[]): void {
   const job = jobs[name];
   if (job === undefined) {
@@ -124,7 +135,7 @@ function main([name = '', ...options]: readonly string[]): void {
   if (programs.length > 0) run(['.ci/install', ...programs], env);
   if (packages.length > 0) run(['.ci/packages', ...packages], env);
   if (types !== undefined) run(['tsc', '--noEmit', '-p', types], env);
-  for (const command of commands) run(command === commands.at(-1) ? [...command, ...options] : command, env);
+  for (const command of options.length > 0 ? withOptions(commands, options) : commands) run(command, env);
 }
 
 main(process.argv.slice(2));
