@@ -37,7 +37,7 @@ export const problemKinds = {
     status: 400,
     title: 'The body is not valid JSON',
     cause:
-      'The body is empty, not UTF-8, not JSON, repeats a key, or is nested deeper than `BODY_DEPTH`. The message gives line and column.',
+      'The body is empty, not UTF-8, not JSON, repeats a key, or is nested deeper than 64 levels. The message gives line and column.',
   },
   'invalid-csv': {
     status: 400,
@@ -134,14 +134,14 @@ export const problemKinds = {
     status: 413,
     title: 'The body, or what it asks for, is too large',
     cause:
-      'The body is larger than `BODY_LIMIT`, has more than `BODY_KEYS` keys or `BODY_ITEMS` items in an array, or names records too long for `MEMORY_LIMIT`: send fewer at once.',
+      'The body is larger than `BODY_LIMIT`, has more than 20,000 keys or 10,000 items in an array, or names records too long for `MEMORY_LIMIT`: send fewer at once.',
   },
   'batch-too-large': {
     status: 413,
     title: 'The batch has too many records',
-    cause: 'The array, or the lines, have more than `BATCH_LIMIT` records. Send them in parts.',
+    cause: 'The array, or the lines, have more than 1,000 records. Send them in parts.',
   },
-  'uri-too-long': { status: 414, title: 'The URL is too long', cause: 'The URL is longer than `URL_LIMIT`.' },
+  'uri-too-long': { status: 414, title: 'The URL is too long', cause: 'The URL is longer than 16,000 characters.' },
   'unsupported-media-type': {
     status: 415,
     title: 'The media type of the body is not supported',
@@ -168,7 +168,7 @@ export const problemKinds = {
     status: 422,
     title: 'The write would touch too many rows',
     cause:
-      'The write would delete, unlink or change more than `WRITE_ROWS` rows. `errors` names the set; `records delete --chunked` removes large trees.',
+      'The write would delete, unlink or change more than 10,000 rows. `errors` names the set; `records delete --chunked` removes large trees.',
   },
   'refused-by-database': {
     status: 422,
@@ -196,7 +196,7 @@ export const problemKinds = {
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
-    cause: 'Request line and headers are larger than `HEADER_LIMIT`. The connection is closed.',
+    cause: 'Request line and headers are larger than 32 KiB. The connection is closed.',
   },
   'internal-error': {
     status: 500,

@@ -11,6 +11,7 @@ import {
   someOf,
   wholeNumber,
 } from './setting-values.ts';
+import { type Limits, LIMITS } from './edge/limits.ts';
 import { isOneEditAway } from './names.ts';
 import { StartError } from './start-error.ts';
 
@@ -116,60 +117,6 @@ export const settingsTable = {
     description: 'Maximum size of a request body, in bytes.',
     ...wholeNumber(1, 256 * 1024 * 1024),
   }),
-  bodyKeys: setting({
-    name: 'BODY_KEYS',
-    default: '20000',
-    description: 'Maximum number of keys in a request body, at all levels.',
-    ...wholeNumber(1, 10_000_000),
-  }),
-  bodyDepth: setting({
-    name: 'BODY_DEPTH',
-    default: '64',
-    description: 'Maximum depth of nested objects and arrays in a request body.',
-    ...wholeNumber(1, 1000),
-  }),
-  bodyItems: setting({
-    name: 'BODY_ITEMS',
-    default: '10000',
-    description: 'Maximum number of items in an array of a request body.',
-    ...wholeNumber(1, 10_000_000),
-  }),
-  batchLimit: setting({
-    name: 'BATCH_LIMIT',
-    default: '1000',
-    description: 'Maximum number of records in the array that a POST creates or a PATCH changes at once.',
-    ...wholeNumber(1, 1_000_000),
-  }),
-  writeRows: setting({
-    name: 'WRITE_ROWS',
-    default: '10000',
-    description: 'Maximum number of rows that one write may touch, including those it deletes or unlinks.',
-    ...wholeNumber(1, 10_000_000),
-  }),
-  urlLimit: setting({
-    name: 'URL_LIMIT',
-    default: '8000',
-    description: 'Maximum length of a URL, in characters.',
-    ...wholeNumber(100, 16_000),
-  }),
-  headerLimit: setting({
-    name: 'HEADER_LIMIT',
-    default: '16384',
-    description: 'Maximum size of the request line and headers together, in bytes.',
-    ...wholeNumber(2048, 1024 * 1024),
-  }),
-  maxFilters: setting({
-    name: 'MAX_FILTERS',
-    default: '50',
-    description: 'Maximum number of filters in a list request.',
-    ...wholeNumber(1, 200),
-  }),
-  maxIncludes: setting({
-    name: 'MAX_INCLUDES',
-    default: '100',
-    description: 'Maximum number of relations that a request may show, at all levels.',
-    ...wholeNumber(1, 200),
-  }),
   rateLimit: setting<number>({
     name: 'RATE_LIMIT',
     default: 'auto',
@@ -177,14 +124,6 @@ export const settingsTable = {
       'Requests per minute for each token or address, not counting /health; auto: off on loopback, otherwise 1200.',
     expected: 'auto, off, or an integer from 1 to 1000000',
     parse: (text) => RATES.get(text) ?? wholeNumber(1, 1_000_000).parse(text),
-  }),
-  maxStreams: setting<number>({
-    name: 'MAX_STREAMS',
-    default: 'auto',
-    description:
-      'Maximum number of whole lists read at the same time; others wait up to 5 seconds. auto: 64 on SQLite, `pool` on PostgreSQL.',
-    expected: 'auto, or an integer from 1 to 100000',
-    parse: (text) => (text === 'auto' ? Infinity : wholeNumber(1, 100_000).parse(text)),
   }),
   requestTimeout: setting({
     name: 'REQUEST_TIMEOUT',
@@ -292,12 +231,6 @@ export const settingsTable = {
     description: 'Seconds to keep serving after SIGTERM, while /health/ready already says 503.',
     ...seconds(),
   }),
-  slowReaderTimeout: setting({
-    name: 'SLOW_READER_TIMEOUT',
-    default: '30',
-    description: 'Seconds that a client may leave a response unread, plus one for each 32 KiB to read it.',
-    ...seconds(MIN_PATIENCE),
-  }),
   memoryLimit: setting<number>({
     name: 'MEMORY_LIMIT',
     default: 'auto',
@@ -305,18 +238,14 @@ export const settingsTable = {
     expected: `auto, or bytes from ${MIN_MEMORY} to ${MAX_MEMORY}`,
     parse: (text) => (text === 'auto' ? automaticLimit() : wholeNumber(MIN_MEMORY, MAX_MEMORY).parse(text)),
   }),
-  shutdownTimeout: setting({
-    name: 'SHUTDOWN_TIMEOUT',
-    default: '10',
-    description: 'Seconds to exit after SIGTERM and DRAIN_DELAY; requests still open are cut off.',
-    ...seconds(),
-  }),
 } satisfies Record<string, Setting<unknown>>;
 
 type SettingsTable = typeof settingsTable;
 
 /** Times are in milliseconds. */
-export type Settings = { readonly [K in keyof SettingsTable]: SettingsTable[K] extends Setting<infer T> ? T : never };
+export type Settings = Limits & {
+  readonly [K in keyof SettingsTable]: SettingsTable[K] extends Setting<infer T> ? T : never;
+};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -329,7 +258,7 @@ export function readSettings(environment: Environment): Settings {
   const faulty = entries.filter(([key]) => values[key] === undefined);
   if (faulty.length > 0) throw new StartError(faulty.map(([, entry]) => fault(entry, environment)).join('\n'));
   // Each value was parsed by the entry of its key.
-  return values as Settings;
+  return { ...LIMITS, ...values } as Settings;
 }
 
 /**

@@ -7,6 +7,7 @@ const ENGINE = 'engine';
 /** A stage may import those before it, and itself. Files of engine/ itself are ranked by their names. */
 const RANKS: readonly (readonly string[])[] = [
   [
+    'edge',
     'json.ts',
     'raw-json.ts',
     'names.ts',

@@ -93,7 +93,7 @@ async function stop(close: () => Promise<boolean>, log: Log, signal?: string): P
   if (signal !== undefined) log.info({ signal }, 'stopping');
   const began = performance.now();
   const inTime = await close();
-  if (!inTime) printError('Requests still open after SHUTDOWN_TIMEOUT were cut off');
+  if (!inTime) printError('Requests that were still open were cut off');
   if (signal !== undefined) log.info({ inTime, milliseconds: Math.round(performance.now() - began) }, 'stopped');
   // A connection to an unresponsive database server may keep the process alive.
   setTimeout(() => process.exit(0), EXIT_DELAY).unref();

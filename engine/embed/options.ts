@@ -1,22 +1,21 @@
 /** The settings of `createEngine`: named and typed for code, and checked by the table that reads the environment. */
 import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
-import { readSettings, type Settings, settingsTable, withoutPassword } from '../settings.ts';
+import { readSettings, settingsTable, withoutPassword } from '../settings.ts';
 import { StartError } from '../start-error.ts';
+import type { EngineOptions } from './types.ts';
 
-type Name = keyof Settings;
+type Name = keyof typeof settingsTable;
 
 /** What belongs to the server: the host application has its own. */
 const OF_SERVER = [
   'host',
   'port',
   'workers',
-  'headerLimit',
   'requestTimeout',
   'publicUrl',
   'mcp',
   'drainDelay',
-  'shutdownTimeout',
 ] as const satisfies readonly Name[];
 
 const BY_VARIABLE: ReadonlyMap<string, string> = new Map(
@@ -27,11 +26,12 @@ const BY_VARIABLE: ReadonlyMap<string, string> = new Map(
 export function settingsOf(options: unknown): EngineSettings {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new StartError(`createEngine takes an object of settings, not ${shown(options)}`);
-  const given = Object.entries(options as Record<string, unknown>).filter(([, value]) => value !== undefined);
+  const { limits = {}, ...settings } = options as Record<string, unknown> & Pick<EngineOptions, 'limits'>;
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   const faults = given.flatMap(([name, value]) => faultOf(name, value) ?? []);
   if (faults.length > 0) throw new StartError(faults.join('\n'));
   const variables = given.map(([name, value]) => [settingsTable[name as Name].name, textOf(name as Name, value)]);
-  return readSettings(Object.fromEntries(variables));
+  return { ...readSettings(Object.fromEntries(variables)), ...limits };
 }
 
 function faultOf(name: string, value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 /** The types of the public API. They depend on nothing else, so that a program that uses them needs no other types. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Diagnostic } from '../diagnostic.ts';
+import type { Limits } from '../edge/limits.ts';
 import type { JsonObject } from '../json.ts';
 
 /** A setting that is left out, or undefined, has its default. */
@@ -39,28 +40,8 @@ export interface EngineOptions {
   readonly rateLimit?: number | 'off' | false | undefined;
   /** Bytes of a request body, and of a record in process. Default: 1048576. */
   readonly bodyLimit?: number | undefined;
-  /** Keys in a body, at all levels. Default: 20000. */
-  readonly bodyKeys?: number | undefined;
-  /** Depth of nested objects and arrays in a body. Default: 64. */
-  readonly bodyDepth?: number | undefined;
-  /** Items in an array of a body. Default: 10000. */
-  readonly bodyItems?: number | undefined;
-  /** Maximum number of records in the array that a POST creates or a PATCH changes at once. Default: 1000. */
-  readonly batchLimit?: number | undefined;
-  /** Rows that one write may touch, including those it deletes or unlinks. Default: 10000. */
-  readonly writeRows?: number | undefined;
-  /** Characters of a URL. Default: 8000. */
-  readonly urlLimit?: number | undefined;
-  /** Filters in one list. Default: 50. */
-  readonly maxFilters?: number | undefined;
-  /** Relations that one request may show, at all levels. Default: 100. */
-  readonly maxIncludes?: number | undefined;
-  /** Whole lists that are read at the same time. Default: `auto`, 64 on SQLite and `pool` on PostgreSQL. */
-  readonly maxStreams?: number | 'auto' | undefined;
   /** Seconds that one database statement may take. Default: 30. */
   readonly statementTimeout?: number | undefined;
-  /** Seconds that a client may leave a response unread. Default: 30. */
-  readonly slowReaderTimeout?: number | undefined;
   /** Hours to keep the idempotency key of a create. Default: 24. */
   readonly idempotencyHours?: number | undefined;
   /** Bytes for bodies, pages and unsent responses together. Default: `auto`, from the heap and the machine. */
@@ -73,6 +54,8 @@ export interface EngineOptions {
   readonly slowStatement?: number | 'off' | false | undefined;
   /** Collect metrics. Default: false. */
   readonly metrics?: boolean | undefined;
+  /** For tests: overrides limits that are constants. */
+  readonly limits?: Partial<Limits> | undefined;
 }
 
 /**

@@ -112,6 +112,6 @@ export function itemOf(value: JsonObject, place: string): ParsedRecord {
 /** `count` is undefined for lines: those that are too many are not read. */
 export function tooManyItems(most: number, count?: number): Problem {
   const found = count === undefined ? `The body has more than ${most} records` : `The array has ${count} records`;
-  const message = `${found}; at most ${most} are written at once (BATCH_LIMIT). Send it in parts`;
+  const message = `${found}; at most ${most} are written at once. Send it in parts`;
   return new Problem('batch-too-large', message, { errors: [{ pointer: '', code: 'batch-too-large', message }] });
 }

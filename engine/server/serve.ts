@@ -46,7 +46,7 @@ export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): stri
   return lines.join('\n');
 }
 
-/** Milliseconds of SHUTDOWN_TIMEOUT that are kept for closing the database. */
+/** Milliseconds of the shutdown that are kept for closing the database. */
 const reserved = ({ shutdownTimeout }: Settings): number => Math.min(500, shutdownTimeout / 4);
 
 /** The settings as they apply to this host. Throws a StartError if strangers could write. */

@@ -44,7 +44,7 @@ export function countWorkers({ workers, databaseUrl }: Settings): number {
 
 /** What a worker's environment says otherwise: its share of what all of them may use. */
 function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: number): Record<string, string> {
-  const { memoryLimit, maxStreams, databaseUrl, readUrl } = settingsTable;
+  const { memoryLimit, databaseUrl, readUrl } = settingsTable;
   const heap = getHeapStatistics().heap_size_limit;
   const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   const isAutomatic = [undefined, '', memoryLimit.default].includes(environment[memoryLimit.name]);
@@ -58,8 +58,6 @@ function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: num
     [databaseUrl.name]: shareOf(settings.databaseUrl, databaseUrl.name, count),
     ...(settings.readUrl === '' ? {} : { [readUrl.name]: shareOf(settings.readUrl, readUrl.name, count) }),
     [memoryLimit.name]: String(share),
-    // Otherwise it follows the pool.
-    ...(settings.maxStreams === Infinity ? {} : { [maxStreams.name]: String(Math.ceil(settings.maxStreams / count)) }),
   };
 }
 

@@ -128,7 +128,7 @@ export interface Driver extends Reader, Migrating {
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
-  /** Whole lists that may be read at the same time, unless a setting says otherwise. */
+  /** Whole lists that may be read at the same time by default. */
   readonly maxStreams: number;
   /** How connections to the server are used; missing if there is no server. */
   usage?(): DatabaseUsage;
@@ -138,7 +138,7 @@ export interface Driver extends Reader, Migrating {
 export interface DriverOptions {
   /** Milliseconds that a statement of a request may take. */
   readonly statementTimeout: number;
-  /** Whole lists that may be read at the same time; Infinity leaves it to the driver. */
+  /** Whole lists that may be read at the same time; undefined leaves it to the driver. */
   readonly maxStreams?: number | undefined;
   /** Whether callers are told the position of what they wrote. */
   readonly positions?: boolean;

@@ -122,8 +122,7 @@ export async function openStorage(
         await Promise.all([driver.close(), replicas?.close()]);
       },
     };
-    const { maxStreams = Infinity } = options ?? {};
-    const most = options && maxStreams === Infinity ? driver.maxStreams : maxStreams;
+    const most = options ? (options.maxStreams ?? driver.maxStreams) : Infinity;
     return { prepared, store: limitStreams(store, most) };
   } catch (error) {
     await driver.close();

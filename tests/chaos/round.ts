@@ -40,7 +40,7 @@ export async function runRound(options: RoundOptions): Promise<Round> {
   const history = new History();
   const http = overHttp();
   const names = cluster ? ['A', 'B', 'C'] : ['A'];
-  const environment = { DATABASE_URL: database.url, SHUTDOWN_TIMEOUT: '3', WORKERS: String(workers) };
+  const environment = { DATABASE_URL: database.url, WORKERS: String(workers) };
   const ports = await Promise.all(names.map(freePort));
   const instances = names.map((name, at) => new Instance(compiled, name, ports[at] ?? 0, environment));
   const serving = (): readonly Instance[] => {

@@ -10,24 +10,16 @@ import supertest from 'supertest';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
+import type { Limits } from '../../engine/edge/limits.ts';
 import { lazy } from '../../engine/memo.ts';
 import { doubtsAbout, readSettings, type Settings } from '../../engine/settings.ts';
 import { alone, answersOf } from '../support/guest.ts';
 
-type OfServer =
-  | 'host'
-  | 'port'
-  | 'workers'
-  | 'headerLimit'
-  | 'requestTimeout'
-  | 'publicUrl'
-  | 'mcp'
-  | 'drainDelay'
-  | 'shutdownTimeout';
+type OfServer = keyof Limits | 'host' | 'port' | 'workers' | 'requestTimeout' | 'publicUrl' | 'mcp' | 'drainDelay';
 
 /** Every option, with a value that is not its default. Neither side may lack one of the other: that would not compile. */
 const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOptions]: EngineOptions[K] }> &
-  Record<Exclude<keyof Settings, OfServer> | keyof EngineOptions, unknown> = {
+  Record<Exclude<keyof Settings, OfServer> | Exclude<keyof EngineOptions, 'limits'>, unknown> = {
   databaseUrl: 'sqlite:other.db',
   readUrl: 'postgres://replica/records',
   schemaDirectory: 'other',
@@ -42,17 +34,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   corsOrigins: ['https://a.example', 'https://b.example'],
   rateLimit: 10,
   bodyLimit: 1000,
-  bodyKeys: 10,
-  bodyDepth: 5,
-  bodyItems: 6,
-  batchLimit: 4,
-  writeRows: 7,
-  urlLimit: 800,
-  maxFilters: 9,
-  maxIncludes: 8,
-  maxStreams: 3,
   statementTimeout: 0.5,
-  slowReaderTimeout: 2,
   idempotencyHours: 3,
   memoryLimit: 2 ** 25,
   logLevel: 'silent',
@@ -70,6 +52,7 @@ describe('settings', () => {
 
   test.each([
     [{ rateLimit: false }, { rateLimit: Infinity }],
+    [{ limits: { batchLimit: 4 } }, { batchLimit: 4, writeRows: 10_000 }],
     [{ slowStatement: false }, { slowStatement: Infinity }],
     [
       { metrics: true, studio: false },

@@ -53,12 +53,12 @@ const filters = (count: number): string =>
     .map((filter) => `_cnd${filter}`)
     .join('&')}`;
 
-/** Each setting: what is still taken at its value, and what is refused beyond it. */
+/** Each limit: what is still taken at its value, and what is refused beyond it. */
 test.each([
-  ['BODY_LIMIT', 'POST /api/gadgets', weighing(250_000), 422, weighing(250_001), 413, 'content-too-large'],
-  ['BODY_KEYS', 'POST /api/gadgets', keys(20), 422, keys(21), 413, 'content-too-large'],
-  ['BODY_ITEMS', 'POST /api/gadgets', items(10), 422, items(11), 413, 'content-too-large'],
-  ['BODY_DEPTH', 'POST /api/gadgets', levels(5), 422, levels(6), 400, 'invalid-json'],
+  ['bodyLimit', 'POST /api/gadgets', weighing(250_000), 422, weighing(250_001), 413, 'content-too-large'],
+  ['bodyKeys', 'POST /api/gadgets', keys(20), 422, keys(21), 413, 'content-too-large'],
+  ['bodyItems', 'POST /api/gadgets', items(10), 422, items(11), 413, 'content-too-large'],
+  ['bodyDepth', 'POST /api/gadgets', levels(5), 422, levels(6), 400, 'invalid-json'],
 ] as const)('%s, at it and beyond', async (_, title, at, taken, beyond, refused, code) => {
   const most = await exchange(server.url, title, { headers: HEADERS, body: at });
   expect([most.status, codeOf(most)]).toEqual([taken, 'invalid-body']);
@@ -68,10 +68,10 @@ test.each([
 });
 
 test.each([
-  ['URL_LIMIT', ofLength(500), 400, ofLength(501), 414, 'uri-too-long'],
-  ['MAX_FILTERS', filters(3), 200, filters(4), 400, 'invalid-query'],
+  ['urlLimit', ofLength(500), 400, ofLength(501), 414, 'uri-too-long'],
+  ['maxFilters', filters(3), 200, filters(4), 400, 'invalid-query'],
   [
-    'MAX_INCLUDES',
+    'maxIncludes',
     '/api/parcels?include=sender,labels',
     200,
     '/api/parcels?include=sender.parcels,labels',
@@ -86,7 +86,7 @@ test.each([
   await alive();
 });
 
-test('HEADER_LIMIT, at it and beyond', async () => {
+test('headerLimit, at it and beyond', async () => {
   const head = { host: 'localhost', connection: 'close' };
   const own = '/health/live' + Object.entries(head).join('').replaceAll(',', '');
   const get = (bytes: number): Promise<Exchanged> =>
@@ -101,8 +101,8 @@ const POST = 'POST /api/gadgets HTTP/1.1\r\nHost: localhost\r\nContent-Type: app
 test.each([
   ['no HTTP', 'HELLO\r\n\r\n', 400, 'bad-request'],
   [
-    'headers of 20 KiB',
-    `GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    'headers of 40 KiB',
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ${'a'.repeat(40_000)}\r\n\r\n`,
     431,
     'headers-too-large',
   ],

@@ -80,7 +80,6 @@ class Deployment {
       DATABASE_URL: databaseUrl,
       MIGRATE: 'off',
       DRAIN_DELAY: '3',
-      SHUTDOWN_TIMEOUT: '60',
     };
   }
 

@@ -162,7 +162,7 @@ onServer('a server that is frozen', () => {
   });
 
   it('does not keep the service from ending', async () => {
-    const environment = { PORT: '0', SHUTDOWN_TIMEOUT: '1', DATABASE_URL: cluster.url };
+    const environment = { PORT: '0', DATABASE_URL: cluster.url };
     const service = compiled.run('server.js', [], environment);
     const url = await urlOf(service);
     cluster.freeze();

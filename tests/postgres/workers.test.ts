@@ -51,7 +51,6 @@ onServer('WORKERS', () => {
       PORT: '0',
       DATABASE_URL: database.url,
       WORKERS: '2',
-      SHUTDOWN_TIMEOUT: '5',
       ...environment,
     });
     const url = await urlOf(service);
@@ -108,7 +107,7 @@ onServer('WORKERS', () => {
   });
 
   test('SIGTERM: open requests are answered, and no process stays', async () => {
-    const { service, url } = await start({ SHUTDOWN_TIMEOUT: '120' });
+    const { service, url } = await start({});
     const workers = workersOf(service);
     const { hostname, port } = new URL(url);
     const body = JSON.stringify({ position: 4711 });

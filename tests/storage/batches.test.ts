@@ -112,7 +112,7 @@ describe('POST of an array', () => {
       },
     ],
     [
-      'more records than BATCH_LIMIT',
+      'more records than a batch may have',
       () => Array.from({ length: 51 }, () => ({})),
       { status: 413, faults: [['', 'batch-too-large']] },
     ],

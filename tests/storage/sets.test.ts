@@ -126,7 +126,7 @@ describe('large sets', () => {
   });
 });
 
-describe('a write that would touch more rows than WRITE_ROWS', () => {
+describe('a write that would touch more rows than it may', () => {
   const MOST = 30;
   let server: TestServer;
   const { send, made } = sending(() => server);

@@ -34,13 +34,13 @@ export interface Project {
 export async function createProject(files: Files, shown?: string, kind?: DatabaseKind): Promise<Project> {
   const directory = mkdtempSync(join(tmpdir(), 'schema-'));
   const database = await createDatabase(kind);
-  const environment = { SCHEMA_DIR: shown ?? directory, DATABASE_URL: database.url, PORT: '0', SHUTDOWN_TIMEOUT: '1' };
+  const environment = { SCHEMA_DIR: shown ?? directory, DATABASE_URL: database.url, PORT: '0' };
   const write = (changed: Files): void => {
     for (const [name, text] of Object.entries(changed)) writeOne(join(directory, name), text);
   };
   write(files);
   const serving: Project['serving'] = async (work) => {
-    const { url, close } = await serve(readSettings(environment));
+    const { url, close } = await serve({ ...readSettings(environment), shutdownTimeout: 1000 });
     try {
       return await work(url);
     } finally {

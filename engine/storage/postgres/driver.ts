@@ -50,7 +50,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   try {
     if (address.prepared) await refuseTransactionPooler(address);
     await probe(connections, pools, address);
-    if (options.maxStreams !== undefined && address.prepared)
+    if (options.statementTimeout !== Infinity && address.prepared)
       await requireRoom(connections, address, driver.maxStreams);
     return driver;
   } catch (error) {
@@ -85,8 +85,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
   const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
   const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: address.lockTimeout };
   const connections = createConnections({ ...address, ...options, isThere }, limits);
-  const { maxStreams: given = Infinity } = options;
-  const maxStreams = given === Infinity ? address.pool : given;
+  const { maxStreams = address.pool } = options;
   const streams = createConnections(
     { ...address, pool: maxStreams, onLost: options.onLost, isThere },
     { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
@@ -171,7 +170,7 @@ async function requireRoom(connections: Connections, { pool, shown }: PostgresAd
   const room = Number(await alone(connections).value(ROOM, []));
   if (pool + streams + FAST_CONNECTIONS <= room) return;
   throw new StartError(
-    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams + FAST_CONNECTIONS}: ${pool} for requests (pool in the URL), ${FAST_CONNECTIONS} for records and short pages, and ${streams} for whole lists (MAX_STREAMS, as many as pool by default). Lower them, or raise max_connections`,
+    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams + FAST_CONNECTIONS}: ${pool} for requests (pool in the URL), ${FAST_CONNECTIONS} for records and short pages, and ${streams} for whole lists. Lower pool, or raise max_connections`,
   );
 }
 
