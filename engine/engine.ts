@@ -14,16 +14,16 @@ import {
   type Reports,
 } from './access/access.ts';
 import { refusingLinks, type Restricted } from './access/restrict.ts';
-import { type Budget, createBudget } from './budget.ts';
+import { type Budget, createBudget } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { type AwaitReader, createSlowReaders } from './http/slow-readers.ts';
+import { type AwaitReader, createSlowReaders } from './edge/slow-readers.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
-import { type AddressOf, createAddressOf } from './http/client-address.ts';
+import { type AddressOf, createAddressOf } from './edge/client-address.ts';
 import type { Service } from './http/operations.ts';
-import type { RateLimit } from './http/rate-limit.ts';
+import type { RateLimit } from './edge/rate-limit.ts';
 import { type AskedFor, type Observe, shownQuery, targetOf } from './http/request.ts';
 import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
 import { bodyParsers } from './http/record-lines.ts';
@@ -218,7 +218,7 @@ async function rateLimitOf(
   access: Access | undefined,
 ): Promise<RateLimit | undefined> {
   if (rateLimit === AUTO_RATE || rateLimit === Infinity) return undefined;
-  const { createRateLimit } = await import('./http/rate-limit.ts');
+  const { createRateLimit } = await import('./edge/rate-limit.ts');
   return createRateLimit(rateLimit, (request) => clientOf(request, addressOf(request), access));
 }
 

@@ -7,7 +7,6 @@ const ENGINE = 'engine';
 /** A stage may import those before it, and itself. Files of engine/ itself are ranked by their names. */
 const RANKS: readonly (readonly string[])[] = [
   [
-    'edge',
     'json.ts',
     'raw-json.ts',
     'names.ts',
@@ -15,14 +14,10 @@ const RANKS: readonly (readonly string[])[] = [
     'memo.ts',
     'diagnostic.ts',
     'problem.ts',
-    'budget.ts',
     'document-order.ts',
     'start-error.ts',
     'files.ts',
     'terminal.ts',
-    'setting-values.ts',
-    'settings.ts',
-    'log.ts',
     'package.ts',
     'awaitable.ts',
     'node-version.ts',
@@ -30,6 +25,8 @@ const RANKS: readonly (readonly string[])[] = [
     'settled.ts',
     'worker.ts',
   ],
+  ['edge'],
+  ['setting-values.ts', 'settings.ts', 'log.ts'],
   ['patterns'],
   ['field-types'],
   ['descriptor'],

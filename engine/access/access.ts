@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants, type Rights, type TypeNames } from './tokens.ts';
-import { networkOf } from '../http/client-address.ts';
+import { networkOf } from '../edge/client-address.ts';
 import type { Routes } from '../http/routes.ts';
 import type { Model } from '../model/model.ts';
 import { restrict, type Restricted } from './restrict.ts';

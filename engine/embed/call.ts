@@ -4,7 +4,7 @@
  */
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import type { Budget } from '../budget.ts';
+import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT } from '../caller.ts';
 import type { Answer } from '../http/answer.ts';
 import { JSON_TYPE } from '../http/negotiation.ts';

@@ -2,9 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Caller, CallerGone } from '../caller.ts';
-import type { Budget } from '../budget.ts';
+import type { Budget } from '../edge/budget.ts';
 import { Problem } from '../problem.ts';
-import { type Exchange, isChunked } from './request.ts';
+import { isChunked } from '../edge/connections.ts';
+import type { Exchange } from './request.ts';
 import { StartError } from '../start-error.ts';
 import { type BodyTypes, bodyTypeOf, CSV_TYPE, JSON_TYPE, requireBodyType } from './negotiation.ts';
 import { tooManyKeys } from './body-text.ts';

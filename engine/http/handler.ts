@@ -1,17 +1,17 @@
 /** The way of a request: route, operation, answer. Needs nothing of Express, and can be mounted in it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Awaitable } from '../awaitable.ts';
-import type { Budget } from '../budget.ts';
+import type { Budget } from '../edge/budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
-import type { AddressOf } from './client-address.ts';
+import type { AddressOf } from '../edge/client-address.ts';
 import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
 import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateLimit } from '../edge/rate-limit.ts';
 import {
   askedFor,
   type AskedFor,

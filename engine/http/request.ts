@@ -1,11 +1,11 @@
 /** A request as the engine sees it: its URL, its client, and what is told of it when it is over. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Awaitable } from '../awaitable.ts';
-import type { Budget, Share } from '../budget.ts';
+import type { Budget, Share } from '../edge/budget.ts';
 import type { Caller } from '../caller.ts';
 import type { ProblemCode } from '../problem.ts';
 import type { Answer } from './answer.ts';
-import type { AddressOf } from './client-address.ts';
+import type { AddressOf } from '../edge/client-address.ts';
 import { problemAnswered } from './problems.ts';
 
 /** A request on its way through an operation. */
@@ -37,8 +37,6 @@ export function targetOf(request: IncomingMessage): Target {
   if (mark === -1) return { base, path: url, query: '' };
   return { base, path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
-
-export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
 /** The path as the client sees it. */
 export const fullPath = ({ base, path }: Target): string => base + path;

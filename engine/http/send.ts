@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 import { linger } from './content.ts';
 import type { HttpCaller, Label } from './request.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
-import type { AwaitReader } from './slow-readers.ts';
+import type { AwaitReader } from '../edge/slow-readers.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import { acceptedCoding, type Coding, compress, compressor, STATE } from './negotiation.ts';

@@ -11,8 +11,8 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Budget } from '../budget.ts';
-import { type ClientError, watchConnections } from './connections.ts';
+import type { Budget } from '../edge/budget.ts';
+import { type ClientError, watchConnections } from '../edge/connections.ts';
 import { framingFault } from './framing.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';

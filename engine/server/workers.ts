@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import { createBudget } from '../budget.ts';
+import { createBudget } from '../edge/budget.ts';
 import { createLog, type Log } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings.ts';
 import { StartError } from '../start-error.ts';

@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { createBudget } from '../../engine/budget.ts';
+import { createBudget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { createAddressOf, networkOf } from '../../engine/http/client-address.ts';
-import { createRateLimit } from '../../engine/http/rate-limit.ts';
-import { patience } from '../../engine/http/slow-readers.ts';
+import { createAddressOf, networkOf } from '../../engine/edge/client-address.ts';
+import { createRateLimit } from '../../engine/edge/rate-limit.ts';
+import { patience } from '../../engine/edge/slow-readers.ts';
 import { drain, listen, mostConnections } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { raw, statusesOf } from '../support/raw.ts';

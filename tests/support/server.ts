@@ -1,5 +1,5 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
-import type { Budget } from '../../engine/budget.ts';
+import type { Budget } from '../../engine/edge/budget.ts';
 import type { EngineSettings } from '../../engine/engine.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings, type Settings } from '../../engine/settings.ts';

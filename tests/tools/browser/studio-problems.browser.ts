@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
-import type { Share } from '../../../engine/budget.ts';
+import type { Share } from '../../../engine/edge/budget.ts';
 import { fileOf } from '../../support/databases.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { keep, startBrowser, type Visit, visit } from './chromium.ts';

@@ -3,7 +3,7 @@
  * up, the responses that have waited longest for their readers are cut off; if that is not enough, the request gets 503.
  * The last eighth is reserved for small requests, so that large ones cannot shut them out.
  */
-import { Problem } from './problem.ts';
+import { Problem } from '../problem.ts';
 
 export interface Budget {
   /** Reserves bytes. Throws `overloaded` if not enough are left now, and `content-too-large` if there never are. */

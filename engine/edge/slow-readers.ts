@@ -1,7 +1,7 @@
 /** An answer that a connection does not take at once stays in memory: for a limited time, and within the budget. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Budget } from '../budget.ts';
+import type { Budget } from './budget.ts';
 
 /** Bytes a second: a client that reads more slowly is cut off. */
 const SLOWEST = 32 * 1024;

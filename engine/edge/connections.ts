@@ -6,9 +6,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Budget, Share } from '../budget.ts';
-import { isChunked } from '../http/request.ts';
-import { cutOff } from '../http/slow-readers.ts';
+import type { Budget, Share } from './budget.ts';
+import { cutOff } from './slow-readers.ts';
 
 /** Bytes that Node keeps for a pipelined request. */
 const REQUEST_BYTES = 4096;
@@ -48,6 +47,8 @@ interface ConnectionOptions {
   readonly serve: RequestListener;
   readonly answerError: (error: ClientError, socket: Duplex) => void;
 }
+
+export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
 export function watchConnections(server: Server, options: ConnectionOptions): Connections {
   const { most, budget, serve, answerError } = options;
