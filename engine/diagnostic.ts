@@ -137,7 +137,8 @@ export const diagnosticCodes = {
   },
   'bad-pattern': {
     severity: 'error',
-    cause: '`pattern` is not a regular expression (ECMA-262, flag `u`).',
+    cause:
+      '`pattern` is not a regular expression (ECMA-262, flag `u`), or RE2 cannot match it: it has a look-around or back-reference, or repeats a part more than 1,000 times.',
     cure: 'Correct it. With the flag `u`, `\\` and `-` are stricter.',
   },
   // Fields

@@ -27,7 +27,6 @@ const RANKS: readonly (readonly string[])[] = [
   ],
   ['edge'],
   ['setting-values.ts', 'settings.ts', 'log.ts'],
-  ['patterns'],
   ['field-types'],
   ['descriptor'],
   ['model'],

@@ -1,4 +1,5 @@
 /** Texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema refers to them as formats. */
+import { patternFault } from '../field-types/patterns.ts';
 import type { DiagnosticCode } from '../diagnostic.ts';
 
 export interface TextFault {
@@ -75,15 +76,10 @@ function orderFault(text: string): TextFault | undefined {
 }
 
 function regexFault(text: string): TextFault | undefined {
-  try {
-    return void new RegExp(text, 'u');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split(': ').at(-1) : '';
-    return {
-      code: 'bad-pattern',
-      message: `this is not a regular expression (ECMA-262, with the flag "u"): ${reason}`,
-    };
-  }
+  const reason = patternFault(text);
+  return reason === undefined
+    ? undefined
+    : { code: 'bad-pattern', message: `this pattern is not supported: ${reason}` };
 }
 
 /** By the format's name in the grammar. */

@@ -1,9 +1,9 @@
 /** Creates every Ajv: draft 2020-12, strict, all errors, with the formats and keywords of the field types. */
 import { type FuncKeywordDefinition, type Options, str } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020';
-import { compilePattern } from '../patterns/compile.ts';
 import { isDate } from './date.ts';
 import { formats } from './formats.ts';
+import { compilePattern } from './patterns.ts';
 import { isPointInTime } from './timestamp.ts';
 
 /** Decimals as numbers, whose digits a double holds, and points in time as milliseconds. */

@@ -1,5 +1,6 @@
 /** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
 import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
+import { ownPattern } from './patterns.ts';
 import { asText, NOT_STRINGS } from './text.ts';
 import { call } from './totals.ts';
 
@@ -27,7 +28,7 @@ const shortest = (text: string): string => (text.includes('.') ? text.replace(/\
 function pattern(shape: Shape): string {
   const { whole, fraction } = digits(shape);
   const integerPart = whole === 0 ? '0' : `(0|[1-9]\\d{0,${whole - 1}})`;
-  return `^-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`;
+  return ownPattern(`^-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`);
 }
 
 /** SQL for a check constraint. */

@@ -1,6 +1,5 @@
 /** Text: well-formed Unicode without U+0000, ordered by code point. */
 import type { JsonObject } from '../json.ts';
-import { patternFault } from '../patterns/compile.ts';
 import {
   boundsFault,
   COMPARING,
@@ -13,6 +12,7 @@ import {
   type Shape,
 } from './field-type.ts';
 import { formats } from './formats.ts';
+import { slowPattern } from './patterns.ts';
 import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
 
 const length = (description: string): JsonObject => ({ type: 'integer', minimum: 0, description });
@@ -24,10 +24,10 @@ const lengths = (shape: Shape) => ({
 
 function patternFaults({ constraints: { pattern, maxLength }, examples }: Shape): readonly KeywordFault[] {
   if (typeof pattern !== 'string') return [];
-  const reason = patternFault(pattern, typeof maxLength === 'number' ? maxLength : undefined);
+  const reason = slowPattern(pattern, typeof maxLength === 'number' ? maxLength : undefined);
   const messages = [
     ...(examples.length === 0 ? ['a pattern needs at least one value in examples that matches it'] : []),
-    ...(reason === undefined ? [] : [`this pattern is not supported: ${reason}`]),
+    ...(reason === undefined ? [] : [`this pattern is too slow: ${reason}`]),
   ];
   return messages.map((message) => ({ keyword: 'pattern', message }));
 }
@@ -44,7 +44,7 @@ export const string: FieldType = {
     pattern: {
       type: 'string',
       format: 'regex',
-      description: 'A regular expression (ECMA-262) that some part of the value must match. Needs `examples`.',
+      description: 'A regular expression (ECMA-262 and RE2) that some part of the value must match. Needs `examples`.',
     },
     format: { enum: Object.keys(formats), description: 'A standard text format.' },
     enum: {

@@ -1,6 +1,7 @@
 /** Points in time with milliseconds (RFC 3339, section 5.6: date-time). */
 import { isDate } from './date.ts';
 import { type ColumnSql, type ColumnType, COMPARING, type FieldType, SHORT } from './field-type.ts';
+import { ownPattern } from './patterns.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
 import { call } from './totals.ts';
 
@@ -89,7 +90,7 @@ export const timestamp: FieldType = {
   schema: () => ({
     type: 'string',
     format: 'date-time',
-    pattern: PATTERN,
+    pattern: ownPattern(PATTERN),
     'x-minimum': EARLIEST,
     'x-maximum': LATEST,
   }),

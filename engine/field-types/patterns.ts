@@ -1,0 +1,82 @@
+/**
+ * The patterns of descriptors. They must be valid for ECMAScript (flag `u`), which editors and clients use, and for RE2,
+ * which matches here, in time linear in the length of the text.
+ */
+import { RE2JS } from 're2js';
+
+const MAX_LENGTH = 1000;
+/** Maximum steps for one text. On random texts, which RE2 remembers least of, a step takes about ten nanoseconds. */
+const MAX_STEPS = 300_000_000;
+const ANY_LENGTH = 1_048_576;
+
+const own = new Set<string>();
+
+/** Marks a pattern of the engine itself: RegExp, which is ten times as fast, matches it in linear time too. */
+export function ownPattern(text: string): string {
+  own.add(text);
+  return text;
+}
+
+/** What Ajv needs of a RegExp; `toString` is its cache key. */
+interface Matcher {
+  test(text: string): boolean;
+  toString(): string;
+}
+
+/** Throws if RE2 cannot match the pattern; `patternFault` says why. */
+export function compilePattern(text: string): Matcher {
+  if (own.has(text)) return new RegExp(text, 'u');
+  const compiled = inRe2(text);
+  return { test: (value) => compiled.test(value), toString: () => text };
+}
+
+const SURROGATES = /\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})/gi;
+
+/** RE2JS translates all escapes of ECMAScript but those of surrogate pairs. */
+const inRe2 = (text: string): RE2JS =>
+  RE2JS.compile(
+    RE2JS.translateRegExp(
+      text.replaceAll(SURROGATES, (_, high: string, low: string) => {
+        const pair = String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16));
+        return `\\u{${(pair.codePointAt(0) ?? 0).toString(16)}}`;
+      }),
+    ),
+  );
+
+/** An escape, a character class, or the start of a group: what RE2 lacks is in one of them. */
+const PARTS = /\\(?:k<\w+>|[pPu]\{[^}]*\}|.)|\[(?:\\.|[^\]])*\]|\(\?(?:<?[=!])?/gsu;
+
+const UNSUPPORTED: readonly (readonly [part: RegExp, reason: string])[] = [
+  [/^\\(?:[1-9]|k<)/, 'it has a back-reference (\\1, \\k<name>)'],
+  [/^\(\?<[=!]/, 'it has a look-behind, (?<= or (?<!; match the preceding text itself'],
+  [/^\(\?[=!]/, 'it has a look-ahead, (?= or (?!; use minLength and maxLength, or a field of its own'],
+];
+
+/** Why a pattern is not accepted; undefined if it is. */
+export function patternFault(text: string): string | undefined {
+  if (text.length > MAX_LENGTH) return `it has ${text.length} characters; a pattern has at most ${MAX_LENGTH}`;
+  try {
+    void new RegExp(text, 'u');
+  } catch (error) {
+    return `it is not a regular expression (ECMA-262, with the flag "u"): ${messageOf(error).split(': ').at(-1)}`;
+  }
+  const parts = text.match(PARTS) ?? [];
+  const known = UNSUPPORTED.find(([part]) => parts.some((one) => part.test(one)));
+  if (known) return known[1];
+  try {
+    void inRe2(text);
+    return undefined;
+  } catch (error) {
+    return messageOf(error).replace('error parsing regexp', 'RE2 cannot match it');
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Why a valid pattern takes too long for texts of this many characters; undefined if it does not. */
+export function slowPattern(text: string, maxLength = ANY_LENGTH): string | undefined {
+  if (patternFault(text) !== undefined) return undefined;
+  const steps = inRe2(text).programSize();
+  if (steps * maxLength <= MAX_STEPS) return undefined;
+  return `it takes up to ${steps} steps for each character; declare a maxLength of at most ${Math.floor(MAX_STEPS / steps)}`;
+}
