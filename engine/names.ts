@@ -78,12 +78,14 @@ const LONGEST_MEANT = 200;
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST_MEANT) return undefined;
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  let bestDistance = name.length > 2 ? Math.max(2, Math.floor(name.length / 3)) + 1 : 2;
   for (const candidate of known) {
     // The distance is at least the difference in length.
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
-    if (candidateDistance < bestDistance) [best, bestDistance] = [candidate, candidateDistance];
+    // Names that share no letter are not alike.
+    if (candidateDistance < Math.min(bestDistance, name.length, candidate.length))
+      [best, bestDistance] = [candidate, candidateDistance];
   }
   return best;
 }

@@ -10,12 +10,12 @@ import type { JsonValue } from '../json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
-import { conditionAt, didYouMeanHint, oneRecordHint, pathHint } from './hints.ts';
+import { didYouMeanHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { Filter, Group, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
 import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
-import { itemGroups, type ItemGroups, splitAtCommas, wireArray } from './wire-arrays.ts';
+import { textArray, wireArray } from './wire-arrays.ts';
 
 const NO_FILTERS: readonly Filter[] = Object.freeze([]);
 /** What takes the place of a field in a condition that is not within a group or a set. */
@@ -79,7 +79,8 @@ function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: R
   const complain = complainAbout(reading.faults, key);
   const [name, word = ''] = steps.slice(at);
   const inside = { parameters, at: at + 1 };
-  if (name === undefined) return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
+  if (name === undefined || name === '')
+    return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
   if (name.startsWith('$')) return groupOf(name, inside, place, reading, complain);
   const subject = resolveSubject(place, name, complainOfName(name, complain), at === 0 ? OTHER_CONDITIONS : []);
   if (!subject) return undefined;
@@ -96,7 +97,7 @@ const complainOfName =
   (code, message, suggest) => {
     if (code !== 'unknown-field') return complain(code, message, suggest);
     if (OTHER_CONDITIONS.includes(name))
-      return complain(code, `${message}; ${conditionAt([name])} stands outside of groups and sets`);
+      return complain(code, `${message}; _cnd[${name}] stands outside of groups and sets`);
     const group = groupMeant(name);
     return complain(code, message, group === undefined ? suggest : () => didYouMeanHint(group));
   };
@@ -120,17 +121,27 @@ function groupOf(
     );
   if (place.groups === MAX_GROUP_DEPTH)
     return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
-  const found = itemGroups(inside.parameters, inside.at, complain);
-  const within = { ...place, groups: place.groups + 1 };
-  return found && [{ kind, items: itemsOf(found, within, reading) }];
+  const found = itemsOf(inside, { ...place, groups: place.groups + 1 }, reading, complain);
+  if (!found) return undefined;
+  const { items, isPlain } = found;
+  // Without brackets of their own, each condition is an item.
+  return [{ kind, items: isPlain ? items.flat().map((condition) => [condition]) : items }];
 }
 
-/** Without indices, each condition is an item. */
-const itemsOf = ({ indexed, at, items }: ItemGroups, place: ReadingPlace, reading: Reading): Group['items'] =>
-  items.flatMap((parameters) => {
-    const conditions = conditionsOf({ parameters, at }, place, reading);
-    return indexed ? [conditions] : conditions.map((condition) => [condition]);
-  });
+/** The conditions of each item of an array of objects: `[0][name]=x&[0][code]=y`, `[][name]=x`, or without either. */
+function itemsOf(
+  { parameters, at }: Unread,
+  place: ReadingPlace,
+  reading: Reading,
+  complain: Complain,
+): { readonly items: Group['items']; readonly isPlain: boolean } | undefined {
+  const array = wireArray(parameters, at, complain);
+  if (!array) return undefined;
+  const isPlain = array.form === 'plain';
+  const inside = isPlain ? at : at + 1;
+  const items = array.items.map(([, item]) => conditionsOf({ parameters: item, at: inside }, place, reading));
+  return { items, isPlain };
+}
 
 /** Each item is about a record of its own; without indices, all conditions are about one. */
 function setConditions(
@@ -146,17 +157,10 @@ function setConditions(
   if (!kind) {
     const known = [...QUANTIFIERS.keys(), COUNT];
     const message = `"${path.name}" leads to many records; one of ${known.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
-    return complain('to-many', message, () => {
-      const hint = pathHint(path.set.target, word, rest.parameters[0] ?? NO_PARAMETER);
-      return hint === undefined && word !== '' ? didYouMean(word, known) : didYouMeanHint(hint);
-    });
+    return complain('to-many', message, () => memberHint(path.set.target, path.name, word) ?? didYouMean(word, known));
   }
-  const found = itemGroups(rest.parameters, rest.at, complain);
-  return found?.items.map((parameters) => ({
-    kind,
-    path,
-    conditions: conditionsOf({ parameters, at: found.at }, place, reading),
-  }));
+  const found = itemsOf(rest, place, reading, complain);
+  return found?.items.map((conditions) => ({ kind, path, conditions }));
 }
 
 /** What is compared: what a path leads to, or the number of records of a set, which is never null. */
@@ -216,15 +220,20 @@ function resolveOperator(
   if (operator && known.includes(operator.name)) return operator;
   const last = relations.at(-1);
   if (last && !field && (QUANTIFIERS.has(text) || text === COUNT))
-    return complain('unknown-operator', `"${text}" is for sets, and "${last.name}" leads to one record`, () =>
-      didYouMeanHint(oneRecordHint(related, parameter, at)),
-    );
+    return complain('unknown-operator', `"${text}" is for sets, and "${last.name}" leads to one record`);
   const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
+  const way = relations.map((relation) => relation.name).join('.');
   return complain('unknown-operator', message, () => {
-    const hint = field || isCount ? undefined : pathHint(related, text, parameter);
-    return hint === undefined ? didYouMean(text, known) : didYouMeanHint(hint);
+    const hint = field || isCount || !last ? undefined : memberHint(related, way, text);
+    return hint ?? didYouMean(text, known);
   });
 }
+
+/** `_cnd[author.name]` for `_cnd[author][name]`. */
+const memberHint = ({ fields, relations, identifier }: RecordType, path: string, name: string): string | undefined =>
+  fields.has(name) || relations.has(name) || name === identifier.name
+    ? didYouMeanHint(`_cnd[${path}.${name}]`)
+    : undefined;
 
 /** `most`: values of a list. */
 type ParameterReader = (rest: Unread, path: ComparedPath, complain: Complain, most: number) => JsonValue | undefined;
@@ -237,7 +246,7 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
   },
   values: (rest, path, complain, most) => {
     const { parameters, at } = rest;
-    const items = wireArray(isJoined(path) ? splitAtCommas(parameters, at) : parameters, at, complain)?.items;
+    const items = textArray(parameters, at, complain, isJoined(path))?.items;
     // One more than there may be tells that there are too many; the others are not looked at.
     const texts = items?.slice(0, most + 1).map(({ parameter }) => parameter.value);
     const values = texts?.flatMap((text) => parse(path, text, rest, complain) ?? []);
@@ -281,7 +290,10 @@ function parse(
   const { type, shape } = field ? { type: field.type, shape: field } : { type: integer, shape: NO_CONSTRAINTS };
   const steps = parameters[0]?.steps ?? [];
   const operator = steps[at - 1] ?? operators.eq.name;
-  const key = conditionAt(steps.slice(0, at - 1));
+  const key = `_cnd${steps
+    .slice(0, at - 1)
+    .map((step) => `[${step}]`)
+    .join('')}`;
   const values = field && EXACT.has(operator) ? listed(field) : undefined;
   const value = type.parse(text);
   if (value !== undefined && (!values || isAmong(values, value, field))) {
@@ -291,8 +303,10 @@ function parse(
   }
   const canBeNull = !isCount && (text === '' || text.toLowerCase() === NULL);
   const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
+  const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
+  const sign = isPlus ? '; a + in a URL is written %2B' : '';
   const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${operators.null.name}]=${flag}` : '';
-  const message = `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}`;
+  const message = `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}${sign}`;
   return complain('invalid-value', message, () =>
     values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
   );

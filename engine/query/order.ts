@@ -1,11 +1,10 @@
 /** `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties. */
 import type { Field, RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import { didYouMeanHint, orderHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import type { OrderBy } from './list-query.ts';
 import { ownPath, type PathNames, resolvePath } from './paths.ts';
-import { splitAtCommas, wireArray } from './wire-arrays.ts';
+import { textArray, wireArray } from './wire-arrays.ts';
 
 export const MAX_ORDER_TERMS = 20;
 
@@ -32,16 +31,15 @@ export function resolveOrder(parameters: readonly Parameter[], names: PathNames,
   return withTieBreak(names.type, order);
 }
 
-/** No path has one of these signs or ends. */
-const SIGNED = /[-+:|\s"']|\.(?:asc|desc)$/i;
+/** No path has one of these signs. */
+const SIGNS = /[-+:|\s"'[\]]/;
 
 function resolveTerm(term: Term, before: readonly OrderBy[], names: PathNames, faults: Fault[]): OrderBy | undefined {
   const { key, value } = term.field;
   const complain = complainAbout(faults, key);
-  const hint = SIGNED.test(value) ? orderHint(value, true) : undefined;
-  if (hint !== undefined)
-    return complain('unknown-field', `${quote(value)} is not a field`, () => didYouMeanHint(hint));
-  const path = resolvePath(names, value, complain);
+  if (SIGNS.test(value))
+    return complain('unknown-field', `${quote(value)} is not a field; write _cnd[orderBy]=FIELD,desc`);
+  const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
   if (!path) return undefined;
   if (path.field?.type.operators.length === 0) {
     return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
@@ -89,43 +87,29 @@ function directionAfter(items: readonly Parameter[], place: number): boolean | u
   return next && directionOf(next);
 }
 
-function orderItems(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
-  const [first] = parameters;
-  if (!first) return [];
-  const complain = complainAbout(faults, first.key);
-  const items = parameters.some(isInPair)
-    ? inPairs(parameters, complain)
-    : inOrder(splitAtCommas(parameters, 1), 1, complain);
-  return items ?? [];
-}
-
-const inOrder = (
-  parameters: readonly Parameter[],
-  depth: number,
-  complain: Complain,
-): readonly Parameter[] | undefined => wireArray(parameters, depth, complain)?.items.map(({ parameter }) => parameter);
-
 const PAIRS = 'Pairs are written _cnd[orderBy][0][0]=name&_cnd[orderBy][0][1]=desc';
 
 /** `[0][0]` or `[0][]`: one of a list of pairs, each a field and its direction. */
 const isInPair = ({ steps = [] }: Parameter): boolean => steps.length === 3;
 
-function inPairs(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
-  if (!parameters.every(isInPair)) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`);
-  const pairs = Map.groupBy(parameters, ({ steps = [] }) => steps[1] ?? '');
-  const places = [...pairs].map(([place, [first]]) => ({
-    key: first?.key ?? place,
-    steps: ['orderBy', place],
-    value: place,
-  }));
-  const ordered = wireArray(places, 1, complain);
-  if (ordered && !ordered.indexed) return complain('malformed-array', `The pairs have no indices. ${PAIRS}`);
-  return ordered?.items.flatMap(({ parameter }) => onePair(pairs.get(parameter.value) ?? [], complain) ?? []);
+function orderItems(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
+  const [first] = parameters;
+  if (!first) return [];
+  const complain = complainAbout(faults, first.key);
+  if (!parameters.some(isInPair)) return textsOf(parameters, 1, complain);
+  if (!parameters.every(isInPair)) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`) ?? [];
+  const pairs = wireArray(parameters, 1, complain);
+  if (pairs && pairs.form !== 'indices')
+    return complain('malformed-array', `The pairs have no indices. ${PAIRS}`) ?? [];
+  return pairs?.items.flatMap(([, pair]) => onePair(pair, complain)) ?? [];
 }
 
-function onePair(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] | undefined {
-  const items = inOrder(parameters, 2, complain);
-  const kinds = items?.map((item) => (directionOf(item) === undefined ? 'field' : 'direction')).join(' ');
-  if (kinds === undefined || kinds === 'field' || kinds === 'field direction') return items;
-  return complain('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`);
+const textsOf = (parameters: readonly Parameter[], at: number, complain: Complain): readonly Parameter[] =>
+  textArray(parameters, at, complain)?.items.map(({ parameter }) => parameter) ?? [];
+
+function onePair(parameters: readonly Parameter[], complain: Complain): readonly Parameter[] {
+  const items = textsOf(parameters, 2, complain);
+  const kinds = items.map((item) => (directionOf(item) === undefined ? 'field' : 'direction')).join(' ');
+  if (['', 'field', 'field direction'].includes(kinds)) return items;
+  return complain('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`) ?? [];
 }

@@ -6,10 +6,10 @@ import { defaultOrder } from './order.ts';
 import { namesOf, type PathNames } from './paths.ts';
 import { defaultView } from './view.ts';
 import { nearest } from '../names.ts';
-import { type Fault, MAX_ERRORS } from '../problem.ts';
+import type { Fault } from '../problem.ts';
 import { didYouMeanHint, habitHint } from './hints.ts';
 import { type Complain, complainAbout, type Parameter, type Parameters, parseParameters, quote } from './parameters.ts';
-import { splitAtCommas, wireArray, type WireItem } from './wire-arrays.ts';
+import { textArray, type WireItem } from './wire-arrays.ts';
 
 export interface PreparedType {
   readonly type: RecordType;
@@ -144,7 +144,6 @@ export function sortParameters(
   { all, faults: unreadable }: Parameters,
   accepted: AcceptedParameters,
   faults: Fault[],
-  type = accepted.found,
 ): SortedParameters {
   for (const fault of unreadable) faults.push(fault);
   const sorted = {
@@ -156,7 +155,7 @@ export function sortParameters(
   for (const parameter of all) {
     const { key, steps, value } = parameter;
     if (steps && accepted.found) sorted[readerOf(steps)].push(parameter);
-    else if (!accepted.plain.has(key)) refuse(parameter, { all, type }, accepted, faults);
+    else if (!accepted.plain.has(key)) refuse(parameter, accepted, faults);
     else if (sorted.plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else sorted.plain.set(key, value);
   }
@@ -168,20 +167,18 @@ function readerOf([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' {
 }
 
 function refuse(
-  parameter: Parameter,
-  { all, type }: { readonly all: readonly Parameter[]; readonly type: RecordType | undefined },
+  { key, steps, value }: Parameter,
   { found, unfound, spellings }: AcceptedParameters,
   faults: Fault[],
 ): void {
-  const { key, steps } = parameter;
   const complain = complainAbout(faults, key);
-  const meant = (): string | undefined => type && habitHint({ ...parameter, type, all });
-  const isForLists = !found && (steps !== undefined || (faults.length < MAX_ERRORS && meant()?.startsWith('_cnd[')));
+  const meant = habitHint(key, value);
+  const isForLists = !found && (steps !== undefined || meant?.startsWith('_cnd['));
   if (isForLists) complain('unknown-parameter', `${quote(key)} ${unfound}`);
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () =>
-      didYouMeanHint((found && meant()) ?? spellingOf(key, spellings)),
+      didYouMeanHint(meant ?? spellingOf(key, spellings)),
     );
 }
 
@@ -209,7 +206,7 @@ export function resolveLimit(parameters: readonly Parameter[], maxLimit: number,
 }
 
 function limitItems(parameters: readonly Parameter[], complain: Complain): readonly WireItem[] {
-  const array = wireArray(splitAtCommas(parameters, 1), 1, complain);
+  const array = textArray(parameters, 1, complain);
   if (!array) return [];
   const { indexed, items } = array;
   if (items.some(({ index }) => index > 1)) return complain('too-many-items', USAGE) ?? [];

@@ -86,7 +86,7 @@ function keptSummary(prepared: PreparedType, search: string): SummaryQuery {
 
 function readView(prepared: PreparedType, search: string): View {
   const faults: Fault[] = [];
-  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_VIEWS, faults, prepared.type);
+  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_VIEWS, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const view = withoutFaults(resolveView(names, plain, faults), faults);
   prepared.views.set(search, view);
@@ -95,7 +95,7 @@ function readView(prepared: PreparedType, search: string): View {
 
 function readWrite(prepared: PreparedType, search: string): WriteQuery {
   const faults: Fault[] = [];
-  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_WRITES, faults, prepared.type);
+  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_WRITES, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const view = resolveView(names, plain, faults);
   const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
@@ -106,7 +106,7 @@ function readWrite(prepared: PreparedType, search: string): WriteQuery {
 
 function readUpsert(prepared: PreparedType, search: string): UpsertQuery {
   const faults: Fault[] = [];
-  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_UPSERTS, faults, prepared.type);
+  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_UPSERTS, faults);
   const names = resolveVariant(prepared, plain.get('variant'), faults);
   const view = resolveView(names, plain, faults);
   const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);

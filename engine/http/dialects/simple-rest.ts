@@ -111,9 +111,7 @@ const parser: HttpDialect['parser'] = (type) => {
       const read = READERS.get(key);
       if (!read) return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
       if (others.length > 0) return complain('repeated', `"${key}" is given twice`) ?? [];
-      const value = parsed(first?.value ?? '');
-      if (value === undefined) return complain('invalid-value', `"${key}" is not JSON`) ?? [];
-      return read(value, { names, faults, complain });
+      return read(parsed(first?.value ?? ''), { names, faults, complain });
     });
     return { all, faults };
   };
@@ -125,11 +123,12 @@ function hint(key: string, { paths: { type } }: ConditionNames): string {
   return didYouMean(key, READERS.keys());
 }
 
-function parsed(text: string): JsonValue | undefined {
+/** Text that is not JSON is null, which no parameter takes: each says what it expects. */
+function parsed(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    return undefined;
+    return null;
   }
 }
 
