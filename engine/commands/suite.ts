@@ -6,10 +6,9 @@ import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { type Case, onlyReads } from '../suite/cases.ts';
-import { suiteOf } from '../suite/model-suite.ts';
-import { failureText, junitXml, progressLine, summaryText } from '../suite/results.ts';
-import { type Result, run } from '../suite/run.ts';
+import { suiteOf } from '../suite/suite.ts';
+import { failureText, junitXml, summaryText } from '../suite/results.ts';
+import { type Case, type Result, run } from '../suite/run.ts';
 import { print, printable, printError } from '../terminal.ts';
 import { type Command, readModel, readOptions } from './command.ts';
 import { databaseFile } from './transfer.ts';
@@ -85,16 +84,14 @@ async function replay(
   const announced = announcement(url, model);
   if (options.write && !options.yes && !(await confirmed(announced))) return 1;
   if (options.write && options.yes) printError(announced);
-  const showProgress = process.stderr.isTTY ? progressLine(process.stderr) : undefined;
   const { token, 'read-token': readToken } = options;
   const results = await run(cases, {
     url,
     model,
     token,
     readToken,
-    ...(showProgress ? { onProgress: showProgress } : {}),
+    readOnly: !options.write,
   });
-  showProgress?.();
   if (junit) {
     writeFileSync(junit.partial, junitXml(results));
     junit.finish();
@@ -120,12 +117,12 @@ function report(results: readonly Result[], json: boolean): void {
 const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
 
 function chosenCases(model: Model, options: Options): readonly Case[] {
-  const { type, write, token, 'read-token': readToken } = options;
+  const { type, token, 'read-token': readToken } = options;
   if (type !== undefined && !model.types.has(type))
     throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
   const access = { guarded: token !== undefined, hasReader: readToken !== undefined };
   const cases = suiteOf(model, { seed: seedOfNow(), ...access });
-  return cases.filter((one) => (type === undefined || one.type === type) && (write || onlyReads(one)));
+  return cases.filter((one) => type === undefined || one.type === type);
 }
 
 function announcement(url: string, { types }: Model): string {

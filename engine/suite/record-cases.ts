@@ -4,60 +4,40 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import { type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
-import * as bodies from './bodies.ts';
-import { type Draft, newBody, obtain, refusedBody, type Samples, shown, writable } from './bodies.ts';
+import { among, ANY, collection, condition, type Expected, guard, item, MISSING, problem, shows } from './requests.ts';
+import type { Case } from './run.ts';
+import { Skip } from './run.ts';
+import * as samples from './samples.ts';
 import {
-  among,
-  ANY,
-  type Case,
-  collection,
-  condition,
-  type Expected,
-  guard,
-  item,
-  MISSING,
-  problem,
-  ref,
-} from './cases.ts';
-import type { Request, Step } from './cases.ts';
-
-/** Adds the steps of a case and returns its title; undefined where the type cannot have it. */
-export type Maker = (draft: Draft) => string | undefined;
-
-export const make = (samples: Samples, type: RecordType, makers: readonly Maker[]): readonly Case[] =>
-  makers.flatMap((maker) => {
-    const draft = bodies.newDraft(samples);
-    const title = maker(draft);
-    return title === undefined || draft.steps.length === 0 ? [] : [{ type: type.name, title, steps: draft.steps }];
-  });
-
-export const add = ({ steps }: Draft, request: Request, expected: Expected, keep?: Step['keep']): void =>
-  void steps.push({ request, expected, ...(keep ? { keep } : {}) });
-
-type Headers = Expected['headers'];
-
-export const shows = (type: RecordType, status: number, body: JsonValue, headers: Headers = {}): Expected => ({
-  status,
-  body,
-  type: type.name,
-  headers,
-});
+  caseMaker,
+  changed,
+  type Context,
+  differing,
+  type MakeCase,
+  newBody,
+  obtain,
+  type Samples,
+} from './samples.ts';
+import { shown, writable } from './samples.ts';
 
 export const badBody = (...places: readonly (readonly (string | number)[])[]): Expected =>
   problem(422, 'invalid-body', { pointers: places.map(pointer) });
 
-export const recordCases = (samples: Samples, type: RecordType): readonly Case[] =>
-  make(samples, type, [
-    ...(type.operations.has('create') ? [...creations(type), ...refusedCreations(type)] : []),
-    ...(type.operations.has('get') ? gets(type) : []),
-    ...(type.operations.has('update') ? updates(type) : []),
-    ...(type.operations.has('create') && type.operations.has('delete') ? [deletion(type)] : []),
-    ...(type.operations.has('list') ? lists(type) : []),
-    ...refusedMethods(type),
+export function recordCases(all: Samples, type: RecordType): readonly Case[] {
+  const make = caseMaker(all, type.name);
+  const { operations } = type;
+  return [
+    ...(operations.has('create') ? [...creations(make, type), ...refusedCreations(make, type)] : []),
+    ...(operations.has('get') ? gets(make, type, all) : []),
+    ...(operations.has('update') ? updates(make, type, all) : []),
+    ...(operations.has('create') && operations.has('delete') ? deletion(make, type) : []),
+    ...(operations.has('list') ? lists(make, type, all) : []),
+    ...refusedMethods(make, type),
     ...[...type.variants.values()]
       .filter((one) => one !== type.defaultVariant)
-      .flatMap((one) => variantCases(type, one)),
-  ]);
+      .flatMap((one) => variantCases(make, type, one, all)),
+  ];
+}
 
 const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue | undefined): JsonObject =>
   Object.fromEntries(
@@ -67,127 +47,107 @@ const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue
     }),
   );
 
-/** A value that is not the one that is stored. */
-export const differing = (field: Field, stored: JsonValue): JsonValue | undefined =>
-  [1, 2, 3, 4]
-    .map((seed) => field.type.good(field, seed))
-    .find((value) => stored === null || !field.type.equal(value, stored));
-
-/** Creates a record, after the steps that it needs, and expects what the body says. */
-export function creates(
-  draft: Draft,
-  type: RecordType,
-  body: JsonObject | undefined,
-  include?: readonly string[],
-): string | undefined {
-  if (!body) return undefined;
-  const name = bodies.nameFor(draft, type);
-  const step = bodies.creation(draft, type, name, body);
+/** Creates a record, and expects what the body says. */
+export function creates(context: Context, type: RecordType, body: JsonObject, include?: readonly string[]) {
   const query = include ? `?include=${include.map(encodeURIComponent).join(',')}` : '';
   const headers = { location: `${collection(type)}/*`, etag: tagOf(type) };
-  const expected = shows(type, 201, shown(draft, type, name, body, include), headers);
-  draft.steps.push({ ...step, request: { ...step.request, path: collection(type, query) }, expected });
-  return name;
+  return samples.create(context, type, body, query, (id) =>
+    shows(type, 201, shown(context, type, id, body, include), headers),
+  );
 }
 
 const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
-/** Whatever the relations of the default view hold. */
-export const relationsOf = ({ relations }: RecordType): JsonObject =>
-  Object.fromEntries([...relations.values()].filter((one) => one.shown).map(({ name }) => [name, ANY]));
-
-/** A record that the case has made or borrowed, as the default view shows it. */
-const known = (draft: Draft, type: RecordType, name: string, changes: JsonObject = {}): JsonObject => ({
-  ...shown(draft, type, name, { ...draft.records.get(name), ...changes }),
-  ...relationsOf(type),
-});
-
 const MOST_EDGES = 6;
 
-function creations(type: RecordType): readonly Maker[] {
+function creations(make: MakeCase, type: RecordType): readonly Case[] {
   const title = `POST ${collection(type)}`;
   const fields = writable(type);
   const rows = Math.min(MOST_EDGES, Math.max(0, ...fields.map((field) => field.type.edges(field).length)));
   const ownKeys = { values: { aKeyOfItsOwn: { b: [1, null], a: 'é' }, '9': null } };
+  const creation = (text: string, isPossible: boolean, wish: Parameters<typeof newBody>[2]): readonly Case[] =>
+    make(`${title} with ${text}`, isPossible, async (context) =>
+      creates(context, type, await newBody(context, type, wish)),
+    );
   return [
-    (draft) => creates(draft, type, newBody(draft, type)) && `${title} with what is required`,
-    (draft) => creates(draft, type, newBody(draft, type, { full: true })) && `${title} with every field`,
-    ...Array.from({ length: rows }, (_, row): Maker => (draft) => {
+    ...creation('what is required', true, {}),
+    ...creation('every field', true, { full: true }),
+    ...Array.from({ length: rows }, (_, row) => {
       const values = valuesOf(fields, (field) => (field.unique && row > 0 ? undefined : field.type.edges(field)[row]));
-      const body = newBody(draft, type, { values });
-      return creates(draft, type, body) && `${title} with values at the limits of its fields (${row + 1})`;
-    }),
-    ...(type.open
-      ? [(draft: Draft) => creates(draft, type, newBody(draft, type, ownKeys)) && `${title} with keys of its own`]
-      : []),
-    ...uniqueIndexes(type).map(
-      ({ members }): Maker =>
-        (draft) =>
-          taken(draft, type, members),
+      return creation(`values at the limits of its fields (${row + 1})`, true, { values });
+    }).flat(),
+    ...creation('keys of its own', type.open, ownKeys),
+    ...uniqueIndexes(type).flatMap(({ members }) =>
+      make(
+        `${title} with the ${members.map(({ name }) => name).join(' and ')} of another record`,
+        members.every((member) => !('column' in member && member.readOnly)),
+        (context) => taken(context, type, members),
+      ),
     ),
   ];
 }
 
 /** Bodies of one array, each refused at one place. */
-export function refuses(
-  draft: Draft,
+export async function refuses(
+  context: Context,
   type: RecordType,
   all: readonly (readonly [JsonObject, ...(string | number)[]])[],
-): boolean {
-  const sent = all.flatMap(([values]) => refusedBody(draft, type, values) ?? []);
-  if (sent.length < all.length) return false;
+): Promise<void> {
+  const body = all.flatMap(([values]) => samples.refusedBody(context.samples, type, values) ?? []);
+  if (body.length < all.length) throw new Skip();
   const places = all.map(([, ...place], index) => [index, ...place]);
-  if (all.length > 0) add(draft, { method: 'POST', path: collection(type), body: sent }, badBody(...places));
-  return all.length > 0;
+  await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
 }
 
 /** As many as one response names. */
 const MOST_FAULTS = 100;
 
-function refusedCreations(type: RecordType): readonly Maker[] {
-  const title = `POST ${collection(type)}`;
+function refusedCreations(make: MakeCase, type: RecordType): readonly Case[] {
+  const path = collection(type);
   const fields = writable(type);
   const required = [...type.fields.values(), ...type.relations.values()].filter((one) => one.required);
   const isJudged = ({ fields: compared }: Check): boolean => !compared.some((field) => required.includes(field));
-  const unmet = unmetBy(type, {}).filter(isJudged);
-  const readOnly = fixedFields(type).flatMap((field) => {
-    const value = differing(field, field.default ?? null);
-    return value === undefined ? [] : [[{ [field.name]: value }, field.name] as const];
-  });
+  const missing = [
+    ...required,
+    ...unmetBy(type, {})
+      .filter(isJudged)
+      .map(({ at }) => at),
+  ].map(({ name }) => [name]);
+  const fixed = Object.entries(otherFixedValues(type)).map(([name, value]) => [{ [name]: value }, name] as const);
+  const nulls = fields.filter(({ nullable }) => !nullable).map(({ name }) => [{ [name]: null }, name] as const);
   return [
-    ...fields.map((field): Maker => (draft) => {
+    ...fields.flatMap((field) => {
       const { name, type: kind } = field;
       const bad = kind.bad(field).map((value) => [{ [name]: value }, name] as const);
       const items = badItems(field).map((value) => [{ [name]: [value] }, name, 0] as const);
-      return refuses(draft, type, [...bad, ...items].slice(0, MOST_FAULTS))
-        ? `${title} with bad values of ${name}`
-        : undefined;
+      const all = [...bad, ...items].slice(0, MOST_FAULTS);
+      return make(`POST ${path} with bad values of ${name}`, all.length > 0, (context) => refuses(context, type, all));
     }),
-    (draft) => {
-      const names = [...required, ...unmet.map(({ at }) => at)].map(({ name }) => [name]);
-      add(draft, { method: 'POST', path: collection(type), body: {} }, badBody(...names));
-      return required.length > 0 ? `${title} without what is required` : undefined;
-    },
-    (draft) => {
-      const strict = fields.filter(({ nullable }) => !nullable);
-      const isRefused = refuses(
-        draft,
-        type,
-        strict.map(({ name }) => [{ [name]: null }, name]),
-      );
-      return isRefused ? `${title} with null where it is not allowed` : undefined;
-    },
-    (draft) => (refuses(draft, type, readOnly) ? `${title} with values of read-only fields` : undefined),
-    ...type.checks.map((check): Maker => (draft) => {
-      const body = breaking(draft, type, check);
-      if (body) add(draft, { method: 'POST', path: collection(type), body }, badBody([check.at.name]));
-      return `${title} against the check: ${check.message}`;
-    }),
+    ...make(`POST ${path} without what is required`, required.length > 0, (context) =>
+      context.expect({ method: 'POST', path, body: {} }, badBody(...missing)),
+    ),
+    ...make(`POST ${path} with null where it is not allowed`, nulls.length > 0, (context) =>
+      refuses(context, type, nulls),
+    ),
+    ...make(`POST ${path} with values of read-only fields`, fixed.length > 0, (context) =>
+      refuses(context, type, fixed),
+    ),
+    ...type.checks.flatMap((check) =>
+      make(`POST ${path} against the check: ${check.message}`, true, async (context) => {
+        const body = breaking(context.samples, type, check);
+        if (!body) throw new Skip();
+        await context.expect({ method: 'POST', path, body }, badBody([check.at.name]));
+      }),
+    ),
   ];
 }
 
-const fixedFields = (type: RecordType): readonly Field[] =>
-  type.defaultVariant.fields.filter((field) => field.readOnly && !field.generated);
+/** Values that read-only fields do not have on create. */
+const otherFixedValues = (type: RecordType): JsonObject =>
+  valuesOf(
+    type.defaultVariant.fields.filter((field) => field.readOnly && !field.generated),
+    (field) => differing(field, field.default ?? null),
+  );
 
 /** Items that an array does not accept. */
 function badItems(field: Field): readonly JsonValue[] {
@@ -197,31 +157,30 @@ function badItems(field: Field): readonly JsonValue[] {
 }
 
 /** Two records with the same unique values; then a write that finds the first by them. */
-function taken(draft: Draft, type: RecordType, members: readonly (Field | Relation)[]): string | undefined {
+async function taken(context: Context, type: RecordType, members: readonly (Field | Relation)[]): Promise<void> {
   const values: Record<string, JsonValue> = {};
   for (const member of members) {
-    const value =
-      'column' in member ? member.type.good(member, (draft.samples.seed += 1)) : bodies.relatedBody(draft, member);
-    const isUsable = 'column' in member ? !member.readOnly : draft.samples.sources.has(member.target);
-    if (value === undefined || !isUsable) return undefined;
-    values[member.name] = value;
+    if ('column' in member) values[member.name] = samples.goodValue(context, member);
+    else if (context.samples.sources.has(member.target))
+      values[member.name] = await samples.relatedBody(context, member);
+    else throw new Skip();
   }
   const names = members.map(({ name }) => name);
-  const first = obtain(draft, type, { values });
-  const second = newBody(draft, type, { values });
-  if (first === undefined || !second) return undefined;
+  await obtain(context, type, { values });
+  const body = await newBody(context, type, { values });
   // One place stands for the set: its first field, else its first relation.
   const pointers = [pointer([members.find((member) => 'column' in member)?.name ?? names[0] ?? ''])];
-  add(draft, { method: 'POST', path: collection(type), body: second }, problem(409, 'unique-conflict', { pointers }));
+  const conflict = problem(409, 'unique-conflict', { pointers });
+  await context.expect({ method: 'POST', path: collection(type), body }, conflict);
   const path = collection(type, `?on=${names.map(encodeURIComponent).join(',')}`);
-  if (type.operations.has('update')) add(draft, { method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
-  return `POST ${collection(type)} with the ${names.join(' and ')} of another record`;
+  if (type.operations.has('update'))
+    await context.expect({ method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
 }
 
 /** A body that meets every check but this one. */
-function breaking(draft: Draft, type: RecordType, check: Check): JsonObject | undefined {
+function breaking(all: Samples, type: RecordType, check: Check): JsonObject | undefined {
   const free = check.fields.filter((field) => writable(type).includes(field));
-  return bodies.variations(refusedBody(draft, type, {}) ?? {}, free).find((body) => {
+  return samples.variations(samples.refusedBody(all, type, {}) ?? {}, free).find((body) => {
     const unmet = unmetBy(type, body);
     return unmet.length === 1 && unmet[0] === check;
   });
@@ -229,99 +188,74 @@ function breaking(draft: Draft, type: RecordType, check: Check): JsonObject | un
 
 // One record.
 
-const gets = (type: RecordType): readonly Maker[] => [
-  (draft) => {
-    const isMade = type.operations.has('create');
-    const name = isMade
-      ? creates(draft, type, newBody(draft, type, { full: true }))
-      : obtain(draft, type, { full: true });
-    if (name === undefined) return undefined;
-    const expected = isMade ? shown(draft, type, name, draft.records.get(name) ?? {}) : known(draft, type, name);
-    add(draft, { method: 'GET', path: item(type, name) }, shows(type, 200, expected, { etag: tagOf(type) }));
-    return `GET ${item(type, 'id')}`;
-  },
-  (draft) => {
-    add(draft, { method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found'));
-    return `GET ${item(type, MISSING)}, which is no record`;
-  },
+const gets = (make: MakeCase, type: RecordType, all: Samples): readonly Case[] => [
+  ...make(`GET ${item(type, '{id}')}`, all.sources.has(type), async (context) => {
+    const { id, record } = type.operations.has('create')
+      ? await creates(context, type, await newBody(context, type, { full: true }))
+      : await obtain(context, type, { full: true });
+    const expected = shows(type, 200, record, { etag: tagOf(type) });
+    await context.expect({ method: 'GET', path: item(type, id) }, expected);
+  }),
+  ...make(`GET ${item(type, MISSING)}, which is no record`, true, (context) =>
+    context.expect({ method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found')),
+  ),
 ];
 
 /** Fields that can be changed to another value. */
 const changeable = (type: RecordType): readonly Field[] =>
   writable(type).filter((field) => !field.unique && differing(field, field.type.good(field, 1)) !== undefined);
 
-function updates(type: RecordType): readonly Maker[] {
-  const [one, missing] = [item(type, 'id'), item(type, MISSING)];
-  const canGet = type.operations.has('get');
-  const generated = type.defaultVariant.fields.filter((field) => field.generated);
-  const put = (method: string, name: string | number, body: JsonValue): Request => ({
-    method,
-    path: item(type, name),
-    body,
-    ...guard(type),
-  });
+function updates(make: MakeCase, type: RecordType, all: Samples): readonly Case[] {
+  const { operations } = type;
+  const isHad = all.sources.has(type);
+  const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
+  const [one, missing] = [item(type, '{id}'), item(type, MISSING)];
+  const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => field.type.bad(field)[0]);
+  const fixed = otherFixedValues(type);
+  const places = (values: JsonObject) => Object.keys(values).map((name) => [name]);
+  const fields = changeable(type);
   return [
-    (draft) => {
-      const name = canGet ? obtain(draft, type, { full: true }) : undefined;
-      if (name === undefined) return undefined;
-      add(draft, { method: 'GET', path: item(type, name) }, { status: 200 }, { record: '' });
-      add(draft, put('PUT', name, ref('record')), shows(type, 200, ref('record')));
-      return `PUT ${one} with what GET answered`;
-    },
-    ...['PATCH', 'PUT'].map((method): Maker => (draft) => {
-      const name = obtain(draft, type, { full: true });
-      const before = draft.records.get(name ?? '') ?? {};
-      const fields = changeable(type);
-      const changed = valuesOf(fields, (field) => differing(field, before[field.name] ?? null));
-      const after = bodies.meeting(type, { ...before, ...changed }, fields);
-      if (name === undefined || !after || fields.length === 0) return undefined;
-      const changes = valuesOf(fields, (field) => after[field.name] ?? null);
-      add(draft, put(method, name, changes), shows(type, 200, known(draft, type, name, changes)));
-      return `${method} ${one} with other values`;
+    ...make(`PUT ${one} with what GET answered`, isHad && operations.has('get'), async (context) => {
+      const { id } = await obtain(context, type, { full: true });
+      const { body } = await context.expect({ method: 'GET', path: item(type, id) }, { status: 200 });
+      await context.expect(put('PUT', id, body), shows(type, 200, body));
     }),
-    (draft) => {
-      const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => field.type.bad(field)[0]);
-      const places = Object.keys(bad).map((name) => [name]);
-      add(draft, put('PATCH', MISSING, bad), badBody(...places));
-      return places.length > 0 ? `PATCH ${missing} with a bad value of each field` : undefined;
-    },
-    (draft) => {
-      add(draft, put('PUT', MISSING, {}), problem(404, 'record-not-found'));
-      return `PUT ${missing}, which is no record`;
-    },
-    (draft) => {
-      const others = valuesOf(fixedFields(type), (field) => differing(field, field.default ?? null));
-      const name = Object.keys(others).length > 0 && type.operations.has('create') ? obtain(draft, type) : undefined;
-      if (name === undefined) return undefined;
-      add(draft, put('PATCH', name, others), badBody(...Object.keys(others).map((key) => [key])));
-      return `PATCH ${one} with other values of read-only fields`;
-    },
-    (draft) => {
-      const name = canGet && generated.length > 0 ? obtain(draft, type, { full: true }) : undefined;
-      const field = changeable(type).find((some) => type.checks.every(({ fields }) => !fields.includes(some)));
-      if (name === undefined || !field) return undefined;
-      const created = generated.filter((some) => some.generated?.startsWith('created')).map((some) => some.name);
-      const kept = Object.fromEntries(created.map((key) => [key, `/${key}`]));
-      add(draft, { method: 'GET', path: item(type, name) }, { status: 200 }, kept);
-      const changes = valuesOf([field], () => differing(field, draft.records.get(name)?.[field.name] ?? null));
-      const stamps = Object.fromEntries(created.map((key) => [key, ref(key)]));
-      add(draft, put('PATCH', name, changes), shows(type, 200, { ...known(draft, type, name, changes), ...stamps }));
-      return `PATCH ${one} keeps what the service filled in on create`;
-    },
+    ...['PATCH', 'PUT'].flatMap((method) =>
+      make(`${method} ${one} with other values`, isHad && fields.length > 0, async (context) => {
+        const { id, record } = await obtain(context, type, { full: true });
+        const other = valuesOf(fields, (field) => differing(field, record[field.name] ?? null));
+        const after = samples.meeting(type, { ...record, ...other }, fields);
+        if (!after) throw new Skip();
+        const changes = valuesOf(fields, (field) => after[field.name] ?? null);
+        await context.expect(put(method, id, changes), shows(type, 200, changed(type, record, changes)));
+      }),
+    ),
+    ...make(`PATCH ${missing} with a bad value of each field`, places(bad).length > 0, (context) =>
+      context.expect(put('PATCH', MISSING, bad), badBody(...places(bad))),
+    ),
+    ...make(`PUT ${missing}, which is no record`, true, (context) =>
+      context.expect(put('PUT', MISSING, {}), problem(404, 'record-not-found')),
+    ),
+    ...make(
+      `PATCH ${one} with other values of read-only fields`,
+      isHad && places(fixed).length > 0 && operations.has('create'),
+      async (context) => {
+        const { id } = await obtain(context, type);
+        await context.expect(put('PATCH', id, fixed), badBody(...places(fixed)));
+      },
+    ),
   ];
 }
 
-const deletion =
-  (type: RecordType): Maker =>
-  (draft) => {
-    const name = obtain(draft, type, { full: true });
-    if (name === undefined) return undefined;
-    const request = { method: 'DELETE', path: item(type, name), ...guard(type) };
-    add(draft, request, shows(type, 200, shown(draft, type, name, draft.records.get(name) ?? {})));
-    add(draft, request, problem(404, 'record-not-found'));
-    if (type.operations.has('get')) add(draft, { ...request, method: 'GET' }, problem(404, 'record-not-found'));
-    return `DELETE ${item(type, 'id')}`;
-  };
+const deletion = (make: MakeCase, type: RecordType): readonly Case[] =>
+  make(`DELETE ${item(type, '{id}')}`, true, async (context) => {
+    const { id, record } = await obtain(context, type, { full: true });
+    const request = { method: 'DELETE', path: item(type, id), ...guard(type) };
+    await context.expect(request, shows(type, 200, record));
+    await context.expect(request, problem(404, 'record-not-found'));
+    if (type.operations.has('get'))
+      await context.expect({ ...request, method: 'GET' }, problem(404, 'record-not-found'));
+  });
 
 // Lists.
 
@@ -331,48 +265,39 @@ const filterable = ({ defaultVariant }: RecordType): readonly Field[] =>
 const totalOf = ({ count }: RecordType, exact: number): string | null =>
   count === 'exact' ? String(exact) : count === 'none' ? null : '*';
 
-function lists(type: RecordType): readonly Maker[] {
+function lists(make: MakeCase, type: RecordType, all: Samples): readonly Case[] {
   const path = collection(type);
   const { inRecord, name: key } = type.identifier;
+  const isHad = all.sources.has(type);
+  const parsed = filterable(type).filter((one) => one.type.parse('no value') === undefined);
   return [
-    (draft) => {
-      const query = `?${condition(['limit', '1'], 0)}`;
-      const total = type.count === 'none' ? null : '*';
-      add(draft, { method: 'GET', path: collection(type, query) }, shows(type, 200, [], { 'x-total-count': total }));
-      return `GET ${path} with limit 0`;
-    },
-    (draft) => {
-      const [first, second] = inRecord ? [obtain(draft, type), obtain(draft, type)] : [];
-      if (first === undefined || second === undefined) return undefined;
+    ...make(`GET ${path} with limit 0`, true, (context) => {
+      const headers = { 'x-total-count': type.count === 'none' ? null : '*' };
+      const none = collection(type, `?${condition(['limit', '1'], 0)}`);
+      return context.expect({ method: 'GET', path: none }, shows(type, 200, [], headers));
+    }),
+    ...make(`GET ${path} by ${key} descending, from the second on`, isHad && inRecord, async (context) => {
+      const [first, second] = [(await obtain(context, type)).id, (await obtain(context, type)).id];
       const order = [condition(['orderBy'], key), condition(['orderBy'], 'desc')];
       const page = [condition(['limit', '0'], 1), condition(['limit', '1'], 5), `fields=${encodeURIComponent(key)}`];
       const headers = { 'x-total-count': totalOf(type, 2), link: '*' };
       const query = [among(type, [first, second]), ...order, ...page].join('&');
-      // Borrowed records come in any order.
-      const body = type.operations.has('create') ? [{ [key]: ref(first) }] : [ANY];
-      add(draft, { method: 'GET', path: collection(type, query) }, shows(type, 200, body, headers));
-      return `GET ${path} by ${key} descending, from the second on`;
-    },
-    ...filterable(type).flatMap((field): readonly Maker[] => [
-      (draft) => filtered(draft, type, field),
-      (draft) => ordered(draft, type, field),
+      const expected = shows(type, 200, [{ [key]: Math.min(first, second) }], headers);
+      await context.expect({ method: 'GET', path: collection(type, query) }, expected);
+    }),
+    ...filterable(type).flatMap((field) => [
+      ...make(`GET ${path} by ${field.name}`, isHad, (context) => filtered(context, type, field)),
+      ...make(`GET ${path} by ${field.name}, ascending and descending`, isHad && inRecord, (context) =>
+        ordered(context, type, field),
+      ),
     ]),
-    (draft) => {
-      for (const field of filterable(type).filter((one) => one.type.parse('no value') === undefined)) {
+    ...make(`GET ${path} by what is no value of the field`, parsed.length > 0, async (context) => {
+      for (const field of parsed) {
         const query = `?${condition([field.name], 'no value')}`;
-        add(draft, { method: 'GET', path: collection(type, query) }, problem(400, 'invalid-query'));
+        await context.expect({ method: 'GET', path: collection(type, query) }, problem(400, 'invalid-query'));
       }
-      return `GET ${path} by what is no value of the field`;
-    },
+    }),
   ];
-}
-
-/** A record whose value of the field is known. */
-function having(draft: Draft, type: RecordType, field: Field): readonly [name: string, value: JsonValue] | undefined {
-  const name = obtain(draft, type, { full: !field.readOnly });
-  if (name === undefined) return undefined;
-  const value = shown(draft, type, name, draft.records.get(name) ?? {})[field.name] ?? null;
-  return value === ANY ? undefined : [name, value];
 }
 
 /** Operators whose condition holds for the operand itself, and those whose condition does not. */
@@ -381,10 +306,11 @@ const FAILING: readonly OperatorName[] = ['ne', 'lt', 'gt'];
 const LONGEST_OPERAND = 200;
 
 /** All conditions that hold, together; then any of those that do not. */
-function filtered(draft: Draft, type: RecordType, field: Field): string | undefined {
-  const [name, value] = having(draft, type, field) ?? [];
+async function filtered(context: Context, type: RecordType, field: Field): Promise<void> {
+  const { id, record } = await obtain(context, type, { full: !field.readOnly });
+  const value = record[field.name];
   const text = String(value ?? '');
-  if (name === undefined || value === undefined || text.length > LONGEST_OPERAND || value === '') return undefined;
+  if (value === undefined || text.length > LONGEST_OPERAND || value === '') throw new Skip();
   const conditions = (operators: readonly OperatorName[], like: string, isNull: boolean) => {
     const all = [...operators.map((one) => [one, text] as const), ['like', like] as const];
     const offered = all.filter(([one]) => value !== null && field.type.operators.includes(one));
@@ -394,112 +320,104 @@ function filtered(draft: Draft, type: RecordType, field: Field): string | undefi
   const holding = conditions(HOLDING, `${start}*`, value === null);
   const failing = conditions(FAILING, `${start}*\u{1F9EA}`, value !== null);
   const queries = [
-    [holding.map(([one, operand]) => condition([field.name, one], operand)), [known(draft, type, name)]],
+    [holding.map(([one, operand]) => condition([field.name, one], operand)), [changed(type, record)]],
     [failing.map(([one, operand], index) => condition(['$any', String(index), field.name, one], operand)), []],
   ] as const;
   for (const [query, found] of queries) {
-    const path = collection(type, [among(type, [name]), ...query].join('&'));
-    add(draft, { method: 'GET', path }, shows(type, 200, found, { 'x-total-count': totalOf(type, found.length) }));
+    const path = collection(type, [among(type, [id]), ...query].join('&'));
+    const headers = { 'x-total-count': totalOf(type, found.length) };
+    await context.expect({ method: 'GET', path }, shows(type, 200, found, headers));
   }
-  return `GET ${collection(type)} by ${field.name}`;
 }
 
-function ordered(draft: Draft, type: RecordType, field: Field): string | undefined {
-  const [first, second] = [having(draft, type, field), having(draft, type, field)];
-  const { inRecord, name: key } = type.identifier;
-  if (!first || !second || !inRecord) return undefined;
-  const [a, b] = [first[1], second[1]].map((value) => (field.caseless ? foldedValue(value) : value));
-  const nulls = Number(a !== null) - Number(b !== null);
-  const order = nulls === 0 && a !== null ? field.type.compare(a ?? null, b ?? null) : nulls;
-  // The identifier decides, and borrowed records come in any order.
-  if (order === 0 && !type.operations.has('create')) return undefined;
-  const ascending = order > 0 ? [second[0], first[0]] : [first[0], second[0]];
-  for (const [direction, names] of Object.entries({ asc: ascending, desc: ascending.toReversed() })) {
-    const by = [condition(['orderBy'], field.name), condition(['orderBy'], direction)];
-    const path = collection(type, [among(type, ascending), ...by, `fields=${encodeURIComponent(key)}`].join('&'));
-    add(
-      draft,
-      { method: 'GET', path },
-      shows(
-        type,
-        200,
-        names.map((name) => ({ [key]: ref(name) })),
-      ),
-    );
+async function ordered(context: Context, type: RecordType, field: Field): Promise<void> {
+  const records = [];
+  for (let count = 0; count < 2; count += 1) {
+    const { id, record } = await obtain(context, type, { full: !field.readOnly });
+    const value = record[field.name];
+    if (value === undefined) throw new Skip();
+    records.push({ id, value: field.caseless ? foldedValue(value) : value });
   }
-  return `GET ${collection(type)} by ${field.name}, ascending and descending`;
+  const { name: key } = type.identifier;
+  const nullsFirst = (a: JsonValue, b: JsonValue): number =>
+    a === null || b === null ? Number(a !== null) - Number(b !== null) : field.type.compare(a, b);
+  const ids = records.toSorted((a, b) => nullsFirst(a.value, b.value) || a.id - b.id).map(({ id }) => id);
+  for (const [direction, found] of Object.entries({ asc: ids, desc: ids.toReversed() })) {
+    const by = [condition(['orderBy'], field.name), condition(['orderBy'], direction)];
+    const path = collection(type, [among(type, ids), ...by, `fields=${encodeURIComponent(key)}`].join('&'));
+    const body = found.map((id) => ({ [key]: id }));
+    await context.expect({ method: 'GET', path }, shows(type, 200, body));
+  }
 }
 
 // What is not there.
 
-function refusedMethods(type: RecordType): readonly Maker[] {
+function refusedMethods(make: MakeCase, type: RecordType): readonly Case[] {
   const { operations, preconditions, identifier } = type;
   const methods = (all: readonly (readonly [isOffered: boolean, ...methods: string[]])[]): readonly string[] =>
     all.flatMap(([isOffered, ...names]) => (isOffered ? names : []));
-  const [canCreate, canUpdate, canDelete] = [
-    operations.has('create'),
-    operations.has('update'),
-    operations.has('delete'),
-  ];
+  const [canCreate, canUpdate] = [operations.has('create'), operations.has('update')];
   const onCollection = methods([
     [operations.has('list'), 'GET', 'HEAD'],
     [canCreate, 'POST'],
     [canUpdate && identifier.inRecord, 'PATCH'],
     [canUpdate && canCreate && uniqueIndexes(type).length > 0, 'PUT'],
-    [canDelete && preconditions !== 'required', 'DELETE'],
+    [operations.has('delete') && preconditions !== 'required', 'DELETE'],
   ]);
   const onItem = methods([
     [operations.has('get'), 'GET', 'HEAD'],
     [canUpdate, 'PUT', 'PATCH'],
-    [canDelete, 'DELETE'],
+    [operations.has('delete'), 'DELETE'],
   ]);
-  const refused = (path: string, allowed: readonly string[]): readonly Maker[] =>
+  const refused = (path: string, allowed: readonly string[]): readonly Case[] =>
     ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
       .filter((method) => !allowed.includes(method))
-      .map((method) => (draft) => {
+      .flatMap((method) => {
+        const request = { method, path, ...(method.startsWith('P') ? { body: {} } : {}) };
         const headers = { allow: [...allowed, 'OPTIONS'].join(', ') };
-        const body = method.startsWith('P') ? { body: {} } : {};
-        add(draft, { method, path, ...body }, { ...problem(405, 'method-not-allowed'), headers });
-        return `${method} ${path}, which is not offered`;
+        const expected = { ...problem(405, 'method-not-allowed'), headers };
+        const title = `${method} ${path}, which is not offered`;
+        return make(title, true, (context) => context.expect(request, expected));
       });
   return [...refused(collection(type), onCollection), ...refused(item(type, MISSING), onItem)];
 }
 
-function variantCases(type: RecordType, variant: Variant): readonly Maker[] {
+function variantCases(make: MakeCase, type: RecordType, variant: Variant, all: Samples): readonly Case[] {
   const query = `?variant=${encodeURIComponent(variant.name)}`;
   const hidden = type.defaultVariant.fields.filter((field) => !variant.fields.includes(field));
   const { operations } = type;
+  const isMade = operations.has('create');
+  const path = isMade ? collection(type, query) : item(type, MISSING, query);
+  const method = isMade ? 'POST' : 'PATCH';
+  const field = hidden.find((one) => one.type.operators.includes('null'));
   return [
-    (draft) => {
-      const name = operations.has('get') ? obtain(draft, type, { full: true }) : undefined;
-      if (name === undefined) return undefined;
-      const whole = known(draft, type, name);
-      const isHidden = ([key]: readonly [string, JsonValue]): boolean => hidden.some((field) => field.name === key);
-      const others = valuesOf(
-        variant.fields.filter(({ name: key }) => !Object.hasOwn(whole, key)),
-        () => ANY,
-      );
-      const expected = { ...Object.fromEntries(Object.entries(whole).filter((one) => !isHidden(one))), ...others };
-      add(draft, { method: 'GET', path: item(type, name, query) }, shows(type, 200, expected));
-      return `GET ${item(type, 'id', query)}`;
-    },
-    (draft) => {
-      const isMade = operations.has('create');
-      const path = isMade ? collection(type, query) : item(type, MISSING, query);
-      const values = valuesOf(hidden, (field) => field.type.good(field, 1));
-      if (hidden.length === 0 || (!isMade && !operations.has('update'))) return undefined;
-      const body = isMade ? refusedBody(draft, type, values) : values;
-      if (!body) return undefined;
-      const method = isMade ? 'POST' : 'PATCH';
-      add(draft, { method, path, body, ...guard(type) }, badBody(...hidden.map(({ name }) => [name])));
-      return `${method} ${path} with fields of other variants`;
-    },
-    (draft) => {
-      const field = operations.has('list') ? hidden.find((one) => one.type.operators.includes('null')) : undefined;
-      if (!field) return undefined;
-      const path = collection(type, `${query}&${condition([field.name, 'null'], 'true')}`);
-      add(draft, { method: 'GET', path }, problem(400, 'invalid-query'));
-      return `GET ${collection(type, query)} by ${field.name}, which the variant does not have`;
-    },
+    ...make(`GET ${item(type, '{id}', query)}`, operations.has('get') && all.sources.has(type), async (context) => {
+      const { id, record } = await obtain(context, type, { full: true });
+      const others = variant.fields.filter(({ name }) => !Object.hasOwn(record, name)).map(({ name }) => [name, ANY]);
+      const isShown = ([key]: readonly [string, JsonValue]): boolean => !hidden.some(({ name }) => name === key);
+      const body = { ...Object.fromEntries(Object.entries(record).filter(isShown)), ...Object.fromEntries(others) };
+      await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
+    }),
+    ...make(
+      `${method} ${path} with fields of other variants`,
+      hidden.length > 0 && (isMade || operations.has('update')),
+      async (context) => {
+        const values = valuesOf(hidden, (one) => one.type.good(one, 1));
+        const body = isMade ? samples.refusedBody(context.samples, type, values) : values;
+        if (!body) throw new Skip();
+        const expected = badBody(...hidden.map(({ name }) => [name]));
+        await context.expect({ method, path, body, ...guard(type) }, expected);
+      },
+    ),
+    ...(field
+      ? make(
+          `GET ${collection(type, query)} by ${field.name}, which the variant does not have`,
+          operations.has('list'),
+          (context) => {
+            const filter = collection(type, `${query}&${condition([field.name, 'null'], 'true')}`);
+            return context.expect({ method: 'GET', path: filter }, problem(400, 'invalid-query'));
+          },
+        )
+      : []),
   ];
 }

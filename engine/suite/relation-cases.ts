@@ -1,18 +1,24 @@
 /** The cases of each relation, and of deletions that other records depend on. */
-import { type JsonValue, pointer } from '../json.ts';
+import { type JsonObject, type JsonValue, pointer } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
-import { type Draft, newBody, obtain, refusedBody, type Samples, writable } from './bodies.ts';
-import { ANY, type Case, collection, condition, guard, item, MISSING, problem, ref } from './cases.ts';
-import { add, creates, differing, make, type Maker, refuses, shows } from './record-cases.ts';
+import { creates, refuses } from './record-cases.ts';
+import { ANY, collection, condition, guard, item, MISSING, problem, shows } from './requests.ts';
+import { type Case, Skip } from './run.ts';
+import { caseMaker, type Context, differing, type MakeCase, newBody, obtain, type Obtained } from './samples.ts';
+import { refusedBody, type Samples, writable } from './samples.ts';
 
-export const relationCases = (samples: Samples, type: RecordType): readonly Case[] => {
+export function relationCases(samples: Samples, type: RecordType): readonly Case[] {
+  const make = caseMaker(samples, type.name);
   const { operations, relations, referrers } = type;
-  const makers = [
-    ...[...relations.values()].flatMap((relation) => [...linkCases(relation), ...refusedLinks(relation)]),
-    ...(operations.has('delete') ? referrers.map((referrer) => deletion(type, referrer)) : []),
+  if (!operations.has('create')) return [];
+  return [
+    ...[...relations.values()].flatMap((relation) => [
+      ...linkCases(make, relation, samples),
+      ...refusedLinks(make, relation),
+    ]),
+    ...(operations.has('delete') ? referrers.flatMap((referrer) => deletion(make, type, referrer)) : []),
   ];
-  return operations.has('create') ? make(samples, type, makers) : [];
-};
+}
 
 /** What the key of the relation holds for this record, and where that stands in the body. */
 const inRelation = ({ toMany }: Relation, body: JsonValue): JsonValue => (toMany ? [body] : body);
@@ -26,121 +32,131 @@ const titleOf = ({ source, name }: Relation, text: string): string =>
   `POST ${collection(source)} with ${name}: ${text}`;
 
 /** Creates a record with this value of the relation, which the response shows. */
-function createsWith(draft: Draft, relation: Relation, value: JsonValue | undefined): string | undefined {
-  if (value === undefined) return undefined;
+async function createsWith(context: Context, relation: Relation, value: JsonObject): Promise<Obtained> {
   const { source, name } = relation;
-  return creates(draft, source, newBody(draft, source, { values: { [name]: inRelation(relation, value) } }), [name]);
+  const values = { [name]: inRelation(relation, value) };
+  return creates(context, source, await newBody(context, source, { values }), [name]);
 }
 
-const newChild = (draft: Draft, relation: Relation) =>
-  relation.nested === 'write' ? newBody(draft, relation.target, { via: relation, full: true }) : undefined;
+/** Sends such a record, which is refused at this place in the related one. */
+async function refusesWith(
+  context: Context,
+  relation: Relation,
+  value: JsonObject,
+  status: 409 | 422,
+  key: string,
+): Promise<void> {
+  const { source, name } = relation;
+  const body = await newBody(context, source, { values: { [name]: inRelation(relation, value) } });
+  const code = status === 409 ? 'link-conflict' : 'invalid-reference';
+  const expected = problem(status, code, { pointers: [pointer([...placeIn(relation), key])] });
+  await context.expect({ method: 'POST', path: collection(source), body }, expected);
+}
+
+const newChild = (context: Context, relation: Relation): Promise<JsonObject> =>
+  newBody(context, relation.target, { via: relation, full: true });
 
 /** A link to a record that is made for it. */
-function newLink(draft: Draft, relation: Relation) {
-  const { target } = relation;
-  const name = isLinkable(relation) ? obtain(draft, target) : undefined;
-  return name === undefined ? undefined : { [target.identifier.name]: ref(name) };
-}
+const newLink = async (context: Context, { target }: Relation): Promise<JsonObject> => ({
+  [target.identifier.name]: (await obtain(context, target)).id,
+});
 
-/** Keeps the identifier of the related record that the last step made. */
-function keepChild({ steps }: Draft, relation: Relation): void {
-  const last = steps.pop();
-  const child = pointer([...placeIn(relation), relation.target.identifier.name]);
-  if (last) steps.push({ ...last, keep: { ...last.keep, child } });
-}
+const childIn = ({ name, target }: Relation, { record }: Obtained): number =>
+  Number(([record[name] ?? null].flat() as readonly JsonObject[])[0]?.[target.identifier.name]);
 
-const linkCases = (relation: Relation): readonly Maker[] => [
-  (draft) => {
-    const { source, name, toMany } = relation;
-    const link = newLink(draft, relation);
-    const made = createsWith(draft, relation, link);
-    const { name: key, inRecord } = source.identifier;
-    if (made === undefined || toMany || !source.operations.has('list') || !inRecord)
-      return made && titleOf(relation, 'a link');
-    const related = Object.values(link ?? {}).map((one) => `{${one['$ref']}}`);
-    const query = `?${condition([name], '')}${related.join('')}&${condition([key], '')}{${made}}&fields=${encodeURIComponent(key)}`;
-    add(draft, { method: 'GET', path: collection(source, query) }, shows(source, 200, [{ [key]: ref(made) }]));
-    return titleOf(relation, 'a link, and the list by it');
-  },
-  (draft) => createsWith(draft, relation, newChild(draft, relation)) && titleOf(relation, 'a new record'),
-  (draft) => linkChanged(draft, relation),
-  (draft) => (relation.source.operations.has('update') && !relation.required ? unlink(draft, relation) : undefined),
-];
+function linkCases(make: MakeCase, relation: Relation, samples: Samples): readonly Case[] {
+  const { source, name, target, toMany, nested } = relation;
+  const { name: key, inRecord } = source.identifier;
+  const canLink = isLinkable(relation) && samples.sources.has(target);
+  const isListed = !toMany && source.operations.has('list') && inRecord;
+  const field = relation.fields.find((one) => isIndependent(target, one));
+  const empty = toMany ? '[]' : 'null';
+  return [
+    ...make(titleOf(relation, isListed ? 'a link, and the list by it' : 'a link'), canLink, async (context) => {
+      const link = await newLink(context, relation);
+      const { id } = await createsWith(context, relation, link);
+      const conditions = [condition([name], Object.values(link)[0]), condition([key], id)];
+      const query = `?${conditions.join('&')}&fields=${encodeURIComponent(key)}`;
+      const expected = shows(source, 200, [{ [key]: id }]);
+      if (isListed) await context.expect({ method: 'GET', path: collection(source, query) }, expected);
+    }),
+    ...make(titleOf(relation, 'a new record'), nested === 'write', async (context) =>
+      createsWith(context, relation, await newChild(context, relation)),
+    ),
+    ...make(
+      titleOf(relation, `a link and another ${field?.name}${nested === 'write' ? '' : ', which is refused'}`),
+      field !== undefined && isLinkable(relation) && samples.sources.get(target) === 'create',
+      (context) => linkChanged(context, relation, field),
+    ),
+    ...make(
+      `PATCH ${item(source, '{id}')} with ${name}: ${empty}${staysLinked(relation) ? ', which is refused' : ''}`,
+      source.operations.has('update') && !relation.required && (canLink || nested === 'write'),
+      (context) => unlink(context, relation, canLink),
+    ),
+  ];
+}
 
 /** Requests with a value of the relation that is refused. */
-function refusedLinks(relation: Relation): readonly Maker[] {
+function refusedLinks(make: MakeCase, relation: Relation): readonly Case[] {
   const { source, name, target, nested, owned, toMany, required } = relation;
-  const key = target.identifier.name;
+  const { name: key, inRecord } = target.identifier;
   const place = placeIn(relation);
-  const refused =
-    (text: string, isPossible: boolean, values: readonly (readonly [JsonValue, ...(string | number)[]])[]): Maker =>
-    (draft) =>
-      isPossible &&
+  const refused = (
+    text: string,
+    isPossible: boolean,
+    values: readonly (readonly [JsonValue, ...(string | number)[]])[],
+  ): readonly Case[] =>
+    make(titleOf(relation, text), isPossible, (context) =>
       refuses(
-        draft,
+        context,
         source,
         values.map(([value, ...at]) => [{ [name]: value }, ...at]),
-      )
-        ? titleOf(relation, text)
-        : undefined;
+      ),
+    );
   const bad: readonly JsonValue[] = toMany ? [null, {}, 'text', 7] : [[], 'text', 7];
   const twice = [1, 2].map(() => ({ [key]: MISSING }));
+  const field =
+    nested === 'write' ? relation.fields.find((one) => !one.readOnly && one.type.bad(one).length > 0) : undefined;
   return [
-    refused('a new record, where only links are allowed', nested === 'link' && target.identifier.inRecord, [
+    ...refused('a new record, where only links are allowed', nested === 'link' && inRecord, [
       [inRelation(relation, {}), ...place, key],
     ]),
-    refused('null, which is not allowed', required, [[null, name]]),
-    refused(
+    ...refused('null, which is not allowed', required, [[null, name]]),
+    ...refused(
       'what is no record',
       true,
       bad.map((value) => [value, name]),
     ),
-    refused('one record twice', toMany && target.identifier.inRecord, [[twice, name, 1]]),
-    (draft) => {
-      const values = { [name]: inRelation(relation, { [key]: MISSING }) };
-      const body = target.identifier.inRecord ? newBody(draft, source, { values }) : undefined;
-      const expected = problem(422, 'invalid-reference', { pointers: [pointer([...place, key])] });
-      if (body) add(draft, { method: 'POST', path: collection(source), body }, expected);
-      return titleOf(relation, 'a record that is not there');
-    },
-    (draft) => {
-      const field =
-        nested === 'write' ? relation.fields.find((one) => !one.readOnly && one.type.bad(one).length > 0) : undefined;
-      if (!field) return undefined;
-      const whole = refusedBody(draft, target, { [field.name]: field.type.bad(field)[0] ?? null });
-      const { [relation.inverse?.name ?? '']: _, ...child } = whole ?? {};
-      if (!whole) return undefined;
-      const isRefused = refuses(draft, source, [[{ [name]: inRelation(relation, child) }, ...place, field.name]]);
-      return isRefused ? titleOf(relation, `a record with a bad value of ${field.name}`) : undefined;
-    },
-    (draft) => {
-      const parent =
-        owned && target.identifier.inRecord ? createsWith(draft, relation, newChild(draft, relation)) : undefined;
-      if (parent === undefined) return undefined;
-      keepChild(draft, relation);
-      const body = newBody(draft, source, { values: { [name]: inRelation(relation, { [key]: ref('child') }) } });
-      const expected = problem(422, 'invalid-reference', { pointers: [pointer([...place, key])] });
-      if (body) add(draft, { method: 'POST', path: collection(source), body }, expected);
-      return titleOf(relation, 'a record that belongs to another one');
-    },
+    ...refused('one record twice', toMany && inRecord, [[twice, name, 1]]),
+    ...make(titleOf(relation, 'a record that is not there'), inRecord, (context) =>
+      refusesWith(context, relation, { [key]: MISSING }, 422, key),
+    ),
+    ...make(titleOf(relation, `a record with a bad value of ${field?.name}`), field !== undefined, async (context) => {
+      const whole = field && refusedBody(context.samples, target, { [field.name]: field.type.bad(field)[0] ?? null });
+      if (!whole) throw new Skip();
+      const { [relation.inverse?.name ?? '']: _, ...child } = whole;
+      await refuses(context, source, [[{ [name]: inRelation(relation, child) }, ...place, field.name]]);
+    }),
+    ...make(
+      titleOf(relation, 'a record that belongs to another one'),
+      owned && inRecord && nested === 'write',
+      async (context) => {
+        const parent = await createsWith(context, relation, await newChild(context, relation));
+        await refusesWith(context, relation, { [key]: childIn(relation, parent) }, 422, key);
+      },
+    ),
   ];
 }
 
 /** A linked record with another value: it is changed where the relation writes, and refused where it only links. */
-function linkChanged(draft: Draft, relation: Relation): string | undefined {
-  const { source, name, target, nested } = relation;
-  const field = relation.fields.find((one) => isIndependent(target, one));
-  const isMade = draft.samples.sources.get(target) === 'create';
-  const other = field && isLinkable(relation) && isMade ? obtain(draft, target, { full: true }) : undefined;
-  if (!field || other === undefined) return undefined;
-  const value = differing(field, draft.records.get(other)?.[field.name] ?? null) ?? null;
-  const changed = { [target.identifier.name]: ref(other), [field.name]: value };
-  const title = titleOf(relation, `a link and another ${field.name}`);
-  if (nested === 'write') return createsWith(draft, relation, changed) && title;
-  const body = newBody(draft, source, { values: { [name]: inRelation(relation, changed) } });
-  const expected = problem(409, 'link-conflict', { pointers: [pointer([...placeIn(relation), field.name])] });
-  if (body) add(draft, { method: 'POST', path: collection(source), body }, expected);
-  return body && `${title}, which is refused`;
+async function linkChanged(context: Context, relation: Relation, field: Field | undefined): Promise<unknown> {
+  const { target, nested } = relation;
+  const { id, record } = await obtain(context, target, { full: true });
+  const value = field && differing(field, record[field.name] ?? null);
+  if (value === undefined) throw new Skip();
+  const linked = { [target.identifier.name]: id, [field?.name ?? '']: value };
+  if (nested === 'write') return createsWith(context, relation, linked);
+  return refusesWith(context, relation, linked, 409, field?.name ?? '');
 }
 
 /** Whether any value of the field goes with any of the others. */
@@ -151,44 +167,49 @@ const isIndependent = (type: RecordType, field: Field): boolean => {
   return isFree && differing(field, field.type.good(field, 1)) !== undefined;
 };
 
+/** Whether the related record cannot be without this one. */
+const staysLinked = ({ owned, inverse, link }: Relation): boolean =>
+  inverse?.owned === true || (link.at === 'target' && link.reference.required && !owned);
+
 /** A relation that is emptied again. */
-function unlink(draft: Draft, relation: Relation): string | undefined {
-  const { source, name, target, owned, toMany, inverse, link } = relation;
-  const parent = createsWith(draft, relation, newLink(draft, relation) ?? newChild(draft, relation));
-  if (parent === undefined) return undefined;
-  const isGone = owned && target.identifier.inRecord && target.operations.has('get');
-  if (isGone) keepChild(draft, relation);
+async function unlink(context: Context, relation: Relation, canLink: boolean): Promise<void> {
+  const { source, name, target, owned, toMany } = relation;
+  const value = await (canLink ? newLink(context, relation) : newChild(context, relation));
+  const parent = await createsWith(context, relation, value);
   const empty = toMany ? [] : null;
-  const path = item(source, parent, `?include=${encodeURIComponent(name)}`);
+  const path = item(source, parent.id, `?include=${encodeURIComponent(name)}`);
   const request = { method: 'PATCH', path, body: { [name]: empty }, ...guard(source) };
-  const title = `PATCH ${item(source, 'id')} with ${name}: ${JSON.stringify(empty)}`;
-  if (inverse?.owned === true || (link.at === 'target' && link.reference.required && !owned)) {
-    add(draft, request, problem(422, 'invalid-reference', { pointers: [pointer([name])] }));
-    return `${title}, which is refused`;
-  }
+  if (staysLinked(relation))
+    return void (await context.expect(request, problem(422, 'invalid-reference', { pointers: [pointer([name])] })));
   const { name: key, inRecord } = source.identifier;
-  const shown = Object.fromEntries(source.defaultVariant.fields.map((field) => [field.name, ANY]));
-  add(draft, request, shows(source, 200, { ...(inRecord ? { [key]: ref(parent) } : {}), ...shown, [name]: empty }));
-  if (isGone) add(draft, { method: 'GET', path: item(target, 'child') }, problem(404, 'record-not-found'));
-  return title;
+  const fields = Object.fromEntries(source.defaultVariant.fields.map((field) => [field.name, ANY]));
+  const after = { ...(inRecord ? { [key]: parent.id } : {}), ...fields, [name]: empty };
+  await context.expect(request, shows(source, 200, after));
+  if (!owned || !target.identifier.inRecord || !target.operations.has('get')) return;
+  const child = item(target, childIn(relation, parent));
+  await context.expect({ method: 'GET', path: child }, problem(404, 'record-not-found'));
 }
 
 /** A record that another one refers to is deleted. */
-const deletion =
-  (type: RecordType, { type: child, reference: { relation, onDelete } }: RecordType['referrers'][number]): Maker =>
-  (draft) => {
-    if (!relation || !child.operations.has('create') || !type.identifier.inRecord) return undefined;
-    const parent = obtain(draft, type);
-    const link = { [relation.name]: { [type.identifier.name]: ref(parent ?? '') } };
-    const other = parent === undefined ? undefined : obtain(draft, child, { values: link });
-    if (parent === undefined || other === undefined) return undefined;
+function deletion(
+  make: MakeCase,
+  type: RecordType,
+  { type: child, reference: { relation, onDelete } }: RecordType['referrers'][number],
+): readonly Case[] {
+  const title = `DELETE ${item(type, '{id}')} while ${child.name}.${relation?.name} refers to it: ${onDelete}`;
+  const isPossible = relation !== undefined && child.operations.has('create') && type.identifier.inRecord;
+  return make(title, isPossible, async (context) => {
+    const name = relation?.name ?? '';
+    const parent = await obtain(context, type);
+    const other = await obtain(context, child, { values: { [name]: { [type.identifier.name]: parent.id } } });
     const isKept = onDelete === 'restrict';
-    const request = { method: 'DELETE', path: item(type, parent), ...guard(type) };
-    add(draft, request, isKept ? problem(409, 'restrict-conflict') : { status: 200 });
+    const request = { method: 'DELETE', path: item(type, parent.id), ...guard(type) };
+    await context.expect(request, isKept ? problem(409, 'restrict-conflict') : { status: 200 });
+    if (isKept || !child.operations.has('get')) return;
     const { name: key, inRecord } = child.identifier;
-    const path = item(child, other, `?fields=${[key, relation.name].map(encodeURIComponent).join(',')}`);
-    const unlinked = shows(child, 200, { ...(inRecord ? { [key]: ref(other) } : {}), [relation.name]: null });
-    if (!isKept && child.operations.has('get'))
-      add(draft, { method: 'GET', path }, onDelete === 'cascade' ? problem(404, 'record-not-found') : unlinked);
-    return `DELETE ${item(type, 'id')} while ${child.name}.${relation.name} refers to it: ${onDelete}`;
-  };
+    const path = item(child, other.id, `?fields=${[key, name].map(encodeURIComponent).join(',')}`);
+    const unlinked = shows(child, 200, { ...(inRecord ? { [key]: other.id } : {}), [name]: null });
+    const expected = onDelete === 'cascade' ? problem(404, 'record-not-found') : unlinked;
+    await context.expect({ method: 'GET', path }, expected);
+  });
+}

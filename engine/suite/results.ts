@@ -1,5 +1,4 @@
-/** Results of a suite for people, for terminals, and for build servers. */
-import { printable } from '../terminal.ts';
+/** Results of a suite for people and for build servers. */
 import type { Result } from './run.ts';
 
 /** What cases about no record type are listed under. */
@@ -63,26 +62,4 @@ export function junitXml(results: readonly Result[]): string {
     return [open, ...all.map(testcase), '  </testsuite>'].join('\n');
   });
   return ['<?xml version="1.0" encoding="UTF-8"?>', '<testsuites>', ...suites, '</testsuites>', ''].join('\n');
-}
-
-const CLEAR_LINE = '\r\u001B[2K';
-/** Milliseconds between two updates. */
-const INTERVAL = 50;
-
-interface Terminal {
-  readonly columns: number;
-  write(text: string): unknown;
-}
-
-/** Shows how far a run is; without a result, it removes the line. */
-export function progressLine(terminal: Terminal): (result?: Result, done?: number, all?: number) => void {
-  let [shownAt, failed] = [0, 0];
-  return (result, done = 0, all = 0) => {
-    if (!result) return void terminal.write(CLEAR_LINE);
-    if (result.outcome === 'failed') failed += 1;
-    if (performance.now() - shownAt < INTERVAL && done < all) return undefined;
-    shownAt = performance.now();
-    const line = `${done}/${all}${failed > 0 ? `, ${failed} failed` : ''}  ${nameOf(result)}: ${result.case.title}`;
-    return void terminal.write(CLEAR_LINE + printable(line).slice(0, Math.max(20, terminal.columns - 1)));
-  };
 }

@@ -1,8 +1,8 @@
-/** What suites consist of: how many cases there are, what they are about, and that they are plain data. */
+/** What suites consist of: how many cases there are, what they are about. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suiteOf } from '../../engine/suite/model-suite.ts';
+import { suiteOf } from '../../engine/suite/suite.ts';
 import { loadModel } from '../support/model.ts';
 
 const FIELDS = [
@@ -59,7 +59,4 @@ test.each([
   'DELETE /api/things/{id}',
 ])('%s', (title) => expect(titles).toContain(title));
 
-test('cases are plain data, each with a title of its own', () => {
-  expect(JSON.parse(JSON.stringify(cases))).toEqual(cases);
-  expect(new Set(titles).size).toBe(titles.length);
-});
+test('each case has a title of its own', () => expect(new Set(titles).size).toBe(titles.length));

@@ -1,6 +1,6 @@
 /** The suite of each schema passes, of `schema/` whatever it holds, and removes what it has made. */
 import type { RecordType } from '../../engine/model/model.ts';
-import { suiteOf } from '../../engine/suite/model-suite.ts';
+import { suiteOf } from '../../engine/suite/suite.ts';
 import { failureText } from '../../engine/suite/results.ts';
 import { run } from '../../engine/suite/run.ts';
 import { loadModel } from '../support/model.ts';
@@ -27,8 +27,7 @@ const isRemovable = (type: RecordType, above: readonly RecordType[] = []): boole
 
 describe.each(schemas)('the suite of $name', ({ directory }) => {
   const model = loadModel(directory);
-  const limits = { bodyLimit: 1_048_576, batchLimit: 1000, urlLimit: 8000 };
-  const byType = Map.groupBy(suiteOf(model, limits), ({ type }) => type);
+  const byType = Map.groupBy(suiteOf(model), ({ type }) => type);
   const types = [...byType.keys()].filter((_, index, { length }) => index % Math.ceil(length / MOST_TYPES) === 0);
   let server: TestServer;
   let observer: Observer;
