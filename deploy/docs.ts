@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
 import { commands } from '../engine/cli.ts';
-import grammar from '../engine/descriptor/descriptor.schema.json';
+import { constraintsOf, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
 import { diagnosticCodes } from '../engine/diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
@@ -74,43 +74,31 @@ const diagnostics = (): string =>
 
 // The grammar of descriptors, which editors read too.
 
-const definitions: JsonObject = grammar.definitions;
-
 const object = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 
 const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
 
-const rowsOf = (schema: JsonObject): readonly (readonly string[])[] =>
-  Object.entries(object(schema['properties'])).map(([name, key]) => [code(name), text(object(key)['description'])]);
+const rowsOf = (words: JsonObject): readonly (readonly string[])[] =>
+  Object.entries(words).map(([name, key]) => [code(name), text(object(key)['description'])]);
 
 const KEY_TABLE = ['key', 'meaning'];
 
 /** A key that only some types have is described with them. */
-const descriptionOf = (key: string): string =>
-  Object.keys(definitions)
-    .filter((name) => name.endsWith('Field'))
-    .map((name) => text(object(object(object(definitions[name])['properties'])[key])['description']))
-    .find((found) => found !== '') ?? '';
+const meaningOfKey = (key: string): string =>
+  text({ ...keysOf('stringField'), ...keysOf('fieldWords') }[key]?.['description']);
 
 function keys(): string {
-  const fieldRows = FIELD_WORDS.map((name) => [code(name), name === 'type' ? '' : descriptionOf(name)]);
-  const types = [...fieldTypes.values()].flatMap(({ name, description, operators, keywords }) => [
+  const fieldRows = FIELD_WORDS.map((name) => [code(name), name === 'type' ? '' : meaningOfKey(name)]);
+  const types = [...fieldTypes.values()].flatMap(({ name, operators }) => [
     `### ${name}`,
-    description,
+    meaningOf(name),
     operators.length === 0 ? 'Not filterable.' : `Operators of filters: ${operators.map(code).join(' ')}.`,
-    ...(Object.keys(keywords).length === 0
-      ? []
-      : [
-          table(
-            KEY_TABLE,
-            Object.entries(keywords).map(([key, word]) => [code(key), text(word['description'])]),
-          ),
-        ]),
+    ...(Object.keys(constraintsOf(name)).length === 0 ? [] : [table(KEY_TABLE, rowsOf(constraintsOf(name)))]),
   ]);
   const kinds = ['belongsTo', 'hasOne', 'hasMany', 'manyToMany'];
   const relationKeys = new Map<string, { readonly meaning: string; readonly kinds: string[] }>();
   for (const kind of kinds)
-    for (const [name = '', meaning = ''] of rowsOf(object(definitions[`${kind}Relation`]))) {
+    for (const [name = '', meaning = ''] of rowsOf(keysOf(`${kind}Relation`))) {
       const known = relationKeys.get(name);
       if (known === undefined) relationKeys.set(name, { meaning, kinds: [kind] });
       else known.kinds.push(kind);
@@ -119,7 +107,7 @@ function keys(): string {
     'Descriptor keys',
     'Every key of a descriptor. Only `type` is required; a relation also needs `kind` and `type`.',
     '## Record type',
-    table(KEY_TABLE, rowsOf(grammar)),
+    table(KEY_TABLE, rowsOf(object(grammar['properties']))),
     '## Fields',
     table(
       KEY_TABLE,

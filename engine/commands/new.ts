@@ -3,18 +3,17 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { checkSchema } from '../check.ts';
 import { template } from '../describe/describe.ts';
+import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
 import { loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
 import { snakeCase } from '../names.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
 import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
 import { type Command, readOptions } from './command.ts';
 
 const USAGE = 'records new TYPE, for example "records new GiftCard"';
-const GRAMMAR = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
 export const create: Command = {
   usage: USAGE,
@@ -43,7 +42,7 @@ export function writeDescriptor(type: string, directory: string): string {
   const file = join(directory, `${snakeCase(type).replaceAll('_', '-') || type}.yaml`);
   const text = template({
     type,
-    grammar: relative(directory, GRAMMAR).replaceAll('\\', '/'),
+    grammar: relative(directory, GRAMMAR_FILE).replaceAll('\\', '/'),
     other: known[0]?.name ?? type,
   });
   try {

@@ -1,4 +1,5 @@
 /** A resolved type as a descriptor with every default written out. */
+import { constraintsOf } from '../descriptor/grammar.ts';
 import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
 import {
@@ -57,7 +58,7 @@ function orderOf({ order, identifier }: RecordType): readonly string[] {
 
 function describeField(field: Field): JsonObject {
   const isComparable = field.type.operators.length > 0;
-  const defaults = Object.entries(field.type.keywords).flatMap(([keyword, schema]): [string, JsonValue][] =>
+  const defaults = Object.entries(constraintsOf(field.type.name)).flatMap(([keyword, schema]): [string, JsonValue][] =>
     schema['default'] === undefined ? [] : [[keyword, schema['default']]],
   );
   return withoutUndefined({

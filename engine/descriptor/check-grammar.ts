@@ -5,13 +5,11 @@ import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } fr
 import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
-import { grammar } from './grammar.ts';
+import { fieldWords, generatedBy, grammar, itemWords, relationKinds, relationWords } from './grammar.ts';
 import type { YamlPath } from './source.ts';
 import { suggested, wordMeant } from './synonyms.ts';
 import { hint, needsQuotes, textFaults } from './texts.ts';
-import { fieldWords, generatedBy, itemWords } from './grammar-parts.ts';
 import { groupMeant, GROUPS, operandHint } from './conditions.ts';
-import { relationKinds, relationWords } from './grammar-relations.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
 /** A file with more errors than this is not a descriptor. */

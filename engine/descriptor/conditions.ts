@@ -1,9 +1,8 @@
-/** The conditions of checks: which fields they compare with what, and the grammar that they are written in. */
-import { LIKE_DESCRIPTION, MAX_IN_VALUES, MAX_PATTERN_LENGTH, type OperatorName } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+/** The conditions of checks: which fields they compare with what. */
+import type { OperatorName } from '../field-types/field-type.ts';
+import { isObject, type JsonValue } from '../json.ts';
 import { nearest } from '../names.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
-import { ref, strict } from './grammar-parts.ts';
 import type { YamlPath } from './source.ts';
 
 /** The groups of conditions, in query strings and in checks. */
@@ -97,102 +96,3 @@ export function operandHint(operator: string | number | undefined, operand: unkn
   if (operand === null) return `; for null, write { null: ${operator === 'ne' ? 'false' : 'true'} }`;
   return Array.isArray(operand) ? '; for one of several values, write { in: [a, b] }' : '';
 }
-
-// The grammar.
-
-/** Each is evaluated on every write that it concerns. */
-const MAX_CHECKS = 100;
-const MAX_ITEMS = 20;
-
-const scalar = (description: string): JsonObject => ({
-  type: ['string', 'number', 'boolean', 'object'],
-  if: { type: 'object' },
-  then: strict({ [FIELD]: { type: 'string', description: 'Another field of the record.' } }, [FIELD]),
-  description,
-});
-
-const wordsOf: Readonly<Record<OperatorName, JsonObject>> = {
-  eq: scalar('Equal to the value, or to the field.'),
-  ne: scalar('Not equal to the value, or to the field.'),
-  lt: scalar('Less than the value, or the field.'),
-  lte: scalar('Less than or equal to the value, or the field.'),
-  gt: scalar('Greater than the value, or the field.'),
-  gte: scalar('Greater than or equal to the value, or the field.'),
-  in: {
-    type: 'array',
-    items: { type: ['string', 'number', 'boolean'] },
-    minItems: 1,
-    maxItems: MAX_IN_VALUES,
-    uniqueItems: true,
-    description: 'Equal to one of the values.',
-  },
-  like: {
-    type: 'string',
-    maxLength: MAX_PATTERN_LENGTH,
-    description: LIKE_DESCRIPTION,
-  },
-  null: { type: 'boolean', description: 'true: the field is null. false: it is not.' },
-};
-
-/** No field has such a name. */
-const OTHER_GROUP = `^\\$(?!(?:${[...GROUPS.keys()].map((word) => word.slice(1)).join('|')})$)`;
-
-const group = (description: string): JsonObject => ({
-  type: 'array',
-  minItems: 1,
-  maxItems: MAX_ITEMS,
-  items: ref('conditions'),
-  description,
-});
-
-const conditions = (description: string): JsonObject => ({
-  type: 'object',
-  minProperties: 1,
-  properties: {
-    $any: group('At least one of the items holds. All conditions of an item must hold.'),
-    $all: group('All of the items hold.'),
-    $none: group('None of the items holds.'),
-  },
-  patternProperties: { [OTHER_GROUP]: false },
-  additionalProperties: ref('comparison'),
-  description,
-});
-
-export const checksGrammar: JsonObject = {
-  type: 'array',
-  maxItems: MAX_CHECKS,
-  uniqueItems: true,
-  items: strict(
-    {
-      must: conditions(
-        'By field, what must hold, in the words of list filters, groups included. A comparison with null holds.',
-      ),
-      when: conditions(
-        'Records that the check is about, in the same words. Default: all. null matches only "ne" and "null".',
-      ),
-      message: {
-        type: 'string',
-        minLength: 1,
-        description: 'What clients read if a body breaks the check. Default: a sentence made of the conditions.',
-      },
-      at: {
-        type: 'string',
-        description: 'The field that errors point to. Default: the first one of "must".',
-      },
-    },
-    ['must'],
-  ),
-  description:
-    'Rules across the fields of a record. Writes that create a record, or change a field that a check names, must meet it.',
-};
-
-export const conditionDefinitions: JsonObject = {
-  conditions: conditions('By field, what holds, or groups of conditions.'),
-  comparison: {
-    type: ['string', 'number', 'boolean', 'object'],
-    if: { type: 'object' },
-    then: { ...strict(wordsOf), minProperties: 1 },
-    description:
-      'The value that the field equals, or operators, each with a value or a field: { gte: { field: min } }.',
-  },
-};

@@ -14,6 +14,14 @@ export type OnDelete = 'restrict' | 'cascade' | 'setNull';
 export type Nested = 'write' | 'link';
 export type Preconditions = 'off' | 'optional' | 'required';
 
+/** What the service fills in, for people. */
+export const generatedMeanings = {
+  createdAt: 'the time when the record was created',
+  updatedAt: 'the time when one of its own values last changed',
+  createdBy: 'the name of the token that created the record; null if the service has no tokens',
+  updatedBy: 'the name of the token that last changed one of its own values; null if the service has no tokens',
+} as const satisfies Record<Generated, string>;
+
 /** Besides these, the constraint keywords of its field type. */
 export interface FieldDescriptor {
   readonly type: string;

@@ -1,186 +1,74 @@
-/** The grammar of descriptors as JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
-import type { JsonObject } from '../json.ts';
-import { COUNT_MODES, OPERATIONS } from './descriptor.ts';
-import { DEFAULTS } from './defaults.ts';
-import { checksGrammar, conditionDefinitions } from './conditions.ts';
-import { fieldDefinitions, itemDefinitions, pluralWord, strict, titleWord } from './grammar-parts.ts';
-import { relationDefinitions } from './grammar-relations.ts';
-import { MAX_NAME_BYTES, NAME_PATTERN, ORDER_PATTERN, PATH_PATTERN } from './texts.ts';
+/** The grammar of descriptors: a JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { PACKAGE_FOLDER } from '../package.ts';
 
-const nameSchema = (format: string): JsonObject => ({
-  type: 'string',
-  format,
-  pattern: NAME_PATTERN,
-  maxLength: MAX_NAME_BYTES,
-});
+export const GRAMMAR_FILE = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
-const mapping = (description: string, properties: JsonObject, required: readonly string[] = []): JsonObject => ({
-  ...strict(properties, required),
-  description,
-});
+export const grammar = JSON.parse(readFileSync(GRAMMAR_FILE, 'utf8')) as JsonObject;
 
-/** The databases' limit of columns in a table, with room for hidden columns. */
-const MAX_MEMBERS = 1_000;
-/** PostgreSQL's limit of columns in an index. */
-/** An index of PostgreSQL has at most 32 columns, of which the identifier may be one. */
-const MAX_TOGETHER = 31;
+const WORDS: ReadonlySet<string> = new Set(['fieldWords', 'itemWords', 'relationWords']);
 
-const byName = (description: string, items: JsonObject): JsonObject => ({
-  type: 'object',
-  maxProperties: MAX_MEMBERS,
-  propertyNames: { $ref: '#/definitions/name' },
-  additionalProperties: items,
-  description,
-});
+const definition = (name: string): JsonObject => objectAt(objectAt(grammar, 'definitions'), name);
 
-const names = (description: string): JsonObject => ({
-  type: 'array',
-  items: { type: 'string' },
-  uniqueItems: true,
-  description,
-});
+const objectAt = (object: JsonObject, key: string): JsonObject => objectOf(object[key]);
 
-const groups = (description: string): JsonObject => ({
-  type: 'array',
-  items: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MAX_TOGETHER, uniqueItems: true },
-  maxItems: MAX_MEMBERS,
-  description,
-});
+const objectOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 
-const properties: JsonObject = {
-  type: {
-    $ref: '#/definitions/name',
-    description:
-      'The name of the record type, in the singular, such as OrderItem. Relations of other types refer to it.',
-  },
-  title: {
-    ...titleWord(
-      'What people call a record: "Tax class", or { one: Tax class, many: Tax classes } where the plural is not made by the rules of English. Default: made from the type: OrderItem becomes "Order item".',
+/** The schema of each key that a definition has, such as `stringField`. */
+export const keysOf = (name: string): Readonly<Record<string, JsonObject>> =>
+  Object.fromEntries(
+    Object.entries(objectAt(definition(name), 'properties')).map(([key, schema]) => [key, followed(objectOf(schema))]),
+  );
+
+/** A reference leads to a definition, or to a key of one. */
+function followed(schema: JsonObject): JsonObject {
+  const [, name, , key] = /^#\/definitions\/(\w+)(\/properties\/(\w+))?$/.exec(String(schema['$ref'])) ?? [];
+  if (name === undefined) return schema;
+  return { ...(key === undefined ? definition(name) : keysOf(name)[key]), ...schema };
+}
+
+/** The definitions whose names end so, by what stands before: of `Field`, by field type. */
+const variantsOf = (ending: string): readonly string[] =>
+  Object.keys(objectAt(grammar, 'definitions'))
+    .filter((name) => name.endsWith(ending) && !WORDS.has(name) && !name.startsWith('untyped'))
+    .map((name) => name.slice(0, -ending.length));
+
+/** Every key of these definitions, with the variants that take it. */
+function owners(ending: string): ReadonlyMap<string, readonly string[]> {
+  const taken = variantsOf(ending).flatMap((name) =>
+    Object.keys(keysOf(name + ending)).map((key) => [key, name] as const),
+  );
+  return new Map([...Map.groupBy(taken, ([key]) => key)].map(([key, all]) => [key, all.map(([, name]) => name)]));
+}
+
+/** The field types that take each key of a field. */
+export const fieldWords = owners('Field');
+/** The field types whose items take each key. */
+export const itemWords = owners('Item');
+/** The kinds of relations that take each key. */
+export const relationWords = owners('Relation');
+export const relationKinds = variantsOf('Relation');
+
+/** The field types that take each word of `generated`. */
+export const generatedBy: ReadonlyMap<string, readonly string[]> = new Map(
+  [
+    ...Map.groupBy(
+      variantsOf('Field').flatMap((type) => {
+        const words = keysOf(`${type}Field`)['generated']?.['enum'];
+        return (Array.isArray(words) ? words : []).map((word) => [String(word), type] as const);
+      }),
+      ([word]) => word,
     ),
-    type: ['string', 'object'],
-    if: { type: 'object' },
-    then: strict({ one: titleWord('One record.'), many: pluralWord('Several records.') }, ['one', 'many']),
-  },
-  renamedFrom: {
-    type: 'string',
-    description: 'The former name of the type. Databases that have it under that name keep its records.',
-  },
-  description: {
-    type: 'string',
-    description: 'What a record of this type is. Shown in the API documentation.',
-  },
-  path: {
-    type: 'string',
-    format: 'path',
-    pattern: PATH_PATTERN,
-    description: 'The path segment under /api. Default: the plural of the type, with dashes: order-items.',
-  },
-  table: {
-    $ref: '#/definitions/table',
-    description: 'The database table. Default: the plural of the type, with underscores: order_items.',
-  },
-  operations: {
-    type: 'array',
-    items: { enum: OPERATIONS },
-    uniqueItems: true,
-    description:
-      'What requests can do. update means PUT and PATCH. Default: all five. With an empty list, records are reached only through relations of other types.',
-  },
-  identifier: mapping('The integer that identifies a record.', {
-    name: {
-      $ref: '#/definitions/name',
-      default: DEFAULTS.identifier.name,
-      description: `Its key in JSON and its column. Default: ${DEFAULTS.identifier.name}.`,
-    },
-    title: titleWord('What people call it. Default: made from its name: markup_id becomes "Markup ID".'),
-    description: { type: 'string', description: 'What it means. Shown in the API documentation.' },
-    inRecord: {
-      type: 'boolean',
-      default: DEFAULTS.identifier.inRecord,
-      description: 'Whether records contain it. If not, no relation can lead to this type.',
-    },
-  }),
-  order: {
-    type: 'array',
-    items: { type: 'string', format: 'order', pattern: ORDER_PATTERN },
-    maxItems: MAX_TOGETHER,
-    uniqueItems: true,
-    description:
-      'The default order of lists, and of sets inside records: fields, each optionally followed by asc or desc. The identifier breaks ties.',
-  },
-  label: {
-    type: 'string',
-    description:
-      'The field whose values name a record, where people see or choose one. Default: the first string that is unique, otherwise the first string; never a sensitive one.',
-  },
-  fields: byName('The fields of the record, by name, in the order in which records show them.', {
-    $ref: '#/definitions/field',
-  }),
-  relations: byName('The relations of the record, by name.', { $ref: '#/definitions/relation' }),
-  unique: groups(
-    'Groups of fields and belongsTo relations whose values must be unique together. For a single field, use "unique: true".',
-  ),
-  indexes: groups('Groups of fields and belongsTo relations that share an index.'),
-  checks: checksGrammar,
-  list: mapping('How lists behave.', {
-    maxLimit: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 1_000_000,
-      default: DEFAULTS.maxLimit,
-      description: 'The highest limit that a request can ask for.',
-    },
-    count: {
-      enum: [...COUNT_MODES],
-      default: DEFAULTS.count,
-      description:
-        'The total that lists send in X-Total-Count. exact: counted. estimated: counted where that is cheap, otherwise an estimate. none: no total. A request can choose another with "Prefer: count=".',
-    },
-  }),
-  open: {
-    type: 'boolean',
-    default: DEFAULTS.open,
-    description: 'Whether records accept, store and show keys that are not declared, exactly as written.',
-  },
-  variants: mapping(
-    'Versions of the record with fewer fields. Requests choose one with the parameter "variant".',
-    {
-      default: { type: 'string', description: 'The default variant: a key of omit.' },
-      omit: {
-        type: 'object',
-        minProperties: 1,
-        propertyNames: { $ref: '#/definitions/name' },
-        additionalProperties: names('The fields that this variant leaves out: they are neither shown nor accepted.'),
-        description: 'Every variant by name, with the fields it leaves out; [] for one that has all.',
-      },
-    },
-    ['default', 'omit'],
-  ),
-  preconditions: {
-    enum: ['off', 'optional', 'required'],
-    default: DEFAULTS.preconditions,
-    description:
-      'Whether writes check If-Match. off: never. optional: if the request has it. required: a write without it is refused.',
-  },
-  seed: {
-    type: 'array',
-    items: { type: 'object', additionalProperties: true },
-    description:
-      'Records inserted once into each database, each with its identifier. Later changes and deletions by users are kept.',
-  },
-};
+  ].map(([word, all]) => [word, all.map(([, type]) => type)]),
+);
 
-/** Formats that only the engine knows (names, tables, orders) also have a pattern, if one can express them. */
-export const grammar: JsonObject = {
-  $schema: 'http://json-schema.org/draft-07/schema#',
-  title: 'Record type',
-  ...mapping('One record type: its fields, its relations, and what requests can do with it.', properties, ['type']),
-  definitions: {
-    name: nameSchema('name'),
-    table: nameSchema('table'),
-    ...fieldDefinitions,
-    ...itemDefinitions,
-    ...relationDefinitions,
-    ...conditionDefinitions,
-  },
-};
+/** What a field type is, for people. */
+export const meaningOf = (type: string): string => String(definition(`${type}Field`)['description']);
+
+/** The keys that only fields of this type have: the schema of each value. */
+export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>
+  Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !COMMON.has(key)));
+
+const COMMON: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);

@@ -24,8 +24,6 @@ import { widens } from './widens.ts';
 
 const others = [string, integer, number, boolean, decimal, date, timestamp, any];
 
-const count = (description: string) => ({ type: 'integer', minimum: 0, description });
-
 const lengths = (shape: Shape) => ({
   minItems: numeric(shape, 'minItems', 0),
   maxItems: numeric(shape, 'maxItems', Infinity),
@@ -83,15 +81,6 @@ function edgeItems(shape: Shape): readonly JsonValue[] {
 export const array: FieldType = {
   ...document,
   name: 'array',
-  description: 'A JSON array, stored as the text that was sent, so that numbers and the order of keys are preserved.',
-  keywords: {
-    minItems: count('Minimum number of items.'),
-    maxItems: count('Maximum number of items.'),
-    [ITEMS]: {
-      $ref: '#/definitions/item',
-      description: 'What each item must be: a field type with its own keywords. Default: any JSON value.',
-    },
-  },
   schema: (shape) => ({ type: 'array', ...shape.constraints, [ITEMS]: itemSchema(itemOf(shape)) }),
   item: itemOf,
   expected,

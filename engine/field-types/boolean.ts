@@ -3,8 +3,6 @@ import { byNumber, type FieldType, parseTruth, SHORT } from './field-type.ts';
 
 export const boolean: FieldType = {
   name: 'boolean',
-  description: 'true or false.',
-  keywords: {},
   operators: ['eq', 'ne', 'in', 'null'],
   hasNoCommas: true,
   longest: () => SHORT,

@@ -14,8 +14,6 @@ export function isDate(text: string): boolean {
 
 export const date: FieldType = {
   name: 'date',
-  description: 'A calendar date such as "2030-12-31" (RFC 3339, full-date).',
-  keywords: {},
   operators: COMPARING,
   hasNoCommas: true,
   longest: () => SHORT,

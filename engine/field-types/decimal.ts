@@ -43,29 +43,8 @@ function limits(column: string, shape: Shape): string {
   ].join(' and ');
 }
 
-const bound = (description: string) => ({ type: 'string', pattern: '^-?(0|[1-9]\\d*)(\\.\\d+)?$', description });
-
 export const decimal: FieldType = {
   name: 'decimal',
-  description: 'An exact decimal number: a string in JSON ("12.50"), returned as it was sent.',
-  keywords: {
-    precision: {
-      type: 'integer',
-      minimum: 1,
-      maximum: MAX_PRECISION,
-      default: MAX_PRECISION,
-      description: `Maximum number of digits in all, up to ${MAX_PRECISION} (the default).`,
-    },
-    scale: {
-      type: 'integer',
-      minimum: 0,
-      maximum: MAX_PRECISION,
-      default: 0,
-      description: 'Maximum number of digits after the decimal point (default 0).',
-    },
-    minimum: bound('Minimum value, as a string.'),
-    maximum: bound('Maximum value, as a string.'),
-  },
   operators: COMPARING,
   hasNoCommas: true,
   longest: () => SHORT,

@@ -31,7 +31,6 @@ export const RAW_TEXTS = [
 ] as const;
 
 export const document = {
-  keywords: {},
   operators: [],
   keepsText: true,
   longest: () => Infinity,

@@ -20,8 +20,6 @@ export function patternExcess(text: string): string | undefined {
   if ([...text].length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
   return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
 }
-export const LIKE_DESCRIPTION =
-  'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.';
 
 /** What summaries can make of the values of a field. */
 export type AggregateName = 'sum' | 'min' | 'max';
@@ -93,10 +91,6 @@ interface Together {
 
 export interface FieldType {
   readonly name: string;
-  /** One sentence for the grammar's hover text and the manual. */
-  readonly description: string;
-  /** The constraint keywords a descriptor may set, each with the JSON Schema of its value. */
-  readonly keywords: Readonly<Record<string, JsonObject>>;
   readonly operators: readonly OperatorName[];
   /** No value has a comma in it: several can be joined by commas in a query string. */
   readonly hasNoCommas?: true;

@@ -19,27 +19,8 @@ const bounds = (shape: Shape) => ({
   maximum: numeric(shape, 'maximum', Number.MAX_SAFE_INTEGER),
 });
 
-const keyword = (description: string) => ({
-  type: 'integer',
-  minimum: Number.MIN_SAFE_INTEGER,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description,
-});
-
 export const integer: FieldType = {
   name: 'integer',
-  description: 'An integer from -(2^53-1) to 2^53-1.',
-  keywords: {
-    minimum: keyword('Minimum value.'),
-    maximum: keyword('Maximum value.'),
-    enum: {
-      type: 'array',
-      minItems: 1,
-      uniqueItems: true,
-      items: { type: 'integer' },
-      description: 'The only accepted values.',
-    },
-  },
   operators: COMPARING,
   hasNoCommas: true,
   longest: () => SHORT,

@@ -12,8 +12,6 @@ import {
 import { asText } from './text.ts';
 import { call } from './totals.ts';
 
-const keyword = (description: string) => ({ type: 'number', description });
-
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', -Number.MAX_VALUE),
   maximum: numeric(shape, 'maximum', Number.MAX_VALUE),
@@ -31,11 +29,6 @@ const postgresText = (value: string): string =>
 
 export const number: FieldType = {
   name: 'number',
-  description: 'A floating-point number (IEEE 754 binary64). For money and rates use decimal.',
-  keywords: {
-    minimum: keyword('Minimum value.'),
-    maximum: keyword('Maximum value.'),
-  },
   operators: COMPARING,
   hasNoCommas: true,
   longest: () => SHORT,

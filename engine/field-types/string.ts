@@ -1,5 +1,4 @@
 /** Text: well-formed Unicode without U+0000, ordered by code point. */
-import type { JsonObject } from '../json.ts';
 import {
   boundsFault,
   COMPARING,
@@ -14,8 +13,6 @@ import {
 import { formats } from './formats.ts';
 import { slowPattern } from './patterns.ts';
 import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
-
-const length = (description: string): JsonObject => ({ type: 'integer', minimum: 0, description });
 
 const lengths = (shape: Shape) => ({
   minLength: numeric(shape, 'minLength', 0),
@@ -37,24 +34,6 @@ const ESCAPED = 6;
 
 export const string: FieldType = {
   name: 'string',
-  description: 'Text: well-formed Unicode without U+0000. Lengths are counted in code points.',
-  keywords: {
-    minLength: length('Minimum number of code points.'),
-    maxLength: length('Maximum number of code points.'),
-    pattern: {
-      type: 'string',
-      format: 'regex',
-      description: 'A regular expression (ECMA-262 and RE2) that some part of the value must match. Needs `examples`.',
-    },
-    format: { enum: Object.keys(formats), description: 'A standard text format.' },
-    enum: {
-      type: 'array',
-      minItems: 1,
-      uniqueItems: true,
-      items: { type: 'string' },
-      description: 'The only accepted values.',
-    },
-  },
   operators: [...COMPARING, 'like'],
   isText: true,
   longest: (shape) => 2 + ESCAPED * numeric(shape, 'maxLength', Infinity),

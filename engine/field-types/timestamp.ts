@@ -82,8 +82,6 @@ const milliseconds = (seconds: string): string => `cast(round(${seconds} * 1000)
 
 export const timestamp: FieldType = {
   name: 'timestamp',
-  description: 'A point in time such as "2030-12-31T23:59:59Z" (RFC 3339, date-time), returned as it was sent.',
-  keywords: {},
   operators: COMPARING,
   hasNoCommas: true,
   longest: () => SHORT,

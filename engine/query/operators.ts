@@ -1,5 +1,5 @@
 /** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
-import { LIKE_DESCRIPTION, MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
+import { MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 
@@ -70,7 +70,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   },
   like: {
     name: 'like',
-    description: LIKE_DESCRIPTION,
+    description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
     wants: 'value',
     count: single,
     condition: (column, _count, like) => `${column} ${like} ? escape '\\'`,

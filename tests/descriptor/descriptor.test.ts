@@ -4,9 +4,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { diagnose, frame } from '../../engine/descriptor/source.ts';
-import { grammar } from '../../engine/descriptor/grammar.ts';
+import { DEFAULTS } from '../../engine/descriptor/defaults.ts';
+import { COUNT_MODES, FIELD_WORDS, OPERATIONS } from '../../engine/descriptor/descriptor.ts';
+import { constraintsOf, fieldWords, grammar, keysOf, meaningOf } from '../../engine/descriptor/grammar.ts';
 import { loadDescriptors } from '../../engine/descriptor/load.ts';
 import { formatDiagnostics } from '../../engine/descriptor/report.ts';
+import { formats } from '../../engine/field-types/formats.ts';
+import { fieldTypes } from '../../engine/field-types/registry.ts';
+import type { JsonObject } from '../../engine/json.ts';
 import { type Diagnostic, diagnosticCodes } from '../../engine/diagnostic.ts';
 
 const FAULTY = 'tests/fixtures/faulty';
@@ -289,9 +294,30 @@ describe('the report', () => {
   });
 });
 
-test('the published grammar is that of the code; `npm run grammar` writes it', () => {
-  const published: unknown = JSON.parse(readFileSync('engine/descriptor/descriptor.schema.json', 'utf8'));
-  expect(published).toEqual(JSON.parse(JSON.stringify(grammar)));
+test('the grammar knows the field types, formats, operations and defaults of the code', () => {
+  const types = [...fieldTypes.values()];
+  expect(keysOf('fieldWords')['type']?.['enum']).toEqual(types.map(({ name }) => name));
+  expect(types.map(({ name }) => meaningOf(name))).not.toContain('undefined');
+  expect(keysOf('fieldWords')).toMatchObject(
+    Object.fromEntries(FIELD_WORDS.filter((word) => word !== 'generated').map((word) => [word, {}])),
+  );
+  expect(types.flatMap(({ name, generates = [] }) => [[name, generates]])).toEqual(
+    types.map(({ name }) => [name, keysOf(`${name}Field`)['generated']?.['enum'] ?? []]),
+  );
+  expect(types.filter(({ operators }) => operators.length > 0).map(({ name }) => name)).toEqual(
+    fieldWords.get('unique'),
+  );
+  expect(types.filter(({ isText }) => isText).map(({ name }) => name)).toEqual(fieldWords.get('caseless'));
+  expect(constraintsOf('string')['format']?.['enum']).toEqual(Object.keys(formats));
+  const { operations, list, preconditions, open } = grammar['properties'] as Record<string, JsonObject>;
+  expect(operations).toMatchObject({ items: { enum: [...OPERATIONS] } });
+  expect(list).toMatchObject({
+    properties: {
+      maxLimit: { default: DEFAULTS.maxLimit },
+      count: { enum: [...COUNT_MODES], default: DEFAULTS.count },
+    },
+  });
+  expect([preconditions?.['default'], open?.['default']]).toEqual([DEFAULTS.preconditions, DEFAULTS.open]);
 });
 
 test('500 files, each with relations to the next', () => {

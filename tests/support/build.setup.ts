@@ -38,6 +38,7 @@ async function built(): Promise<string> {
   await symlink(resolve('dist'), join(own, 'dist'));
   await symlink(resolve('docs'), join(own, 'docs'));
   await cp('engine/pages/public', join(own, 'engine/pages/public'), { recursive: true });
+  await cp('engine/descriptor/descriptor.schema.json', join(own, 'engine/descriptor/descriptor.schema.json'));
   await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, '--outDir', own]);
   await rename(own, directory).catch(async (error: unknown) => {
     await rm(own, { recursive: true });
