@@ -34,10 +34,9 @@ const jobs: Readonly<Record<string, Job>> = {
     types: 'tests/admin',
   },
   attack: {
-    about:
-      'sqlmap, zzuf, slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
-    programs: ['postgresql', 'sqlmap', 'zzuf', 'slowhttptest'],
-    commands: [jest, [...onPostgres, 'sqlmap', 'zzuf', 'time', 'memory', 'sets', 'instances']],
+    about: 'sqlmap, slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
+    programs: ['postgresql', 'sqlmap', 'slowhttptest'],
+    commands: [jest, [...onPostgres, 'sqlmap', 'time', 'memory', 'sets', 'instances']],
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
   browser: {
@@ -48,7 +47,7 @@ const jobs: Readonly<Record<string, Job>> = {
   chaos: {
     about: 'random requests and random faults on several instances: MINUTES, --seed N, --on DATABASE, --workers N',
     programs: ['postgresql'],
-    commands: [jest, ['node', '--require', 'esbuild-register', 'tests/chaos/chaos.ts']],
+    commands: [['node', '--require', 'esbuild-register', 'tests/chaos/chaos.ts']],
   },
   failover: {
     about: 'a PostgreSQL cluster with Patroni, etcd and HAProxy',

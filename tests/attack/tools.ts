@@ -3,8 +3,6 @@ import { spawn, spawnSync } from 'node:child_process';
 
 /** `ATTACK=short` is quicker. */
 export const isLong = process.env['ATTACK'] !== 'short';
-/** `SEED=7` draws other bodies. */
-export const seed = Number(process.env['SEED'] ?? 2030);
 
 const isThere = (tool: string): boolean => spawnSync('which', [tool]).status === 0;
 
@@ -14,14 +12,14 @@ export const describeWith = (tool: string, tests: () => void): void => {
   else describe.skip(`${tool}: is missing`, tests);
 };
 
-/** All that it prints, without colours; `input` is what it reads. */
-export function run(tool: string, words: readonly string[], input: Buffer | string = ''): Promise<Buffer> {
+/** All that it prints, without colours. */
+export function run(tool: string, words: readonly string[]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const child = spawn(tool, words, { stdio: ['pipe', 'pipe', 'pipe'] });
     const pieces: Buffer[] = [];
     child.stdout.on('data', (piece: Buffer) => pieces.push(piece));
     child.stderr.on('data', (piece: Buffer) => pieces.push(piece));
     child.on('error', reject).on('close', () => resolve(Buffer.concat(pieces)));
-    child.stdin.on('error', () => undefined).end(input);
+    child.stdin.on('error', () => undefined).end();
   });
 }

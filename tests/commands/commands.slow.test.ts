@@ -46,229 +46,161 @@ describe('diff', () => {
     `type: Author\n${rest}relations: { books: { kind: hasMany, type: Book${books} } }\n`;
   const A = 'a: { type: string, maxLength: 9 }';
 
-  test.each<[string, Record<string, string>, Record<string, string>]>([
-    ['', { b: book(A) }, { b: book(`${A.replace(' }', ', description: x, examples: [y] }')}`, 'table: volumes') }],
-    ['type-added', { b: book(A) }, { b: book(A), c: 'type: C' }],
-    ['breaking type-removed', { b: book(A), c: 'type: C' }, { b: book(A) }],
-    [
-      '',
-      { b: book(A) },
-      { b: 'type: Volume\nrenamedFrom: Book\npath: books\nfields: { a: { type: string, maxLength: 9 } }' },
-    ],
-    ['breaking path-changed', { b: book(A) }, { b: book(A, 'path: volumes') }],
-    ['breaking operation-removed', { b: book(A) }, { b: book(A, 'operations: [list, get, create, update]') }],
-    ['operation-added', { b: book(A, 'operations: [list]') }, { b: book(A, 'operations: [list, get]') }],
-    ['breaking identifier-renamed', { b: book(A) }, { b: book(A, 'identifier: { name: key }') }],
-    ['breaking identifier-hidden', { b: book(A) }, { b: book(A, 'identifier: { inRecord: false }') }],
-    ['identifier-shown', { b: book(A, 'identifier: { inRecord: false }') }, { b: book(A) }],
-    ['breaking order-changed', { b: book(A, 'order: [a]') }, { b: book(A, 'order: [a desc]') }],
-    ['', { b: book(A) }, { b: book(A, 'order: [id]') }],
-    ['title-changed', { b: book(A) }, { b: book(A, 'title: Volume') }],
-    ['', { b: book(A) }, { b: book(A, 'title: { one: Book, many: Books }') }],
-    ['title-changed', { b: book(A) }, { b: book(A, 'identifier: { title: Number }') }],
-    ['title-changed', { b: book(A) }, { b: book(A.replace(' }', ', title: Letter }')) }],
-    ['', { b: book(A) }, { b: book(A.replace(' }', ', title: A }')) }],
-    [
-      'title-changed',
-      { b: book('a: { type: string, enum: [x, y] }') },
-      { b: book('a: { type: string, enum: [x, y], titles: { y: Yes } }') },
-    ],
-    ['field-widened', { b: book('a: { type: string, enum: [x] }') }, { b: book('a: { type: string, enum: [x, y] }') }],
-    ['label-changed', { b: book(`${A}, b: { type: string }`) }, { b: book(`${A}, b: { type: string }`, 'label: b') }],
-    ['', { b: book(A) }, { b: book(A, 'label: a') }],
-    [
-      'multiline-changed',
-      { b: book(`${A}, b: { type: string }`) },
-      { b: book(`${A}, b: { type: string, multiline: true }`) },
-    ],
-    ['breaking limit-lowered', { b: book(A) }, { b: book(A, 'list: { maxLimit: 10 }') }],
-    ['limit-raised', { b: book(A) }, { b: book(A, 'list: { maxLimit: 2000 }') }],
-    ['breaking count-less-exact', { b: book(A) }, { b: book(A, 'list: { count: estimated }') }],
-    ['count-more-exact', { b: book(A, 'list: { count: none }') }, { b: book(A, 'list: { count: estimated }') }],
-    ['opened', { b: book(A) }, { b: book(A, 'open: true') }],
-    ['breaking closed', { b: book(A, 'open: true') }, { b: book(A) }],
-    ['breaking precondition-required', { b: book(A) }, { b: book(A, 'preconditions: required') }],
-    ['precondition-relaxed', { b: book(A, 'preconditions: required') }, { b: book(A) }],
-    ['breaking precondition-ignored', { b: book(A) }, { b: book(A, 'preconditions: off') }],
-    ['precondition-relaxed', { b: book(A, 'preconditions: off') }, { b: book(A) }],
-    ['breaking unique-added', { b: book(A) }, { b: book(A, 'unique: [[a]]') }],
-    ['unique-removed', { b: book('a: { type: string, unique: true }') }, { b: book('a: { type: string }') }],
-    ['breaking check-added', { b: book(A) }, { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") }],
-    ['check-removed', { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") }, { b: book(A) }],
-    [
-      'check-added',
-      { b: book(A, 'operations: [list]') },
-      { b: book(A, "operations: [list]\nchecks: [{ must: { a: '' } }]") },
-    ],
-    [
-      'breaking field-renamed',
-      { b: book(A, "checks: [{ must: { a: { ne: '' } } }]") },
-      {
-        b: book(
-          'b: { type: string, maxLength: 9, renamedFrom: a }',
-          "checks: [{ must: { b: { ne: '' } }, message: No }]",
-        ),
-      },
-    ],
-    ['field-added', { b: book(A) }, { b: book(`${A}, b: { type: any }`) }],
-    ['breaking required-field-added', { b: book(A) }, { b: book(`${A}, b: { type: any, required: true }`) }],
-    [
-      'required-field-added',
-      { b: book(A, 'operations: [list]') },
-      { b: book(`${A}, b: { type: any, required: true }`, 'operations: [list]') },
-    ],
-    ['breaking field-removed', { b: book(`${A}, b: { type: any }`) }, { b: book(A) }],
-    ['breaking field-renamed', { b: book(A) }, { b: book('z: { type: string, maxLength: 9, renamedFrom: a }') }],
-    ['breaking field-type-changed', { b: book('a: { type: integer }') }, { b: book('a: { type: decimal }') }],
-    ['breaking field-narrowed', { b: book(A) }, { b: book(A.replace('9', '8')) }],
-    ['field-narrowed', { b: book(A, 'operations: [get]') }, { b: book(A.replace('9', '8'), 'operations: [get]') }],
-    [
-      'breaking field-narrowed',
-      { b: book('a: { type: array }') },
-      { b: book('a: { type: array, items: { type: date } }') },
-    ],
-    [
-      'field-widened',
-      { b: book('a: { type: array, items: { type: date } }') },
-      { b: book('a: { type: array, items: { type: date, nullable: true } }') },
-    ],
-    ['field-widened', { b: book(A) }, { b: book(A.replace('9', '10')) }],
-    [
-      'breaking field-required',
-      { b: book('a: { type: string, nullable: true }') },
-      { b: book('a: { type: string, nullable: true, required: true }') },
-    ],
-    [
-      'field-optional',
-      { b: book('a: { type: string, nullable: true, required: true }') },
-      { b: book('a: { type: string, nullable: true }') },
-    ],
-    [
-      'breaking null-refused',
-      { b: book('a: { type: string, default: x, nullable: true }') },
-      { b: book('a: { type: string, default: x }') },
-    ],
-    [
-      'breaking null-answered',
-      { b: book('a: { type: string, default: x }') },
-      { b: book('a: { type: string, default: x, nullable: true }') },
-    ],
-    ['breaking field-read-only', { b: book(A) }, { b: book(A.replace('}', ', readOnly: true }')) }],
-    ['field-writable', { b: book(A.replace('}', ', readOnly: true }')) }, { b: book(A) }],
-    [
-      'default-changed',
-      { b: book('a: { type: integer, default: 0 }') },
-      { b: book('a: { type: integer, default: 1 }') },
-    ],
+  const X_Y = 'variants: { default: x, omit: { x: [], y: [a] } }';
+  const NOT_EMPTY = "checks: [{ must: { a: { ne: '' } } }]";
+
+  /** What is told: the rest of the descriptor of a book before, and after. */
+  const OF_TYPES: readonly (readonly [told: string, before: string, after: string])[] = [
+    ['', '', 'table: volumes'],
+    ['', '', 'order: [id]'],
+    ['', '', 'title: { one: Book, many: Books }'],
+    ['', '', 'label: a'],
+    ['title-changed', '', 'title: Volume'],
+    ['title-changed', '', 'identifier: { title: Number }'],
+    ['breaking path-changed', '', 'path: volumes'],
+    ['breaking operation-removed', '', 'operations: [list, get, create, update]'],
+    ['operation-added', 'operations: [list]', 'operations: [list, get]'],
+    ['breaking identifier-renamed', '', 'identifier: { name: key }'],
+    ['breaking identifier-hidden', '', 'identifier: { inRecord: false }'],
+    ['identifier-shown', 'identifier: { inRecord: false }', ''],
+    ['breaking order-changed', 'order: [a]', 'order: [a desc]'],
+    ['breaking limit-lowered', '', 'list: { maxLimit: 10 }'],
+    ['limit-raised', '', 'list: { maxLimit: 2000 }'],
+    ['breaking count-less-exact', '', 'list: { count: estimated }'],
+    ['count-more-exact', 'list: { count: none }', 'list: { count: estimated }'],
+    ['opened', '', 'open: true'],
+    ['breaking closed', 'open: true', ''],
+    ['breaking precondition-required', '', 'preconditions: required'],
+    ['precondition-relaxed', 'preconditions: required', ''],
+    ['breaking precondition-ignored', '', 'preconditions: off'],
+    ['precondition-relaxed', 'preconditions: off', ''],
+    ['breaking unique-added', '', 'unique: [[a]]'],
+    ['breaking check-added', '', NOT_EMPTY],
+    ['check-removed', NOT_EMPTY, ''],
+    ['check-added', 'operations: [list]', `operations: [list]\n${NOT_EMPTY}`],
+    ['variant-added', 'variants: { default: x, omit: { x: [] } }', X_Y],
+    ['breaking variant-removed', X_Y, 'variants: { default: x, omit: { x: [] } }'],
+    ['breaking default-variant-changed', X_Y, X_Y.replace('default: x', 'default: y')],
+    ['breaking variant-lacks-field', X_Y.replace('[a]', '[]'), X_Y],
+    ['variant-has-field', X_Y, X_Y.replace('[a]', '[]')],
     [
       'breaking cycles-refused',
-      { b: book(A, 'relations: { up: { kind: belongsTo, type: Book } }') },
-      { b: book(A, 'relations: { up: { kind: belongsTo, type: Book, acyclic: true } }') },
+      'relations: { up: { kind: belongsTo, type: Book } }',
+      'relations: { up: { kind: belongsTo, type: Book, acyclic: true } }',
     ],
     [
       'breaking cycles-accepted',
-      { b: book(A, 'relations: { downs: { kind: hasMany, type: Book, acyclic: true } }') },
-      { b: book(A, 'relations: { downs: { kind: hasMany, type: Book } }') },
+      'relations: { downs: { kind: hasMany, type: Book, acyclic: true } }',
+      'relations: { downs: { kind: hasMany, type: Book } }',
     ],
-    [
-      'breaking field-generated',
-      { b: book('a: { type: string }') },
-      { b: book('a: { type: string, generated: createdBy }') },
-    ],
-    [
-      'breaking field-not-generated',
-      { b: book('a: { type: timestamp, generated: updatedAt }') },
-      { b: book('a: { type: timestamp }') },
-    ],
-    [
-      'default-changed',
-      { b: book("a: { type: date, default: '2030-01-01' }") },
-      { b: book('a: { type: date, default: now }') },
-    ],
-    [
-      'variant-added',
-      { b: book(A, 'variants: { default: x, omit: { x: [] } }') },
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
-    ],
-    [
-      'breaking variant-removed',
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
-      { b: book(A, 'variants: { default: x, omit: { x: [] } }') },
-    ],
-    [
-      'breaking default-variant-changed',
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
-      { b: book(A, 'variants: { default: y, omit: { x: [], y: [a] } }') },
-    ],
-    [
-      'breaking variant-lacks-field',
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [] } }') },
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
-    ],
-    [
-      'variant-has-field',
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [a] } }') },
-      { b: book(A, 'variants: { default: x, omit: { x: [], y: [] } }') },
-    ],
-    ['relation-added', { b: book(A), a: 'type: Author' }, { b: book(A), a: author('') }],
-    ['breaking relation-removed', { b: book(A), a: author('') }, { b: book(A), a: 'type: Author' }],
+  ];
+
+  /** What is told: the words of field `a` before, and after. */
+  const OF_FIELDS: readonly (readonly [told: string, before: string, after: string])[] = [
+    ['', 'type: string', 'type: string, description: x, examples: [y]'],
+    ['title-changed', 'type: string', 'type: string, title: Letter'],
+    ['', 'type: string', 'type: string, title: A'],
+    ['title-changed', 'type: string, enum: [x, y]', 'type: string, enum: [x, y], titles: { y: Yes }'],
+    ['multiline-changed', 'type: string', 'type: string, multiline: true'],
+    ['unique-removed', 'type: string, unique: true', 'type: string'],
+    ['breaking field-type-changed', 'type: integer', 'type: decimal'],
+    ['field-widened', 'type: string, enum: [x]', 'type: string, enum: [x, y]'],
+    ['field-widened', 'type: string, maxLength: 9', 'type: string, maxLength: 10'],
+    ['breaking field-narrowed', 'type: string, maxLength: 9', 'type: string, maxLength: 8'],
+    ['breaking field-narrowed', 'type: array', 'type: array, items: { type: date }'],
+    ['field-widened', 'type: array, items: { type: date }', 'type: array, items: { type: date, nullable: true }'],
+    ['breaking field-required', 'type: string, nullable: true', 'type: string, nullable: true, required: true'],
+    ['field-optional', 'type: string, nullable: true, required: true', 'type: string, nullable: true'],
+    ['breaking null-refused', 'type: string, default: x, nullable: true', 'type: string, default: x'],
+    ['breaking null-answered', 'type: string, default: x', 'type: string, default: x, nullable: true'],
+    ['breaking field-read-only', 'type: string', 'type: string, readOnly: true'],
+    ['field-writable', 'type: string, readOnly: true', 'type: string'],
+    ['default-changed', 'type: integer, default: 0', 'type: integer, default: 1'],
+    ['default-changed', "type: date, default: '2030-01-01'", 'type: date, default: now'],
+    ['breaking field-generated', 'type: string', 'type: string, generated: createdBy'],
+    ['breaking field-not-generated', 'type: timestamp, generated: updatedAt', 'type: timestamp'],
+  ];
+
+  /** What is told: the fields before, and after. */
+  const OF_LISTS: readonly (readonly [told: string, before: string, after: string, rest?: string])[] = [
+    ['field-added', A, `${A}, b: { type: any }`],
+    ['breaking required-field-added', A, `${A}, b: { type: any, required: true }`],
+    ['required-field-added', A, `${A}, b: { type: any, required: true }`, 'operations: [list]'],
+    ['breaking field-removed', `${A}, b: { type: any }`, A],
+    ['breaking field-renamed', A, 'z: { type: string, maxLength: 9, renamedFrom: a }'],
+    ['field-narrowed', A, A.replace('9', '8'), 'operations: [get]'],
+  ];
+
+  /** What is told: the relation of an author before, and after. */
+  const OF_RELATIONS: readonly (readonly [told: string, before: string, after: string])[] = [
+    ['relation-added', '', 'books: { kind: hasMany, type: Book }'],
+    ['breaking relation-removed', 'books: { kind: hasMany, type: Book }', ''],
     [
       'breaking relation-renamed',
-      { b: book(A), a: author('') },
-      { b: book(A), a: author(', renamedFrom: books').replace('books: { kind', 'works: { kind') },
+      'books: { kind: hasMany, type: Book }',
+      'works: { kind: hasMany, type: Book, renamedFrom: books }',
     ],
-    [
-      'breaking relation-kind-changed',
-      { b: book(A), a: author('') },
-      { b: book(A), a: author('').replace('hasMany', 'hasOne') },
-    ],
-    [
-      'breaking relation-type-changed',
-      { b: book(A), a: author(''), c: 'type: C' },
-      { b: book(A), a: author('').replace('Book', 'C'), c: 'type: C' },
-    ],
-    [
-      '',
-      { b: book(A), a: author('') },
-      { b: book(A).replace('Book', 'Volume\nrenamedFrom: Book\npath: books'), a: author('').replace('Book', 'Volume') },
-    ],
-    ['breaking relation-link-only', { b: book(A), a: author(', nested: write') }, { b: book(A), a: author('') }],
-    ['relation-writable', { b: book(A), a: author('') }, { b: book(A), a: author(', nested: write') }],
-    ['breaking relation-shows-less', { b: book(A), a: author('') }, { b: book(A), a: author(', fields: []') }],
-    ['relation-shows-more', { b: book(A), a: author(', fields: []') }, { b: book(A), a: author('') }],
-    ['breaking relation-not-shown', { b: book(A), a: author('') }, { b: book(A), a: author(', shown: false') }],
-    ['relation-shown', { b: book(A), a: author(', shown: false') }, { b: book(A), a: author('') }],
-    [
-      'breaking ownership-changed',
-      { b: book(A), a: author(', nested: write') },
-      { b: book(A), a: author(', owned: true') },
-    ],
+    ['breaking relation-kind-changed', 'books: { kind: hasMany, type: Book }', 'books: { kind: hasOne, type: Book }'],
+    ['breaking relation-type-changed', 'books: { kind: hasMany, type: Book }', 'books: { kind: hasMany, type: C }'],
     ...(
       [
-        ['breaking required-relation-added', '', 'b: { kind: belongsTo, type: Book, required: true }'],
-        [
-          'breaking relation-required',
-          'b: { kind: belongsTo, type: Book }',
-          'b: { kind: belongsTo, type: Book, required: true }',
-        ],
-        [
-          'breaking relation-optional',
-          'b: { kind: belongsTo, type: Book, required: true }',
-          'b: { kind: belongsTo, type: Book }',
-        ],
-        [
-          'breaking deletion-changed',
-          'b: { kind: belongsTo, type: Book }',
-          'b: { kind: belongsTo, type: Book, onDelete: cascade }',
-        ],
+        ['breaking relation-link-only', ', nested: write', ''],
+        ['relation-writable', '', ', nested: write'],
+        ['breaking relation-shows-less', '', ', fields: []'],
+        ['relation-shows-more', ', fields: []', ''],
+        ['breaking relation-not-shown', '', ', shown: false'],
+        ['relation-shown', ', shown: false', ''],
+        ['breaking ownership-changed', ', nested: write', ', owned: true'],
       ] as const
-    ).map(([told, was, is]): [string, Record<string, string>, Record<string, string>] => [
+    ).map(([told, before, after]): [string, string, string] => [
       told,
-      { b: book(A), a: `type: Author\nrelations: { ${was} }` },
-      { b: book(A), a: `type: Author\nrelations: { ${is} }` },
+      `books: { kind: hasMany, type: Book${before} }`,
+      `books: { kind: hasMany, type: Book${after} }`,
     ]),
+    ...(
+      [
+        ['breaking relation-required', '', ', required: true'],
+        ['breaking relation-optional', ', required: true', ''],
+        ['breaking deletion-changed', '', ', onDelete: cascade'],
+      ] as const
+    ).map(([told, before, after]): [string, string, string] => [
+      told,
+      `b: { kind: belongsTo, type: Book${before} }`,
+      `b: { kind: belongsTo, type: Book${after} }`,
+    ]),
+    ['breaking required-relation-added', '', 'b: { kind: belongsTo, type: Book, required: true }'],
+  ];
+
+  const VOLUME = 'type: Volume\nrenamedFrom: Book\npath: books\nfields: { a: { type: string, maxLength: 9 } }';
+  type Schema = Readonly<Record<string, string>>;
+  const both = (make: (text: string) => Schema, [told, before, after]: readonly [string, string, string, string?]) =>
+    [told, make(before), make(after)] as const;
+
+  test.each<readonly [string, Schema, Schema]>([
+    ['label-changed', { b: book(`${A}, b: { type: string }`) }, { b: book(`${A}, b: { type: string }`, 'label: b') }],
+    ['type-added', { b: book(A) }, { b: book(A), c: 'type: C' }],
+    ['breaking type-removed', { b: book(A), c: 'type: C' }, { b: book(A) }],
+    ['', { b: book(A) }, { b: VOLUME }],
+    ['', { b: book(A), a: author('') }, { b: VOLUME, a: author('').replace('Book', 'Volume') }],
+    [
+      'breaking field-renamed',
+      { b: book(A, NOT_EMPTY) },
+      {
+        b: book(A, NOT_EMPTY)
+          .replaceAll(/\ba: {/g, 'b: {')
+          .replace('9 }', '9, renamedFrom: a }'),
+      },
+    ],
+    ...OF_TYPES.map((row) => both((rest) => ({ b: book(A, rest) }), row)),
+    ...OF_FIELDS.map((row) => both((words) => ({ b: book(`a: { ${words} }`) }), row)),
+    ...OF_LISTS.map(([told, before, after, rest = '']) =>
+      both((fields) => ({ b: book(fields, rest) }), [told, before, after]),
+    ),
+    ...OF_RELATIONS.map((row) =>
+      both((relation) => ({ b: book(A), c: 'type: C', a: `type: Author\nrelations: { ${relation} }` }), row),
+    ),
   ])('%s', async (told, before, after) => {
-    const files = (schema: Record<string, string>, folder: string): Files =>
+    const files = (schema: Schema, folder: string): Files =>
       Object.fromEntries(Object.entries(schema).map(([name, text]) => [`${folder}/${name}.yaml`, text]));
     const project = await projectOf({ ...files(before, 'old'), ...files(after, 'new') });
     const folders = [join(project.directory, 'old'), join(project.directory, 'new')];
