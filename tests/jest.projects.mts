@@ -1,6 +1,6 @@
 /**
- * The one configuration of Jest. `npm test` runs tests/**\/*.test.ts on SQLite, and `npm run test:postgres` the same files
- * on PostgreSQL. With NIGHTLY=attack, as `npm run test:nightly -- attack` sets it, it runs tests/**\/*.attack.ts instead.
+ * The one configuration of Jest. `npm test` runs tests/**\/*.test.ts on SQLite, and `npm run test:postgres` those of them
+ * on PostgreSQL whose result depends on the database. With NIGHTLY=attack, as `npm run test:nightly -- attack` sets it, it runs tests/**\/*.attack.ts instead.
  */
 import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
@@ -15,8 +15,21 @@ const shared: NonNullable<Config['projects']>[number] = {
   transform: { '\\.ts$': '<rootDir>/tests/support/transform.mts' },
 };
 
+/** They ask no database, or one of their own. */
+const WITHOUT_DATABASE = [
+  'tests/(architecture|packages|walk)\\.',
+  'tests/(descriptor|docs|openapi|package|pages|studio)/',
+  'tests/commands/(advise|commands|files|help)\\.',
+  'tests/field-types/(array-items|values)\\.',
+  'tests/http/(body|document-order|framing|hidden-fields|limits|steps)\\.',
+  'tests/server/(public-url|sensitive|serve)\\.',
+  'tests/storage/(raw-json|readers|triggers)\\.',
+  'tests/suite/(cases|command)\\.',
+];
+
 const ordinary = {
   ...shared,
+  testPathIgnorePatterns: ['/node_modules/', ...(TEST_POSTGRES_URL ? WITHOUT_DATABASE : [])],
   displayName: TEST_POSTGRES_URL ? 'PostgreSQL' : 'SQLite',
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
 };
