@@ -232,10 +232,16 @@ const reportsTo = (log: Log): Reports => ({
 
 const fitReporter =
   (log: Log): NonNullable<FitObserver['onFit']> =>
-  (tables) =>
-    tables.length > 0
-      ? log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503')
-      : log.info({}, 'the tables match the descriptors again');
+  (tables, readOnly) => {
+    if (tables.length > 0)
+      log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503');
+    if (readOnly.length > 0)
+      log.warn(
+        { tables: readOnly },
+        'the rules of these tables are narrower than the descriptors; writes to them get 503',
+      );
+    if (tables.length + readOnly.length === 0) log.info({}, 'the tables match the descriptors again');
+  };
 
 /** Names of steps that a line of the log has at most. */
 const MAX_NAMED = 20;

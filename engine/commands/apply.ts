@@ -8,14 +8,7 @@ import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { linksOf } from '../storage/define.ts';
-import {
-  type Applied,
-  applyPlan,
-  createEngineTables,
-  ownView,
-  planFor,
-  renamePlanFor,
-} from '../storage/migrate/apply.ts';
+import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import type { Doing, Follower, MigrationEvent } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
@@ -26,9 +19,7 @@ import { print, printable, printError } from '../terminal.ts';
 import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
 const USAGE =
-  'records apply [--allow STEP]... [--back] [--rename-columns] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind; --rename-columns gives tables and columns the names of the descriptors';
-
-const NONE: ReadonlySet<string> = new Set();
+  'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
 
 export const apply: Command = {
   usage: USAGE,
@@ -36,15 +27,9 @@ export const apply: Command = {
     const known = {
       allow: { type: 'string', multiple: true },
       back: BOOLEAN,
-      'rename-columns': BOOLEAN,
       json: BOOLEAN,
     } as const;
-    const {
-      allow = [],
-      back = false,
-      'rename-columns': renames = false,
-      json = false,
-    } = readOptions(args, known, 0, USAGE).values;
+    const { allow = [], back = false, json = false } = readOptions(args, known, 0, USAGE).values;
     const { schemaDirectory, databaseUrl } = readSettings(process.env);
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();
@@ -60,9 +45,7 @@ export const apply: Command = {
         await driver.expectSmallSets(linksOf(plan.model));
         if (plan.steps.some(isSeed)) await insertSeeds(ownView(model, (await planFor(model, driver)).standing), driver);
         const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
-        if (!renames) return { ...applied, isTakenBack };
-        const { steps } = await applyPlan(await renamePlanFor(model, driver), driver, NONE, watch);
-        return { ...applied, isTakenBack, steps: [...applied.steps, ...steps] };
+        return { ...applied, isTakenBack };
       });
       end();
       print(json ? asJson(done) : format(done));

@@ -7,24 +7,18 @@ import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import type { Standing } from '../storage/migrate/history.ts';
-import { formatDrift, formatOthers, formatPlan, formatRenames, planAsJson } from '../storage/migrate/report.ts';
+import { formatDrift, formatOthers, formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
-import { renamePlan } from '../storage/migrate/rename.ts';
-import type { MigrationStep } from '../storage/migrate/steps.ts';
 import { print } from '../terminal.ts';
 import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
 
 const USAGE =
   'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults; --allow and --back show what "records apply" would do with them';
 
-const NOTHING = { steps: [] };
-
 interface Looked {
   readonly standing: Standing | undefined;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
-  /** What `apply --rename-columns` would do, if there is nothing else to do. */
-  readonly renames: readonly MigrationStep[];
   /** Whether there is a database. */
   readonly isThere: boolean;
   /** What others have added to the tables. */
@@ -50,7 +44,6 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
       standing: undefined,
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], obstacles: [] })),
       drift: [],
-      renames: [],
       others: [],
       isThere: false,
     };
@@ -64,10 +57,9 @@ async function look(model: Model, database: Database, allowed: ReadonlySet<strin
     if (isBehind) ownView(model, standing);
     const drift = driftOf(found.applied, found.catalogue);
     const others = othersIn(found.applied, found.catalogue);
-    if (isBehind) return { standing, steps: [], drift, renames: [], others, isThere: true };
+    if (isBehind) return { standing, steps: [], drift, others, isThere: true };
     const steps = await assessIn(found, driver, allowed);
-    const { steps: renames } = found.steps.length > 0 ? NOTHING : renamePlan(found, model, driver.dialect);
-    return { standing: undefined, steps, drift, renames, others, isThere: true };
+    return { standing: undefined, steps, drift, others, isThere: true };
   } finally {
     await driver.close();
   }
@@ -78,20 +70,19 @@ function exitCode({ steps, drift }: Looked): number {
   return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
 }
 
-const asJson = ({ steps, drift, renames, standing, others }: Looked, sql: boolean): string => {
+const asJson = ({ steps, drift, standing, others }: Looked, sql: boolean): string => {
   const behind = standing && { database: standing.last?.number ?? null, serves: standing.own?.number ?? null };
-  return JSON.stringify({ ...planAsJson(steps, drift, sql, renames, others), ...(behind ? { behind } : {}) }, null, 2);
+  return JSON.stringify({ ...planAsJson(steps, drift, sql, others), ...(behind ? { behind } : {}) }, null, 2);
 };
 
 const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
 
-function format({ steps, drift, renames, standing, others, isThere }: Looked, sql: boolean): string {
+function format({ steps, drift, standing, others, isThere }: Looked, sql: boolean): string {
   const told = (made: readonly Assessed[]): readonly string[] =>
     made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
   return [
     ...(standing ? [formatBehind(standing)] : []),
     ...formatPlan(steps, told, { sql, notes: isThere }),
-    ...(renames.length === 0 ? [] : ['', formatRenames(renames, sql)]),
     ...(others.length === 0 ? [] : ['', formatOthers(others)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');

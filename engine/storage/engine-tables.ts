@@ -8,8 +8,6 @@ export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
 export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
 /** Finds the keys that are to be deleted without reading the others. */
 const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
-/** Earlier versions kept whole responses in it, with the values of deleted records: it is dropped. */
-export const RESPONSES_TABLE = `${ENGINE_PREFIX}idempotency`;
 
 /** How far a migration has come that does not run in one transaction. */
 export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;

@@ -12,8 +12,6 @@ import { type Model, OPEN_COLUMN } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
 import { type AppliedModel, appliedModel, columnsIn, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
-import { followed } from './migrate/moves.ts';
-import { placedModel } from './migrate/place.ts';
 import { servedModel } from './migrate/served.ts';
 import { type AroundMethod, readerThrough, writerThrough } from './methods.ts';
 import { MissingObject, Outdated, unavailable } from './unavailable.ts';
@@ -32,17 +30,17 @@ import {
 
 export interface FittingDriver extends Driver {
   /**
-   * From now on, the tables are compared with the model of the descriptors. `served`: as it is served over them; `places`:
-   * where they have what it names.
+   * From now on, the tables are compared with the model of the descriptors, where the tables have it. `served`: as it is
+   * served over them.
    */
-  hold(model: Model, served: Model, places: AppliedModel): Awaitable<void>;
+  hold(placed: Model, served: Model): Awaitable<void>;
   /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Awaitable<void>;
 }
 
 export interface FitObserver {
-  /** Called when tables stop, or start again, to fit this service. */
-  readonly onFit?: (unfit: readonly string[]) => void;
+  /** Called when tables stop, or start again, to fit this service. `narrower`: those that it only reads. */
+  readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
   /** Called with the model as the tables let it be served: at start, and whenever their rules have changed. */
   readonly onServed?: (model: Model) => void;
 }
@@ -50,16 +48,16 @@ export interface FitObserver {
 interface Fit {
   /** Tables that the service can no longer use. Additions to other tables do not matter. */
   readonly unfit: readonly string[];
+  /** Tables that it can no longer write to: their rules became narrower. */
+  readonly narrower: readonly string[];
   /** Whether the tables are those that the service started with. */
   readonly isSame: boolean;
 }
 
 /** What the service was started with. */
 interface HeldModel {
-  readonly own: Model;
-  places: AppliedModel;
-  /** `own`, where the tables have it. */
-  placed: Model;
+  /** The model of the descriptors, where the tables have it. */
+  readonly placed: Model;
   /** What of the served model the tables decide. */
   served: AppliedModel;
   tables: AppliedModel | undefined;
@@ -74,7 +72,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   const revision: Statement = { sql };
   let held: HeldModel | undefined;
   let known: unknown;
-  let fit: Fit = { unfit: [], isSame: true };
+  let fit: Fit = { unfit: [], narrower: [], isSame: true };
   let touching = new WeakMap<Statement, boolean>();
   let names = /$^/;
   let isSure = false;
@@ -91,25 +89,19 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
 
   function settle(now: unknown, found: AppliedModel): void {
     if (held === undefined) return;
-    const before = fit.unfit;
-    follow(held, found);
+    const before = fit;
     const { model, misfits } = servedModel(held.placed, found);
     known = now;
     held.tables ??= found;
-    const unfit = misfits.flatMap(({ table, isReadable }) => (isReadable ? [] : table));
-    fit = { unfit: [...new Set(unfit)], isSame: isDeepStrictEqual(held.tables, found) };
+    const tablesOf = (isNarrower: boolean): readonly string[] => [
+      ...new Set(misfits.flatMap(({ table, isReadable }) => (isReadable === isNarrower ? table : []))),
+    ];
+    fit = { unfit: tablesOf(false), narrower: tablesOf(true), isSame: isDeepStrictEqual(held.tables, found) };
     touching = new WeakMap();
-    names = namesOf(fit.unfit);
-    if (before.join() !== fit.unfit.join()) onFit?.(fit.unfit);
+    names = namesOf(fit);
+    if (!isDeepStrictEqual([before.unfit, before.narrower], [fit.unfit, fit.narrower]))
+      onFit?.(fit.unfit, fit.narrower);
     serve(held, model);
-  }
-
-  /** Columns and tables can get other names, and stay the same. */
-  function follow(now: HeldModel, found: AppliedModel): void {
-    const places = followed(now.places, found);
-    if (places === now.places) return;
-    now.places = places;
-    now.placed = placedModel(now.own, found, places);
   }
 
   function serve(now: HeldModel, model: Model): void {
@@ -134,13 +126,14 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   }
 
   const gate: AroundMethod = (ask, statementIn) => (first, second) => {
-    if (fit.unfit.length > 0) requireUsable(statementIn(first));
+    if (!isFit()) requireUsable(statementIn(first));
     return ask(first, second);
   };
+  const isFit = (): boolean => fit.unfit.length + fit.narrower.length === 0;
   // As long as all tables fit, there is no wrapper.
-  const usableReader = (reader: Reader): Reader => (fit.unfit.length === 0 ? reader : readerThrough(gate, reader));
+  const usableReader = (reader: Reader): Reader => (isFit() ? reader : readerThrough(gate, reader));
   const usableWriter = (writer: Writer): Writer => {
-    if (fit.unfit.length === 0) return writer;
+    if (isFit()) return writer;
     const send: Writer['send'] = (statement, values) => {
       requireUsable(statement);
       writer.send(statement, values);
@@ -156,7 +149,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     return andThen(looked(), () => {
       isMissing ||= lacks && fit.isSame;
       if (fit.isSame) throw error;
-      throw fit.unfit.length > 0 ? unavailable('changed', error) : new Outdated(error);
+      throw isFit() ? new Outdated(error) : unavailable('changed', error);
     });
   }
 
@@ -182,7 +175,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   const alone: AroundMethod = (ask, statementIn) => (first, second) =>
     explained(() =>
       andThen(checkTurn(), () => {
-        if (fit.unfit.length > 0) requireUsable(statementIn(first));
+        if (!isFit()) requireUsable(statementIn(first));
         return ask(first, second);
       }),
     );
@@ -200,7 +193,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       const result = await work(usableWriter(writer));
       if (inEachSnapshot) return result;
       await check(writer);
-      if (fit !== before.fit && fit.unfit.length > 0) throw unavailable('changed');
+      if (fit !== before.fit && !isFit()) throw unavailable('changed');
       // What the tables want beside the texts must not be missing.
       if (held?.served !== before.served) throw new Overtaken();
       return result;
@@ -223,7 +216,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     row?: string,
   ): Promise<Row | undefined> {
     if (typeof known !== 'string') return undefined;
-    if (fit.unfit.length > 0) requireUsable(statement);
+    if (!isFit()) requireUsable(statement);
     try {
       return await ask(statement, [...values, known], caller, row);
     } catch (error) {
@@ -240,7 +233,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       throw error;
     }
     const texts: Snapshot['texts'] = (statement, values) => {
-      if (fit.unfit.length > 0) requireUsable(statement);
+      if (!isFit()) requireUsable(statement);
       return explainedTexts(opened.texts(statement, values));
     };
     return { ...readerThrough(explaining, usableReader(opened)), texts, close: () => opened.close() };
@@ -287,15 +280,14 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
     countsLong: (newest, counted) => {
       // Where tables are looked at in each snapshot, the database answers synchronously.
       void checkTurn();
-      if (fit.unfit.length > 0) requireUsable(newest);
+      if (!isFit()) requireUsable(newest);
       return driver.countsLong(newest, counted);
     },
     write,
     writeAlone: driver.writeAlone && writeAlone.bind(undefined, driver.writeAlone),
     snapshot: (caller, heavy) => explained(() => snapshot(caller, heavy)),
-    hold: (own, served, places) => {
-      const placed = placedModel(own, places, places);
-      held = { own, places, placed, served: appliedModel(served, driver.dialect), tables: undefined };
+    hold: (placed, served) => {
+      held = { placed, served: appliedModel(served, driver.dialect), tables: undefined };
       if (!inEachSnapshot) timer = setInterval(looked, LOOK_MS).unref();
       return driver.read(check, PATIENT);
     },
@@ -325,6 +317,12 @@ function foundBy(reader: Reader): Awaitable<AppliedModel> {
   }
 }
 
-/** Tables as statements name them: letters, digits and underscores in quotes. */
-const namesOf = (tables: readonly string[]): RegExp =>
-  tables.length === 0 ? /$^/ : new RegExp(`["\`](?:${tables.join('|')})["\`]`, 'u');
+/** Tables as statements name them, letters, digits and underscores in quotes; the narrower ones where they are changed. */
+const namesOf = ({ unfit, narrower }: Fit): RegExp =>
+  new RegExp(
+    [
+      ...(unfit.length === 0 ? [] : [`["\`](?:${unfit.join('|')})["\`]`]),
+      ...(narrower.length === 0 ? [] : [`(?:insert into|update|delete from) ["\`](?:${narrower.join('|')})["\`]`]),
+    ].join('|') || '$^',
+    'u',
+  );

@@ -87,7 +87,7 @@ export async function openStorage(
       return done;
     });
     onServed(prepared.model);
-    const held = [model, prepared.model, prepared.places] as const;
+    const held = [prepared.placed, prepared.model] as const;
     await driver.hold(...held);
     const serves = prepared.standing.own?.number ?? 0;
     const replicas =

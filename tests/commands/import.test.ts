@@ -292,5 +292,14 @@ describe.each(databaseKinds)('into %s', (kind) => {
       expect(written).toContain(`"j":${text},"l":[1.0]`);
       expect(written).toContain(`"open":${JSON.stringify(open)}`);
     });
+
+    it('an export of an earlier build is taken as it is', async () => {
+      const earlier = 'tests/fixtures/earlier';
+      const fresh = await createProject({}, `${earlier}/schema`, kind);
+      expect(await fresh.run('import', `${earlier}/export.ndjson`)).toMatchObject({ code: 0, err: '' });
+      expect(await fresh.run('export', at(`out-${kind}`), '--force')).toMatchObject({ code: 0 });
+      expect(readFileSync(at(`out-${kind}`), 'utf8')).toBe(readFileSync(`${earlier}/export.ndjson`, 'utf8'));
+      await fresh.remove();
+    });
   });
 });

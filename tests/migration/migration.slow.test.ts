@@ -23,7 +23,6 @@ interface PlanJson {
     readonly records: readonly { count: number; identifiers: readonly number[]; says: string }[];
   }[];
   readonly drift: readonly unknown[];
-  readonly renames?: readonly unknown[];
 }
 
 const projects: Project[] = [];
@@ -65,14 +64,6 @@ async function answered(url: string, request: string): Promise<unknown> {
   return answer.body;
 }
 
-/** What the lists are that a scenario reads. */
-const lists = (project: Project, reads: Scenario['reads'] = []): Promise<readonly unknown[]> =>
-  project.serving(async (url) => {
-    const all: unknown[] = [];
-    for (const [request] of reads) if (request.startsWith('GET')) all.push(await answered(url, request));
-    return all;
-  });
-
 const scenarios = [...fieldScenarios, ...relationScenarios, ...typeScenarios];
 
 describe.each(scenarios)('$title', ({ before, records, after, steps, says = [], impossible, reads = [] }) => {
@@ -111,15 +102,11 @@ describe.each(scenarios)('$title', ({ before, records, after, steps, says = [], 
       for (const [request, body] of reads)
         expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
     });
-    const { renames = [], ...done } = await planOf(project);
-    expect(done).toEqual({ code: 0, steps: [], drift: [] });
-    if (renames.length > 0) {
-      const listed = await lists(project, reads);
-      expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
-      expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
-      expect(await lists(project, reads)).toEqual(listed);
-    }
-    const told = new Set([...plan.steps, ...left.steps].map((step) => step.older));
+    expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });
+    const all = [...plan.steps, ...left.steps];
+    // Where case is ignored from now on, older instances ignore it too.
+    const isFolded = all.some(({ id }) => id.startsWith('add-caseless'));
+    const told = new Set(all.flatMap(({ id, older }) => (isFolded && id.startsWith('add-unique') ? [] : older)));
     const worst = OUTCOMES.findLast((one) => told.has(one)) ?? 'same';
     // An open type takes a new field for one of its keys.
     const isOpen = Object.values(before).some((text) => text.includes('open: true'));

@@ -113,11 +113,6 @@ async function migrate(project: Project, from: Schema, to: Schema): Promise<Outc
   const kept = to.filter(({ type }) => type in before.counts).map(({ type }) => type);
   const after = await answered(project, to);
   expect(kept.map((type) => [type, after.counts[type]])).toEqual(kept.map((type) => [type, before.counts[type]]));
-  if (to.length % 2 === 0) {
-    expect(await project.run('apply', '--rename-columns')).toMatchObject({ code: 0 });
-    expect(await planOf(project)).toMatchObject({ steps: [], drift: [] });
-    expect(await answered(project, to)).toEqual(after);
-  }
   return { isApplied: true, steps, after };
 }
 

@@ -59,7 +59,6 @@ const NEWER = {
 interface Plan {
   readonly steps: readonly { readonly id: string; readonly state: string; readonly sql: readonly string[] }[];
   readonly drift: readonly unknown[];
-  readonly renames?: readonly { readonly id: string; readonly description: string }[];
 }
 
 const planOf = async (project: Project, ...options: readonly string[]): Promise<Plan> =>
@@ -261,7 +260,7 @@ describe('names over time', () => {
       expect(await bodyOf(url, 'DELETE /api/ones/1')).toEqual({ id: 1, text: 'y' });
     });
     project.write(first);
-    expect(await project.run('apply', '--back', '--rename-columns')).toMatchObject({ code: 0 });
+    expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
     await project.serving(async (url) => {
       expect(await bodyOf(url, 'GET /api/ones')).toEqual([{ id: 1, text: 'x' }]);
       expect(await bodyOf(url, 'GET /api/twos')).toEqual([]);

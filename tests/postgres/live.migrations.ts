@@ -231,23 +231,6 @@ onServer(`${ROWS} records that clients read and write`, () => {
     it.each(changes)('%s', (what, change) => during(what, change, (work) => work()), 900_000);
 
     it(
-      'columns get the names of the descriptors',
-      () =>
-        during(
-          'columns get these names',
-          (same) => same,
-          async () => {
-            await run('apply', '--rename-columns');
-            const client = await connectTo(project.database.url);
-            const { rowCount } = await client.query('select remark from books limit 1');
-            await client.end();
-            expect(rowCount).toBe(1);
-          },
-        ),
-      900_000,
-    );
-
-    it(
       'behind a slow reader of a list',
       () =>
         during('behind a slow reader of a list', field('late', '{ type: string }'), async (work) => {

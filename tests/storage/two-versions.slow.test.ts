@@ -101,35 +101,28 @@ describe.each(changes)('%s', (_, files, refused, ready) => {
   });
 });
 
-/** With the options of each `apply`. */
-const FOLLOWED: readonly (readonly [what: string, files: Files, applied: readonly (readonly string[])[]])[] = [
+const FOLLOWED: readonly (readonly [what: string, files: Files])[] = [
   [
-    'columns and tables get other names',
+    'fields, relations and a table are renamed',
     {
       'book.yaml': BOOK.replace('pages: { type: integer }', 'sheets: { type: integer, renamedFrom: pages }')
         .replace('type: Book', 'type: Book\ntable: tomes')
         .replace('shelf: {', 'board: { renamedFrom: shelf,'),
     },
-    [[], ['--rename-columns']],
   ],
-  [
-    'nulls become a default',
-    { 'book.yaml': BOOK.replace('title: {', 'title: { default: none,') },
-    [['--allow', 'fill-field:Book.title']],
-  ],
+  ['a field may be longer', { 'shelf.yaml': SHELF.replace('name: {', 'name: { maxLength: 400,') }],
+  ['a field is new', { 'book.yaml': BOOK.replace('pages', 'year: { type: integer, default: 0 }\n  pages') }],
 ];
 
-test.each(FOLLOWED)('%s, and no request is refused, not even those that find it out', async (_, files, applied) => {
-  const project = await createProject(BEFORE);
+test.each(FOLLOWED)('%s, and no request is refused, not even those that find it out', async (_, files) => {
+  const project = await createProject({ ...BEFORE, 'shelf.yaml': SHELF.replace('name: {', 'name: { maxLength: 300,') });
   await project.serving(async (url) => {
     await ask(url, 'POST /api/shelves', { name: 'one' });
     for (let left = 3; left > 0; left -= 1) await ask(url, 'POST /api/books', { pages: 7, shelf: { id: 1 } });
     await ask(url, 'POST /api/notes', { text: 'n' });
     project.write(files);
-    for (const options of applied) {
-      const { code, err } = await project.run('apply', ...options);
-      expect([code, code === 0 ? '' : err]).toEqual([0, '']);
-    }
+    const { code, err } = await project.run('apply');
+    expect([code, code === 0 ? '' : err]).toEqual([0, '']);
     const asked = titles.map(async (title) => [title, (await ask(url, title, REQUESTS[title])).status] as const);
     expect(await Promise.all(asked)).toEqual(titles.map((title) => [title, usual(title)]));
     const untitled = await ask(url, 'POST /api/books', { pages: 8 });
@@ -233,8 +226,7 @@ test.each(SEEDS)(
       project.write({ 'book.yaml': text });
       const { out } = await project.run('plan');
       const allowed = [...out.matchAll(/--allow (\S+)/g)].flatMap(([, id = '']) => ['--allow', id]);
-      const renames = random(2) === 0 ? ['--rename-columns'] : [];
-      if ((await project.run('apply', ...renames, ...allowed)).code === 0) {
+      if ((await project.run('apply', ...allowed)).code === 0) {
         applied += 1;
         book = text.replaceAll(/, renamedFrom: \w+/g, '');
       }

@@ -23,12 +23,8 @@ const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
 const WRITE: Statement = {
   sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
 };
-/** Engines that read no more than format 3 look for columns and tables under the names that the descriptors give them. */
-const [PLAIN, PLACED] = [3, 4] as const;
-/** Engines that read no more than format 4 would write texts without their folded texts. */
-const FOLDED = 5;
-/** Format 2 has no `kept`: its engine dropped what descriptors did not name. */
-const READABLE: ReadonlySet<unknown> = new Set([2, PLAIN, PLACED, FOLDED]);
+/** It changes when the columns of a field type do. */
+const FORMAT = 6;
 
 export interface AppliedField {
   readonly type: string;
@@ -104,15 +100,8 @@ export interface AppliedJoin {
   readonly definition: TableDefinition;
 }
 
-/** A column, or a table, that got another name while it stayed the same. */
-export interface Move {
-  readonly table: string;
-  readonly column?: string | undefined;
-  readonly to: string;
-}
-
 export interface AppliedModel {
-  readonly format: typeof PLAIN | typeof PLACED | typeof FOLDED;
+  readonly format: typeof FORMAT;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
   /**
@@ -120,8 +109,6 @@ export interface AppliedModel {
    * it that somebody has answered.
    */
   readonly kept?: readonly string[];
-  /** Since the database was made, in order: by these, descriptors that it has left behind find their columns. */
-  readonly moves?: readonly Move[];
 }
 
 export const identifierNameOf = ({ identifier, identifierName }: AppliedType): string => identifierName ?? identifier;
@@ -136,12 +123,12 @@ export const columnsIn = ({ identifier, fields, references }: AppliedType): read
 /** Equal for names of tables and columns that a database takes for one. */
 export const nameKey = (name: string): string => name.toLowerCase();
 
-export const NO_MODEL: AppliedModel = { format: PLAIN, types: {}, joins: [] };
+export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
 
 /** As JSON has it, so that it equals what was read. */
 export function appliedModel({ types, joinTables }: Model, dialect: Dialect): AppliedModel {
   const model: AppliedModel = {
-    format: PLAIN,
+    format: FORMAT,
     types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
     joins: joinTables.map((table) => appliedJoin(table, dialect)),
   };
@@ -206,26 +193,18 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   return { table: table.name, left: side(left), right: side(right), definition };
 }
 
-/** `isPlain`: whether everything has the names that the descriptors give it. */
-export function rememberedAs(wanted: AppliedModel, { moves }: AppliedModel, isPlain: boolean): AppliedModel {
-  const since = moves === undefined ? {} : { moves };
-  const placed = isPlain && moves === undefined ? PLAIN : PLACED;
-  return { ...wanted, ...since, format: hasFolded(wanted) ? FOLDED : placed };
-}
-
-const hasFolded = ({ types }: AppliedModel): boolean =>
-  Object.values(types).some(({ fields }) => Object.values(fields).some(({ folded }) => folded !== undefined));
-
 /** NO_MODEL where none was applied yet. The table must be there. */
 export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
   andThen(reader.value(READ, []), (text) => (text === undefined ? NO_MODEL : parseApplied(String(text))));
 
 export function parseApplied(text: string): AppliedModel {
   const applied: AppliedModel = JSON.parse(text);
-  if (READABLE.has(applied.format))
-    return { ...applied, format: applied.format === PLACED || applied.format === FOLDED ? applied.format : PLAIN };
+  const format: number = applied.format;
+  if (format === FORMAT) return applied;
   throw new StartError(
-    `A newer version of the engine made the tables of this database (format ${String(applied.format)}; this version reads up to ${FOLDED}). Start that version instead. Nothing was changed.`,
+    format < FORMAT
+      ? `This database was made by an earlier build (format ${format}). Export it with that build (\`records export\`) and import it here. Nothing was changed.`
+      : `A newer version of the engine made the tables of this database (format ${format}; this version reads ${FORMAT}). Start that version instead. Nothing was changed.`,
   );
 }
 

@@ -8,16 +8,14 @@ import type { Model } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { engineTables, RESPONSES_TABLE } from '../engine-tables.ts';
+import { engineTables } from '../engine-tables.ts';
 import { LOOK_MS } from '../fitting.ts';
 import { type AppliedModel, appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed, assessIn } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { remember, type Standing, standingOf } from './history.ts';
-import { followed } from './moves.ts';
 import { placedModel } from './place.ts';
 import { createPlan } from './plan.ts';
-import { renamePlan } from './rename.ts';
 import { blockers, formatRefusal } from './report.ts';
 import { readSeeded, type Seeded } from './seeds.ts';
 import { servedModel } from './served.ts';
@@ -45,7 +43,7 @@ export interface PreparedTables {
   /** As it is served over the tables. */
   readonly model: Model;
   /** Where the tables have what the descriptors name. */
-  readonly places: AppliedModel;
+  readonly placed: Model;
   readonly standing: Standing;
   /** Ids of the steps that were made. */
   readonly made: readonly string[];
@@ -87,7 +85,7 @@ async function prepareOnce(
     return moveForward(model, driver, standing, isTidy);
   }
   const others = await wholeTables(standing.applied, driver);
-  if (isBehind) return { ...viewOf(model, standing, driver.dialect), standing, made: [], kept: [], others };
+  if (isBehind) return { ...viewOf(model, standing), standing, made: [], kept: [], others };
   return { ...(await asTheyAre(model, driver, standing)), others };
 }
 
@@ -98,11 +96,10 @@ async function moveForward(model: Model, driver: Driver, before: Standing, isTid
   const { kept, ...plan } = planAt(model, driver, before, found, letGo);
   // What is kept need not be looked at.
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
-  if (isTidy) await applyPlan(await renamePlanFor(model, driver), driver, NONE);
   const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
   const others = othersIn(plan.applied, found.catalogue);
   return {
-    ...viewOf(model, standing, driver.dialect),
+    ...viewOf(model, standing),
     standing,
     made: plan.steps.map(stepId),
     kept: kept.map(stepId),
@@ -122,10 +119,10 @@ async function wholeTables(applied: AppliedModel, driver: Driver): Promise<reado
 /** Changes nothing: serves the tables as far as they suit. */
 async function asTheyAre(model: Model, driver: Driver, standing: Standing): Promise<Omit<PreparedTables, 'others'>> {
   const placed = placedAt(model, standing);
-  const { model: served, misfits } = servedModel(placed, standing.applied);
+  const { model: served, misfits: all } = servedModel(placed, standing.applied);
+  const misfits = all.filter(({ isReadable }) => !isReadable);
   const missing = (await missingTables(driver)).map(([table]) => ({ table, says: 'there is no such table' }));
-  if (misfits.length + missing.length === 0)
-    return { model: served, places: placesOf(placed, standing, driver.dialect), standing, made: [], kept: [] };
+  if (misfits.length + missing.length === 0) return { model: served, placed, standing, made: [], kept: [] };
   throw new StartError(
     [
       'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
@@ -137,25 +134,18 @@ async function asTheyAre(model: Model, driver: Driver, standing: Standing): Prom
   );
 }
 
-const viewOf = (model: Model, standing: Standing, dialect: Dialect): Pick<PreparedTables, 'model' | 'places'> => ({
+const viewOf = (model: Model, standing: Standing): Pick<PreparedTables, 'model' | 'placed'> => ({
   model: ownView(model, standing),
-  places: placesOf(placedAt(model, standing), standing, dialect),
+  placed: placedAt(model, standing),
 });
 
-/** Where these descriptors had their columns when they were applied last, after what was renamed since. */
-const ownPlaces = ({ own, applied }: Standing): AppliedModel | undefined => own && followed(own.applied, applied);
-
-const placedAt = (model: Model, standing: Standing): Model => placedModel(model, standing.applied, ownPlaces(standing));
-
-const placesOf = (placed: Model, { applied: { moves } }: Standing, dialect: Dialect): AppliedModel => ({
-  ...appliedModel(placed, dialect),
-  ...(moves === undefined ? {} : { moves }),
-});
+const placedAt = (model: Model, { applied, own }: Standing): Model => placedModel(model, applied, own?.applied);
 
 /** What an instance serves over tables that were made for other descriptors. */
 export function ownView(model: Model, standing: Standing): Model {
   const { applied, last, own } = standing;
-  const { model: served, misfits } = servedModel(placedAt(model, standing), applied);
+  const { model: served, misfits: all } = servedModel(placedAt(model, standing), applied);
+  const misfits = all.filter(({ isReadable }) => !isReadable);
   if (misfits.length === 0) return served;
   throw new StartError(
     [
@@ -178,8 +168,7 @@ async function emptied(plan: Plan, driver: Driver): Promise<ReadonlySet<string>>
 
 export async function createEngineTables(driver: Driver): Promise<void> {
   const missing = (await missingTables(driver)).map(([, ddl]) => ddl);
-  const left = (await driver.existing()).includes(RESPONSES_TABLE) ? [`drop table ${RESPONSES_TABLE}`] : [];
-  if (missing.length + left.length > 0) await driver.define([...missing, ...left]);
+  if (missing.length > 0) await driver.define(missing);
 }
 
 /** Of the engine's own: names and DDL. */
@@ -203,14 +192,10 @@ const planAt = (
   { catalogue, seeded }: Found,
   letGo = NONE,
 ): StandingPlan => ({
-  ...createPlan(standing.applied, model, dialect, letGo, ownPlaces(standing), catalogue, seeded),
+  ...createPlan(standing.applied, model, dialect, letGo, standing.own?.applied, catalogue, seeded),
   standing,
   catalogue,
 });
-
-/** What `apply --rename-columns` would do once there is nothing else to do. */
-export const renamePlanFor = async (model: Model, driver: Driver): Promise<StandingPlan> =>
-  renamePlan(await planFor(model, driver), model, driver.dialect);
 
 export interface Applied {
   /** What was done, and what was kept. */

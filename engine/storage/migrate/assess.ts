@@ -20,9 +20,8 @@ import {
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
  * blocked: not before the records that stand in the way are changed. kept: it is made only if somebody asks for it.
- * optional: a name that only `apply --rename-columns` changes.
  */
-export type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept' | 'optional';
+export type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 export interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;

@@ -180,7 +180,7 @@ const MAX_COLUMNS = 1600;
 
 /** In words, each object that the step cannot be made beside. */
 export function obstaclesTo(
-  { code, name: now = '', creates, drops, edits, tasks, rowsIn: table = '' }: MigrationStep,
+  { creates, drops, edits, tasks, rowsIn: table = '' }: MigrationStep,
   applied: AppliedModel,
   catalogue: Catalogue,
 ): readonly string[] {
@@ -197,10 +197,7 @@ export function obstaclesTo(
   };
   const { readers, referrers, isDenied, everColumns } = tables.get(table) ?? NO_TABLE;
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
-  const added = [
-    ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : [])),
-    ...(code === 'rename-column' ? [now] : []),
-  ];
+  const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
   const lost = new Set([...drops, ...tasks.flatMap(({ drops: column }) => column ?? [])]);
   const reading = readers.filter(
     ({ name, column }) =>

@@ -1,11 +1,10 @@
 /** The steps of a type's checks: which are new, which are gone, and which rows do not meet a new one. */
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { fieldsOf, resolveCheck, ruleKey, ruleOf, sentence } from '../../model/checks.ts';
-import type { Check, Field, RecordType } from '../../model/model.ts';
+import { fieldsOf, ruleKey, ruleOf, sentence } from '../../model/checks.ts';
+import type { Check, Field } from '../../model/model.ts';
 import { meets } from '../../query/checks.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { AppliedType } from './applied.ts';
 import type { ColumnChanges, TypeChange } from './match.ts';
 import { createStep, type MigrationStep, type RowQuery } from './steps.ts';
 
@@ -58,24 +57,4 @@ function member(field: Field, value: string, dialect: Dialect): string {
   const typed = `coalesce(${value}, null)`;
   const json = columnType(field, dialect.name).json(typed);
   return `${dialect.literal(`${JSON.stringify(field.name)}:`)} || case when ${typed} is null then 'null' else ${json} end`;
-}
-
-type ServedFields = Pick<RecordType, 'fields' | 'checks'>;
-
-/**
- * The checks that an instance holds its writes to: its own, and those of the tables that name only fields which it knows.
- */
-export function servedChecks({ fields: own, checks }: ServedFields, now: AppliedType): readonly Check[] {
-  const byColumn = new Map([...own.values()].map((field) => [field.column, field]));
-  const fields = new Map(
-    Object.entries(now.fields).flatMap(([name, { column, type: fieldType }]) => {
-      const field = byColumn.get(column);
-      return field?.type.name === fieldType ? [[name, field] as const] : [];
-    }),
-  );
-  const known = new Set(checks.map((check) => ruleKey(ruleOf(check, ({ column }) => column))));
-  return (now.checks ?? [])
-    .filter((rule) => [...fieldsOf(rule)].every((name) => fields.has(name)))
-    .map((rule) => resolveCheck(rule, fields))
-    .filter((check) => !known.has(ruleKey(ruleOf(check, ({ column }) => column))));
 }

@@ -5,7 +5,7 @@ import { isObject, type JsonValue } from '../../json.ts';
 import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Awaitable, Reader, Row, Statement, Writer } from '../driver.ts';
+import type { Reader, Row, Statement, Writer } from '../driver.ts';
 import {
   type AppliedModel,
   MODEL_TABLE,
@@ -45,8 +45,6 @@ export interface Standing {
   readonly applied: AppliedModel;
   /** The current entry; undefined for a database without tables. */
   readonly last: HistoryEntry | undefined;
-  /** Whether the current entry is in the table already: versions of the engine before the history wrote none. */
-  readonly isRecorded: boolean;
   /** The last time that these descriptors were applied. */
   readonly own: HistoryEntry | undefined;
 }
@@ -61,14 +59,11 @@ export async function standingOf(
   const digest = digestOf(model, wanted);
   const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(reader) : NO_MODEL;
   const hasHistory = tables.includes(HISTORY_TABLE);
-  const recorded = hasHistory ? entryOf(await reader.get(LAST, [])) : undefined;
-  const isRecorded = isDeepStrictEqual(recorded?.applied ?? NO_MODEL, applied);
-  const number = (recorded?.number ?? 0) + 1;
-  const last = isRecorded ? recorded : { number, digest: digestOfApplied(applied, []), applied, at: '' };
-  if (last?.digest === digest) return { state: 'current', digest, applied, last, isRecorded, own: last };
+  const last = hasHistory ? entryOf(await reader.get(LAST, [])) : undefined;
+  if (last?.digest === digest) return { state: 'current', digest, applied, last, own: last };
   const own = hasHistory ? entryOf(await reader.get(OWN, [digest])) : undefined;
   const isBehind = own !== undefined && (await firstNumber(digest, reader)) < (await firstNumber(last?.digest, reader));
-  return { state: isBehind ? 'behind' : 'new', digest, applied, last, isRecorded, own };
+  return { state: isBehind ? 'behind' : 'new', digest, applied, last, own };
 }
 
 /** Of the first entry with this digest; infinite if there is none. */
@@ -83,25 +78,22 @@ function entryOf(row: Row | undefined): HistoryEntry | undefined {
   return { number: Number(number), digest: String(digest), applied: parseApplied(String(applied)), at: String(at) };
 }
 
-/** Of the model that the database has. Versions of the engine before the history numbered none. */
-export const currentNumber = async (reader: Reader): Promise<number> => Number((await reader.value(NUMBER, [])) ?? 1);
+/** Of the model that the database has. */
+export const currentNumber = async (reader: Reader): Promise<number> => Number(await reader.value(NUMBER, []));
 
 /** In the transaction that changes the tables. */
 export async function remember(
   writer: Writer,
-  { applied: before, last, isRecorded, digest }: Standing,
+  { applied: before, last, digest }: Standing,
   applied: AppliedModel,
   { revision }: Pick<Dialect, 'revision'>,
 ): Promise<void> {
-  if (last && !isRecorded) await append(writer, last);
-  await append(writer, { number: (last?.number ?? 0) + 1, digest, applied, at: new Date().toISOString() });
+  const entry = [(last?.number ?? 0) + 1, digest, JSON.stringify(applied), new Date().toISOString()] as const;
+  await writer.run(APPEND, entry);
   if (!isDeepStrictEqual(before, applied)) await writeAppliedModel(writer, applied);
   // Instances that run notice.
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
-
-const append = (writer: Writer, { number, digest, applied, at }: HistoryEntry): Awaitable<unknown> =>
-  writer.run(APPEND, [number, digest, JSON.stringify(applied), at]);
 
 // What descriptors ask of the tables, in whatever order and form they are written.
 

@@ -10,7 +10,6 @@ import type { AppliedIndex, AppliedJoin, AppliedModel, AppliedReference, Applied
 import { tablesOf } from '../define.ts';
 import { columnsIn, nameKey, otherSide } from './applied.ts';
 import { relationAt } from './match.ts';
-import { namesLeft } from './moves.ts';
 
 /** What types were called before, by what they are called now. */
 type FormerNames = ReadonlyMap<string, string>;
@@ -35,7 +34,7 @@ export function placedModel(model: Model, applied: AppliedModel, own?: AppliedMo
     known,
     names: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
     tables: new Names(
-      [...types.map(({ table }) => table), ...applied.joins.map(({ table }) => table), ...namesLeft(applied).keys()],
+      [...types.map(({ table }) => table), ...applied.joins.map(({ table }) => table)],
       tablesOf(model),
     ),
     indexes: new Names([...types, ...applied.joins].flatMap(({ definition }) => Object.keys(definition.indexes))),
@@ -44,9 +43,6 @@ export function placedModel(model: Model, applied: AppliedModel, own?: AppliedMo
   for (const type of model.types.values()) placeType(placement, type);
   placeJoins(placement, model);
   for (const type of model.types.values()) placeIndexes(placement, type);
-  const moved = applied.moves?.length ?? 0;
-  if (moved > 0)
-    for (const type of model.types.values()) revise(placement, type, { statementKey: `${type.name} ${moved}` });
   return placement.revisions.size === 0 ? model : revised(model, placement.revisions);
 }
 
@@ -115,10 +111,10 @@ function placeType(placement: Placement, type: RecordType): void {
   revise(placement, type, { table: before.table });
   const now = Object.values(applied.types).find(({ table }) => table === before.table) ?? before;
   revise(placement, type.identifier, { column: now.identifier });
-  const columns = new Names(
-    [...columnsIn(now), ...namesLeft(applied, before.table).keys()],
-    [...[...type.fields.values()].map(({ column }) => column), ...type.references.map(({ column }) => column)],
-  );
+  const columns = new Names(columnsIn(now), [
+    ...[...type.fields.values()].map(({ column }) => column),
+    ...type.references.map(({ column }) => column),
+  ]);
   const fields = new Map(
     match(type.fields.values(), Object.keys(before.fields)).kept.map(({ wanted, former }) => [
       wanted,

@@ -4,7 +4,7 @@ import { ENGINE_PREFIX, type Model, type RecordType } from '../../model/model.ts
 import { defineType, indexesOf } from '../define.ts';
 import type { Dialect } from '../dialect.ts';
 import { SEED_TABLE } from '../engine-tables.ts';
-import { type AppliedModel, appliedModel, type AppliedType, rememberedAs } from './applied.ts';
+import { type AppliedModel, appliedModel, type AppliedType } from './applied.ts';
 import { rowsOf } from './assess.ts';
 import { type Catalogue, NO_CATALOGUE, otherColumns } from './catalogue.ts';
 import { leftBehind } from './former.ts';
@@ -50,8 +50,7 @@ export function createPlan(
     : { steps: all, wanted: exact, kept: [] };
   const steps = [...asked, ...made, ...(seeded ? seedSteps(applied, placed, dialect, seeded) : [])];
   const stays = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
-  const remembered = rememberedAs(stays.length > 0 ? { ...wanted, kept: stays } : wanted, applied, placed === model);
-  return { steps, kept, applied, model: placed, wanted: remembered };
+  return { steps, kept, applied, model: placed, wanted: stays.length > 0 ? { ...wanted, kept: stays } : wanted };
 }
 
 type Between = (model: Model) => readonly MigrationStep[];

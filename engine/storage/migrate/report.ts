@@ -14,7 +14,6 @@ const marks = {
   unclear: '? ',
   blocked: 'x ',
   kept: '- ',
-  optional: '~ ',
 } as const satisfies Record<State, string>;
 
 /** States that `--allow` changes. */
@@ -62,16 +61,6 @@ export const formatDrift = (drift: readonly Drift[]): string =>
 /** What others have added to the tables; for people. */
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
-
-/** Names that the tables can get; for people. */
-export const formatRenames = (steps: readonly MigrationStep[], withSql: boolean): string =>
-  [
-    'Tables or columns have former names, under which every version finds them. "records apply --rename-columns" renames them:',
-    formatSteps(
-      steps.map((step) => ({ step, state: 'optional', isAtStake: false, affected: [], obstacles: [] })),
-      { sql: withSql },
-    ),
-  ].join('\n');
 
 /** What the database keeps besides; for people. */
 const formatKept = (kept: readonly Assessed[], notes = false): string =>
@@ -122,7 +111,6 @@ export const planAsJson = (
   steps: readonly Assessed[],
   drift: readonly Drift[],
   withSql: boolean,
-  renames: readonly MigrationStep[] = [],
   others: readonly string[] = [],
 ) => ({
   steps: steps.map(({ step, state, affected, obstacles }) => ({
@@ -140,23 +128,14 @@ export const planAsJson = (
   })),
   drift,
   ...(others.length === 0 ? {} : { others }),
-  ...(renames.length === 0 ? {} : { renames: renames.map((step) => renameAsJson(step, withSql)) }),
-});
-
-const renameAsJson = (step: MigrationStep, withSql: boolean) => ({
-  id: stepId(step),
-  code: step.code,
-  type: step.type,
-  description: step.description,
-  ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
 });
 
 // What operators want to know of each kind of step before they make it.
 
 /**
  * What an instance of the version before sees once the step is made. same: nothing. named: it goes on, under its own
- * names, unless the type is open. follow: it goes on, by the new rules.
- * read: it cannot create such records any more (503). refuse: it cannot use the type any more (503).
+ * names, unless the type is open. follow: it goes on, and fills in what the tables want. read: it refuses to write such
+ * records (503). refuse: it cannot use the type any more (503).
  */
 type Older = 'same' | 'named' | 'follow' | 'read' | 'refuse';
 
@@ -171,11 +150,9 @@ interface StepNotes {
 const stepNotes = {
   'add-type': { older: 'same', undo: 'always' },
   'rename-type': { older: 'named', undo: 'always' },
-  'rename-table': { older: 'same', undo: 'always' },
-  'rename-column': { older: 'same', undo: 'always' },
   'rename-identifier': { older: 'named', undo: 'always' },
   'open-type': { older: 'same', undo: 'ifRecordsFit' },
-  'claim-key': { older: 'follow', undo: 'always' },
+  'claim-key': { older: 'same', undo: 'always' },
   'close-type': { older: 'refuse', undo: 'never' },
   'drop-type': { older: 'refuse', undo: 'never' },
   'add-field': { older: 'same', undo: 'always' },
@@ -183,11 +160,11 @@ const stepNotes = {
   'rename-field': { older: 'named', undo: 'always' },
   'convert-field': { older: 'refuse', undo: 'ifRecordsFit' },
   'replace-field': { older: 'refuse', undo: 'ifRecordsFit' },
-  'narrow-field': { older: 'follow', undo: 'always' },
+  'narrow-field': { older: 'read', undo: 'always' },
   'widen-field': { older: 'same', undo: 'ifRecordsFit' },
   'relax-field': { older: 'follow', undo: 'ifRecordsFit' },
-  'require-field': { older: 'follow', undo: 'always' },
-  'fill-field': { older: 'follow', undo: 'never' },
+  'require-field': { older: 'read', undo: 'always' },
+  'fill-field': { older: 'read', undo: 'never' },
   'change-default': { older: 'same', undo: 'always' },
   'generate-field': { older: 'follow', undo: 'always' },
   'stop-generating': { older: 'follow', undo: 'always' },
@@ -198,18 +175,18 @@ const stepNotes = {
   'add-required-relation': { older: 'read', undo: 'always' },
   'rename-relation': { older: 'named', undo: 'always' },
   'relax-relation': { older: 'follow', undo: 'ifRecordsFit' },
-  'require-relation': { older: 'follow', undo: 'always' },
+  'require-relation': { older: 'read', undo: 'always' },
   'share-relation': { older: 'refuse', undo: 'ifRecordsFit' },
-  'unshare-relation': { older: 'follow', undo: 'always' },
-  'forbid-cycles': { older: 'follow', undo: 'always' },
-  'allow-cycles': { older: 'follow', undo: 'ifRecordsFit' },
-  'change-deletion': { older: 'follow', undo: 'always' },
+  'unshare-relation': { older: 'read', undo: 'always' },
+  'forbid-cycles': { older: 'read', undo: 'always' },
+  'allow-cycles': { older: 'same', undo: 'ifRecordsFit' },
+  'change-deletion': { older: 'read', undo: 'always' },
   'drop-relation': { older: 'refuse', undo: 'never' },
-  'add-unique': { older: 'follow', undo: 'always' },
+  'add-unique': { older: 'read', undo: 'always' },
   'drop-unique': { older: 'follow', undo: 'ifRecordsFit' },
   'add-index': { older: 'same', undo: 'always' },
   'drop-index': { older: 'same', undo: 'always' },
-  'add-check': { older: 'follow', undo: 'always' },
+  'add-check': { older: 'read', undo: 'always' },
   'drop-check': { older: 'same', undo: 'always' },
   'remake-indexes': { older: 'same', undo: 'always' },
   'rebuild-table': { older: 'same', undo: 'always' },
@@ -222,7 +199,7 @@ const olderWords = {
   same: 'older instances notice nothing',
   named: 'older instances go on, under their own names, unless the type is open (503)',
   follow: 'older instances go on, by the new rules',
-  read: 'older instances cannot create such records (503), unless the type is open',
+  read: 'older instances refuse to write such records (503)',
   refuse: 'older instances cannot use the type (503)',
 } as const satisfies Record<Older, string>;
 

@@ -1,25 +1,25 @@
 /**
- * The Model that an instance serves over tables that may have been made for newer descriptors: its own fields and
- * relations, by the rules of the tables. What it does not know, it does not touch.
+ * How an instance serves tables that newer descriptors may have changed: by its own fields, names and rules. It touches
+ * nothing that it does not know. Where the tables are narrower than its rules, it reads, and refuses to write.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { widens } from '../../field-types/widens.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { type CheckRule, fieldsOf, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Field, Index, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
 import { sidesOf } from '../define.ts';
 import {
   type AppliedField,
+  type AppliedIndex,
   type AppliedModel,
   type AppliedReference,
   type AppliedType,
   identifierNameOf,
 } from './applied.ts';
-import { servedChecks } from './checks.ts';
 import { isNeeded, unnamedField } from './keep.ts';
 import { matchFields, matchReferences } from './match.ts';
 
-/** A table that the instance cannot use, or cannot add rows to. */
+/** A table that the instance cannot use, or cannot write to. */
 interface Misfit {
   readonly table: string;
   /** In words, what is not as it would have to be. */
@@ -53,10 +53,11 @@ interface Comparison {
 const misfit = ({ misfits }: Comparison, table: string, says: string): void =>
   void misfits.push({ table, says, isReadable: false });
 
-const incomplete = ({ misfits }: Comparison, { table }: RecordType, name: string): void => {
-  const says = `every new record needs a value of "${name}", which these descriptors do not name`;
-  misfits.push({ table, says, isReadable: true });
-};
+const narrower = ({ misfits }: Comparison, table: string, says: string): void =>
+  void misfits.push({ table, says, isReadable: true });
+
+const revise = ({ revisions }: Comparison, part: object, revision: object): void =>
+  void revisions.set(part, { ...revisions.get(part), ...revision });
 
 function serveType(comparison: Comparison, type: RecordType, now: AppliedType | undefined): void {
   const { table, identifier } = type;
@@ -67,8 +68,7 @@ function serveType(comparison: Comparison, type: RecordType, now: AppliedType | 
   serveFields(comparison, type, now);
   serveReferences(comparison, type, now);
   serveIndexes(comparison, type, now);
-  const added = servedChecks({ ...type, ...comparison.revisions.get(type) }, now);
-  if (added.length > 0) revise(comparison, type, { checks: [...type.checks, ...added] });
+  serveChecks(comparison, type, now);
 }
 
 /** Under the name that the one version does not know, the other one's clients could send an open key. */
@@ -89,27 +89,32 @@ function renamedIn(type: RecordType, now: AppliedType): readonly (readonly [own:
 
 function serveFields(comparison: Comparison, type: RecordType, now: AppliedType): void {
   const { table } = type;
-  const left = new Map(Object.entries(now.fields).map(([name, field]) => [field.column, { name, field }]));
-  for (const field of type.fields.values()) {
-    const found = left.get(field.column)?.field;
-    left.delete(field.column);
-    if (!found) misfit(comparison, table, `it has no column "${field.column}"`);
-    else if (found.type !== field.type.name) misfit(comparison, table, `"${field.name}" is of type ${found.type} now`);
+  const { kept, added, dropped } = matchFields(type, now);
+  for (const { column } of added) misfit(comparison, table, `it has no column "${column}"`);
+  for (const { after: field, before } of kept) {
+    const found = before.field;
+    if (found.type !== field.type.name) misfit(comparison, table, `"${field.name}" is of type ${found.type} now`);
     else if (field.caseless && found.folded === undefined)
       misfit(comparison, table, `case counts in "${field.name}" now`);
-    else revise(comparison, field, fieldRevision(field, found));
+    else serveField(comparison, table, field, found);
   }
-  const added = [...left.values()];
-  if (type.open)
-    adopt(
-      comparison,
-      type,
-      added.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)),
-    );
-  else {
-    for (const { name, field } of added) if (isNeeded(field)) incomplete(comparison, type, name);
-    hide(comparison, type, added);
-  }
+  if (type.open) return adopt(comparison, type, dropped);
+  for (const { name, field } of dropped) if (isNeeded(field)) narrower(comparison, table, needed(name));
+  hide(comparison, type, dropped);
+}
+
+const needed = (name: string): string =>
+  `every new record needs a value of "${name}", which these descriptors do not name`;
+
+/** What is written beside its values follows the tables. */
+function serveField(comparison: Comparison, table: string, field: Field, now: AppliedField): void {
+  const { generated, folded } = now;
+  const nullable = field.nullable || now.nullable;
+  if (generated !== field.generated || folded !== field.folded || nullable !== field.nullable)
+    revise(comparison, field, { generated, folded, nullable });
+  const accepts = { constraints: now.constraints, examples: [] };
+  if (!widens(field.type, field, accepts) || (field.nullable && !now.nullable))
+    narrower(comparison, table, `"${field.name}" accepts less now`);
 }
 
 interface AddedField {
@@ -125,7 +130,8 @@ function hide(comparison: Comparison, type: RecordType, added: readonly AddedFie
 }
 
 /** What would be an open key is a field of newer descriptors: as its column, it stays one record with two versions. */
-function adopt(comparison: Comparison, type: RecordType, added: readonly AddedField[]): void {
+function adopt(comparison: Comparison, type: RecordType, all: readonly AddedField[]): void {
+  const added = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name));
   if (added.length === 0) return;
   const fields = added.map(({ name, field }) => unnamedField(name, field));
   revise(comparison, type, {
@@ -140,86 +146,33 @@ function adopt(comparison: Comparison, type: RecordType, added: readonly AddedFi
 const relationsTo = ({ types }: Model, target: RecordType): readonly Relation[] =>
   [...types.values()].flatMap(({ relations }) => [...relations.values()].filter((one) => one.target === target));
 
-function revise({ revisions }: Comparison, part: object, revision: object): void {
-  if (Object.keys(revision).length > 0) revisions.set(part, { ...revisions.get(part), ...revision });
-}
-
-/** Whether it may be null, what it accepts at most, and what fills it in is decided by the tables' model. */
-function fieldRevision(field: Field, now: AppliedField): Partial<Field> {
-  const hasOwn = field.default !== undefined || field.isNowByDefault;
-  const isFilled = hasOwn || now.default !== null || now.isNowByDefault === true;
-  return {
-    ...(field.generated === now.generated ? {} : { generated: now.generated }),
-    ...(now.isNowByDefault && !now.nullable && !hasOwn ? { isNowByDefault: true } : {}),
-    ...(field.folded === now.folded ? {} : { folded: now.folded }),
-    ...(field.nullable === now.nullable ? {} : { nullable: now.nullable }),
-    ...(now.nullable || field.nullable === now.nullable || isFilled ? {} : { required: true }),
-    ...(now.nullable || hasOwn || now.default === null ? {} : { default: now.default, defaultText: now.defaultText }),
-    ...(widens(field.type, field, { constraints: now.constraints, examples: [] })
-      ? {}
-      : { constraints: narrowed(field.constraints, now.constraints) }),
-  };
-}
-
-/** Keywords of which the smaller, or the larger, value accepts less. Of others, the one of the tables counts. */
-const STRICTER: Readonly<Record<string, (one: number, other: number) => number>> = {
-  minLength: Math.max,
-  minimum: Math.max,
-  minItems: Math.max,
-  maxLength: Math.min,
-  maximum: Math.min,
-  maxItems: Math.min,
-};
-
-function narrowed(own: JsonObject, now: JsonObject): JsonObject {
-  const both = Object.keys(now).filter((keyword) => keyword in own);
-  const stricter = both.map((keyword) => [keyword, stricterOf(keyword, own[keyword], now[keyword])] as const);
-  return { ...own, ...now, ...Object.fromEntries(stricter) };
-}
-
-function stricterOf(keyword: string, own: JsonValue = null, now: JsonValue = null): JsonValue {
-  const choose = STRICTER[keyword];
-  if (choose && typeof own === 'number' && typeof now === 'number') return choose(own, now);
-  if (keyword !== 'enum' || !Array.isArray(own) || !Array.isArray(now)) return now;
-  const common = (own as readonly JsonValue[]).filter((one) => now.some((other) => isDeepStrictEqual(one, other)));
-  return common.length > 0 ? common : now;
-}
-
 function serveReferences(comparison: Comparison, type: RecordType, now: AppliedType): void {
-  const { found, model } = comparison;
-  const left = new Map(now.references.map((reference) => [reference.column, reference]));
-  for (const reference of type.references) {
-    const other = left.get(reference.column);
-    left.delete(reference.column);
-    const { target } = reference;
-    if (!other || found.types[other.target]?.table !== target.table)
-      misfit(comparison, type.table, `its column "${reference.column}" does not refer to ${target.table}`);
-    else serveReference(comparison, type, reference, other, ownerOf(model, reference));
-  }
-  for (const { column, required } of left.values()) if (required) incomplete(comparison, type, column);
+  const { found } = comparison;
+  const { kept, added, dropped } = matchReferences(type, now);
+  const elsewhere = kept.filter(({ after, before }) => found.types[before.target]?.table !== after.target.table);
+  for (const { column, target } of [...added, ...elsewhere.map(({ after }) => after)])
+    misfit(comparison, type.table, `its column "${column}" does not refer to ${target.table}`);
+  for (const { after, before } of kept) serveReference(comparison, type, after, before);
+  for (const { column, required } of dropped) if (required) narrower(comparison, type.table, needed(column));
 }
-
-/** The relation by which its target owns it. */
-const ownerOf = ({ types }: Model, reference: Reference): Relation | undefined =>
-  [...types.values()]
-    .flatMap(({ relations }) => [...relations.values()])
-    .find(({ owned, link }) => owned && link.at === 'target' && link.reference === reference);
 
 function serveReference(
   comparison: Comparison,
   { table }: RecordType,
   reference: Reference,
   { required, unique, onDelete, acyclic = false }: AppliedReference,
-  owner: Relation | undefined,
 ): void {
-  if (reference.unique && !unique) return misfit(comparison, table, `several rows can share "${reference.column}" now`);
-  if (owner && onDelete !== reference.onDelete)
-    return misfit(comparison, table, `"${owner.name}" owns its rows no more`);
-  if (reference.relation && required !== reference.required) revise(comparison, reference.relation, { required });
-  const now = { required, unique, onDelete, acyclic };
-  const rules = Object.keys(now) as readonly (keyof typeof now)[];
-  if (rules.some((rule) => reference[rule] !== now[rule])) revise(comparison, reference, now);
-  return undefined;
+  const { column, target, relation } = reference;
+  if (reference.unique && !unique) misfit(comparison, table, `several rows can share "${column}" now`);
+  if (reference.required && !required) {
+    revise(comparison, reference, { required });
+    if (relation) revise(comparison, relation, { required });
+  }
+  if ((required && !reference.required) || (unique && !reference.unique) || (acyclic && !reference.acyclic))
+    narrower(comparison, table, `"${column}" accepts less now`);
+  if (onDelete !== reference.onDelete)
+    for (const one of new Set([table, target.table]))
+      narrower(comparison, one, `rows of ${table} go with their "${column}" by another rule now`);
 }
 
 /** By its column: names may have another meaning now. */
@@ -230,16 +183,33 @@ function memberNamed(name: string, type: RecordType, now: AppliedType): Field | 
   return type.references.find(({ column }) => column === link?.column)?.relation;
 }
 
-/** A unique index that these descriptors do not name is reported like one that they do. */
+/** Only what the tables hold to be unique is. A row without a value of an unknown member collides with none. */
 function serveIndexes(comparison: Comparison, type: RecordType, now: AppliedType): void {
-  const membersOf = ({ members }: Pick<Index, 'members'>): readonly string[] => members.map(({ name }) => name);
-  const found = Object.entries(now.indexes).flatMap(([name, { unique, members }]): Index[] => {
-    const known = members.flatMap((member) => memberNamed(member, type, now) ?? []);
-    return known.length === members.length ? [{ name, unique, members: known }] : [];
-  });
-  const keysOf = (indexes: readonly Index[]): readonly string[] =>
-    indexes.map((index) => JSON.stringify([index.unique, ...membersOf(index)])).toSorted();
-  if (!isDeepStrictEqual(keysOf(found), keysOf(type.indexes))) revise(comparison, type, { indexes: found });
+  const keyOf = (unique: boolean, members: Index['members']): string =>
+    JSON.stringify([unique, ...members.map(({ name }) => name)]);
+  const isNull = (name: string): boolean => (now.fields[name]?.default ?? null) === null;
+  const found = Object.values(now.indexes).map(({ unique, members }: AppliedIndex) => ({
+    unique,
+    members: members.flatMap((member) => memberNamed(member, type, now) ?? []),
+    isMet: members.some((member) => !memberNamed(member, type, now) && isNull(member)),
+  }));
+  const keys = new Set(found.map(({ unique, members }) => keyOf(unique, members)));
+  const own = new Set(type.indexes.map(({ unique, members }) => keyOf(unique, members)));
+  const indexes = type.indexes.filter(({ unique, members }) => keys.has(keyOf(unique, members)));
+  if (indexes.length < type.indexes.length) revise(comparison, type, { indexes });
+  for (const { unique, members, isMet } of found)
+    if (unique && !isMet && !own.has(keyOf(unique, members)))
+      narrower(comparison, type.table, `${members.map(({ name }) => `"${name}"`).join(', ')} must be unique now`);
+}
+
+/** A check that names a field which the instance does not know is left to the others. */
+function serveChecks(comparison: Comparison, { table, fields, checks }: RecordType, now: AppliedType): void {
+  const names = new Map(Object.entries(now.fields).map(([name, { column }]) => [column, name]));
+  const known = new Set(checks.map((check) => ruleKey(ruleOf(check, ({ column }) => names.get(column) ?? column))));
+  const columns = new Set([...fields.values()].map(({ column }) => column));
+  const isNew = (rule: CheckRule): boolean =>
+    !known.has(ruleKey(rule)) && [...fieldsOf(rule)].every((name) => columns.has(now.fields[name]?.column ?? ''));
+  if (now.checks?.some(isNew)) narrower(comparison, table, 'it has a check that these descriptors do not name');
 }
 
 function hasJoin(table: Model['joinTables'][number], { joins, types }: AppliedModel): boolean {

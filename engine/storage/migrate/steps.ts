@@ -44,11 +44,6 @@ export const stepKinds = {
     risk: 'safe',
     describe: ({ type, was, now }) => `Rename the identifier of ${type} from "${was}" to "${now}"`,
   },
-  'rename-table': { risk: 'safe', describe: ({ type, was, now }) => `Rename table ${was} of ${type} to ${now}` },
-  'rename-column': {
-    risk: 'safe',
-    describe: ({ was, now, detail }) => `Rename column ${was} of table ${detail} to ${now}`,
-  },
   'open-type': { risk: 'safe', describe: ({ type }) => `Open ${type} to keys of any name` },
   'claim-key': {
     risk: 'safe',

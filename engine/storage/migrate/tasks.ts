@@ -33,10 +33,7 @@ export const taskKinds = {
   /** Where tables change in one transaction. */
   rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
   setAside: { stage: 'switch', lock: 'none', says: 'Change' },
-  /** To a name that nothing else has. */
-  moveAway: { stage: 'switch', lock: 'all', says: 'Change' },
   rename: { stage: 'switch', lock: 'all', says: 'Change' },
-  renameTable: { stage: 'switch', lock: 'all', says: 'Rename' },
   settle: { stage: 'switch', lock: 'all', says: 'Change' },
   renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
   create: { stage: 'switch', lock: 'none', says: 'Create' },
