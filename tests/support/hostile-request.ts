@@ -11,68 +11,36 @@ export interface HostileRequest {
   readonly body: Buffer | undefined;
 }
 
-const PATHS = (
-  'shipping-markups sales-tax-rates content-images global-tabs newsletter-subscribers tax-classes ' +
-  'tmp-vars notifications'
-).split(' ');
+const words = (list: string): readonly string[] => list.split(/ +|\n +/);
+
+const PATHS = words(
+  'shipping-markups sales-tax-rates content-images global-tabs newsletter-subscribers tax-classes tmp-vars notifications',
+);
 const KEYS = [
-  ...(
-    'id markup_id value name email position zone shipping_method zone_elements zone_id method_id taxClass ' +
-    'tax rates membership coupons custom_tab providers product_specific_aliases global_tab tab code ' +
-    'cloudicons min_weight date enabled templatesDirectory __proto__ constructor toString $ref _open ' +
-    'rowid'
-  ).split(' '),
+  ...words(`id markup_id value name email position zone shipping_method zone_elements zone_id method_id taxClass tax rates
+    membership coupons custom_tab providers product_specific_aliases global_tab tab code cloudicons min_weight date enabled
+    templatesDirectory __proto__ constructor toString $ref _open rowid \u0000 é \ud800`),
   '',
-  '\u0000',
-  'é',
-  '\ud800',
   "'; drop table tax_classes; --",
-] as const;
+];
 const TEXTS = [
+  ...words(`0 1 -1 1.5 1.50 1e400 -0 NaN null true 9007199254740993 99999999999999999999999999 " \\ % _ * \u0000 \ud800
+    \u202e 👩‍👩‍👧 {} [] ../../etc/passwd <script> a@b.c 2024-02-30`),
   '',
-  ...'0 1 -1 1.5 1.50 1e400 -0 NaN null true 9007199254740993 99999999999999999999999999'.split(' '),
   "' or 1=1 --",
-  '"',
-  '\\',
-  '%',
-  '_',
-  '*',
-  '\u0000',
-  '\ud800',
   '\ufeff',
-  '\u202e',
-  '👩‍👩‍👧',
-  'x'.repeat(5_000),
-  '{}',
-  '[]',
-  '../../etc/passwd',
   '${7*7}',
-  '<script>',
-  'a@b.c',
-  '2024-02-30',
-] as const;
-const NUMBERS = [
-  0,
-  -0,
-  1,
-  -1,
-  2,
-  3,
-  1.5,
-  2 ** 31,
-  2 ** 52,
-  2 ** 52 + 1,
-  2 ** 53 - 1,
-  2 ** 53,
-  2 ** 63,
-  1e308,
-  -1e308,
-  5e-324,
-] as const;
+  'x'.repeat(5_000),
+];
+const NUMBERS = words(`0 -0 1 -1 2 3 1.5 2147483648 4503599627370496 4503599627370497 9007199254740991 9007199254740992
+  9223372036854775808 1e308 -1e308 5e-324`).map(Number);
+
+/** One of the arbitraries, each as often as its weight says. */
+const weighted = <T>(...all: readonly (readonly [weight: number, arbitrary: fc.Arbitrary<T>])[]): fc.Arbitrary<T> =>
+  fc.oneof(...all.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
 const scalar = fc.oneof(
-  fc.constantFrom(...TEXTS),
-  fc.constantFrom(...NUMBERS),
+  fc.constantFrom(...TEXTS, ...NUMBERS),
   fc.string({ unit: 'binary', maxLength: 20 }),
   fc.boolean(),
   fc.constant(null),
@@ -93,26 +61,19 @@ const object = fc
 
 const deep = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth);
 
-const text: fc.Arbitrary<string> = fc.oneof(
-  { weight: 8, arbitrary: object.map((value) => JSON.stringify(value)) },
-  { weight: 1, arbitrary: jsonValue.map((value) => JSON.stringify(value)) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
+const text = weighted<string>(
+  [8, object.map((value) => JSON.stringify(value))],
+  [1, jsonValue.map((value) => JSON.stringify(value))],
+  [
+    1,
+    fc.constantFrom(
+      ...words('{ [ {"a":1,"a":2} {"id":1e999} {"id":1}{"id":2}'),
       '',
-      '{',
-      '[',
-      '{"a":1,"a":2}',
-      '{"id":1e999}',
-      '{"id":1}{"id":2}',
       deep(2_000, '[', ']'),
       deep(2_000, '{"zone":', '}'),
     ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(object, fc.nat(40)).map(([value, cut]) => JSON.stringify(value).slice(0, -cut || undefined)),
-  },
+  ],
+  [1, fc.tuple(object, fc.nat(40)).map(([value, cut]) => JSON.stringify(value).slice(0, -cut || undefined))],
 );
 
 /** Lines of JSON, and of cells. */
@@ -135,11 +96,11 @@ function cell(value: unknown): string {
   return /[",\r\n]/.test(shown) && shown.length % 3 > 0 ? `"${shown.replaceAll('"', '""')}"` : shown;
 }
 
-const body = fc.oneof(
-  { weight: 3, arbitrary: lines.map((value) => Buffer.from(value)) },
-  { weight: 12, arbitrary: text.map((value) => Buffer.from(value)) },
-  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
-  { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([value, at]) => broken(Buffer.from(value), at)) },
+const body = weighted<Buffer>(
+  [3, lines.map((value) => Buffer.from(value))],
+  [12, text.map((value) => Buffer.from(value))],
+  [1, fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes))],
+  [1, fc.tuple(text, fc.nat()).map(([value, at]) => broken(Buffer.from(value), at))],
 );
 
 /** Bytes that are no UTF-8. */
@@ -148,55 +109,37 @@ function broken(bytes: Buffer, at: number): Buffer {
   return bytes;
 }
 
-const identifier = fc.oneof(
-  { weight: 6, arbitrary: fc.integer({ min: 1, max: 20 }).map(String) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
-      ...'0 -1 1e1 %00 %ff .. %2e%2e 9007199254740991 9007199254740992 1/2 1%2f2'.split(' '),
+const identifier = weighted<string>(
+  [6, fc.integer({ min: 1, max: 20 }).map(String)],
+  [
+    1,
+    fc.constantFrom(
+      ...words('0 -1 1e1 %00 %ff .. %2e%2e 9007199254740991 9007199254740992 1/2 1%2f2'),
       'x'.repeat(3_000),
     ),
-  },
+  ],
 );
 
 const encoded = (value: string): string => encodeURIComponent(value.toWellFormed());
 
+const STEPS = words(`[$some][0][name] [$none][][code][ne] [$every][0][id][gt] [$count][gte] [$count] [$some] [eq] [ne]
+  [lt] [gte] [in] [like] [null] [] [0] [x] [eq][0]`);
 const parameterKey = fc.oneof(
   fc
-    .tuple(
-      fc.constantFrom(...KEYS),
-      fc.constantFrom(
-        '[$some][0][name]',
-        '[$none][][code][ne]',
-        '[$every][0][id][gt]',
-        '[$count][gte]',
-        '[$count]',
-        '[$some]',
-        '',
-        ...'[eq] [ne] [lt] [gte] [in] [like] [null] [] [0] [x] [eq][0]'.split(' '),
-      ),
-    )
+    .tuple(fc.constantFrom(...KEYS), fc.constantFrom('', ...STEPS))
     .map(([key, rest]) => `_cnd[${encoded(key)}]${rest}`),
   fc.constantFrom(
-    ...(
-      '_cnd[$any][0][id] _cnd[$none][][position][lt] _cnd[$any][0][$all][1][$none][0][name] _cnd[$any] ' +
-      '_cnd[$x][0][id] _cnd[limit] _cnd[limit][0] _cnd[limit][1] _cnd[limit][] _cnd[orderBy] ' +
-      '_cnd[orderBy][0] _cnd[orderBy][0][0] _cnd[orderBy][0][1] _cnd _cnd[ _cnd[] _cnd[][] ' +
-      '%5fcnd%5blimit%5d'
-    ).split(' '),
+    ...words(`_cnd[$any][0][id] _cnd[$none][][position][lt] _cnd[$any][0][$all][1][$none][0][name] _cnd[$any]
+    _cnd[$x][0][id] _cnd[limit] _cnd[limit][0] _cnd[limit][1] _cnd[limit][] _cnd[orderBy] _cnd[orderBy][0]
+    _cnd[orderBy][0][0] _cnd[orderBy][0][1] _cnd _cnd[ _cnd[] _cnd[][] %5fcnd%5blimit%5d`),
   ),
-  fc.constantFrom('include', 'fields', 'variant', 'after', 'before', 'nope', '', '%', '__proto__'),
-  fc.constantFrom('on', 'dryRun', 'by', 'measure'),
+  fc.constantFrom('', ...words('include fields variant after before nope % __proto__ on dryRun by measure')),
 );
 const parameterValue = fc.oneof(
-  fc.constantFrom(...TEXTS).map(encoded),
-  fc.constantFrom(...KEYS).map(encoded),
+  fc.constantFrom(...TEXTS, ...KEYS).map(encoded),
   fc.constantFrom(
-    ...(
-      'day(date) zone,position,email count,sum(position),max(name),min(date) email true zone.zone_elements ' +
-      'zone,zone zone.shipping_markups.zone.shipping_markups shipping_method.taxClass % %ff %c3%28 zone. ' +
-      '.zone desc a.b.c.d.e.f'
-    ).split(' '),
+    ...words(`day(date) zone,position,email count,sum(position),max(name),min(date) email true zone.zone_elements zone,zone
+    zone.shipping_markups.zone.shipping_markups shipping_method.taxClass % %ff %c3%28 zone. .zone desc a.b.c.d.e.f`),
   ),
 );
 const query = fc
@@ -206,65 +149,47 @@ const query = fc
   )
   .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.join('&')}`));
 
-const path = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc
-      .tuple(fc.constantFrom(...PATHS), identifier, query)
-      .map(([type, id, rest]) => `/api/${type}/${id}${rest}`),
-  },
-  { weight: 4, arbitrary: fc.tuple(fc.constantFrom(...PATHS), query).map(([type, rest]) => `/api/${type}${rest}`) },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.constantFrom(...PATHS), query).map(([type, rest]) => `/api/${type}/$summary${rest}`),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
-      ...(
-        '/ // /api /api/ /api//1 /api/% /api/zones/1 /api/tax-classes/ /api/tax-classes/1/ /%2e%2e/api ' +
-        '/api/../api/tax-classes * /api/tax-classes;x=1'
-      ).split(' '),
+const typePath = fc.constantFrom(...PATHS);
+const path = weighted<string>(
+  [6, fc.tuple(typePath, identifier, query).map(([name, id, rest]) => `/api/${name}/${id}${rest}`)],
+  [4, fc.tuple(typePath, query).map(([name, rest]) => `/api/${name}${rest}`)],
+  [1, fc.tuple(typePath, query).map(([name, rest]) => `/api/${name}/$summary${rest}`)],
+  [
+    1,
+    fc.constantFrom(
+      ...words(`/ // /api /api/ /api//1 /api/% /api/zones/1 /api/tax-classes/ /api/tax-classes/1/ /%2e%2e/api
+      /api/../api/tax-classes * /api/tax-classes;x=1`),
     ),
-  },
+  ],
 );
 
+const oneOf = (list: string, ...more: readonly string[]): fc.Arbitrary<string> =>
+  fc.constantFrom(...list.split(' | '), ...more);
 const headers = fc.record(
   {
-    'content-type': fc.constantFrom(
-      'application/json',
-      'application/json',
-      'application/json',
-      'application/merge-patch+json',
-      'application/x-ndjson',
-      'text/csv',
+    'content-type': oneOf(
+      'application/json | application/json | application/json | application/merge-patch+json | application/x-ndjson | text/csv',
       'text/csv; header=absent',
       'application/json; charset=utf-16',
       'text/plain',
       'x',
     ),
-    accept: fc.constantFrom('*/*', 'application/json', 'text/html', 'application/json;q=0', ';;;', 'x'.repeat(2_000)),
-    'if-match': fc.constantFrom('*', '"x"', 'W/"x"', '"', 'x'.repeat(1_000)),
-    'if-none-match': fc.constantFrom('*', '"x"', ','),
-    prefer: fc.constantFrom(
-      'max-affected=3',
-      'max-affected=10000',
-      'max-affected=-1',
-      'return=minimal',
-      'count=none',
-      'return=',
-      ';',
+    accept: oneOf('*/* | application/json | text/html | application/json;q=0 | ;;;', 'x'.repeat(2_000)),
+    'if-match': oneOf('* | "x" | W/"x" | "', 'x'.repeat(1_000)),
+    'if-none-match': oneOf('* | "x" | ,'),
+    prefer: oneOf(
+      'max-affected=3 | max-affected=10000 | max-affected=-1 | return=minimal | count=none | return= | ;',
       'return=minimal, return=representation',
     ),
-    'idempotency-key': fc.constantFrom('a', '"b"', '', 'x'.repeat(600)),
-    'accept-encoding': fc.constantFrom('gzip', 'br;q=0', '*;q=0', 'identity;q=0'),
-    'content-encoding': fc.constantFrom('gzip', 'identity'),
+    'idempotency-key': oneOf('a | "b"', '', 'x'.repeat(600)),
+    'accept-encoding': oneOf('gzip | br;q=0 | *;q=0 | identity;q=0'),
+    'content-encoding': oneOf('gzip | identity'),
   },
   { requiredKeys: [] },
 );
 
 const anything: fc.Arbitrary<HostileRequest> = fc.record({
-  method: fc.constantFrom('GET', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND', 'TRACE'),
+  method: fc.constantFrom(...words('GET GET POST PUT PATCH DELETE HEAD OPTIONS PROPFIND TRACE')),
   path,
   headers,
   body: fc.option(body, { nil: undefined, freq: 8 }),
