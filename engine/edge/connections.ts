@@ -11,8 +11,13 @@ import { cutOff } from './slow-readers.ts';
 
 /** Bytes that Node keeps for a pipelined request. */
 const REQUEST_BYTES = 4096;
-/** The same for a body in chunks: one read of 64 KiB can hold ten thousand of them, and each is an object. */
-const CHUNKED_BYTES = 3 * 1024 ** 2;
+/** The same with the pieces that a body in chunks may have, each an object. */
+const CHUNKED_BYTES = 300 * 1024;
+
+/** Pieces that a chunked body may have, and one more for each so many bytes. */
+const MOST_PIECES = 1000;
+const LEAST_PIECE = 100;
+export const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 
 /** What Node's parser refuses. */
 export type ClientError = Error & { readonly code?: string };
@@ -92,9 +97,8 @@ export function watchConnections(server: Server, options: ConnectionOptions): Co
     const bytes = isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES;
     const share = isNext ? undefined : budget.keep(bytes, () => cutOff(socket));
     waiting.push({ request, response, share });
+    if (isChunked(request)) limitPieces(request, response, (error) => refuse(error, socket));
     if (!isNext) socket.pause();
-    // Chunks would pile up until the end of the turn.
-    else if (isChunked(request)) serveNext(connection);
     else setImmediate(serveNext, connection);
   }
 
@@ -137,6 +141,26 @@ export function watchConnections(server: Server, options: ConnectionOptions): Co
   }
 
   return { sockets, serve: receive, refuse };
+}
+
+/** Calls `refuse` when a body arrives in too many small pieces: Node makes a call and an object for each. */
+function limitPieces(request: IncomingMessage, response: ServerResponse, refuse: (error: ClientError) => void): void {
+  let pieces = 0;
+  let bytes = 0;
+  let isRefused = false;
+  const push = request.push.bind(request);
+  request.push = (piece: Buffer | null) => {
+    if (isRefused) return false;
+    pieces += 1;
+    bytes += piece?.length ?? 0;
+    if (pieces <= MOST_PIECES + bytes / LEAST_PIECE) return push(piece);
+    isRefused = true;
+    if (response.headersSent) request.socket.destroySoon();
+    else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }));
+    return false;
+  };
+  // Node would read on without a call to push.
+  response.once('prefinish', () => request.resume());
 }
 
 const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);

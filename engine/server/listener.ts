@@ -12,7 +12,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Budget } from '../edge/budget.ts';
-import { type ClientError, watchConnections } from '../edge/connections.ts';
+import { type ClientError, TOO_MANY_PIECES, watchConnections } from '../edge/connections.ts';
 import { framingFault } from './framing.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
@@ -152,6 +152,10 @@ const REFUSALS: ReadonlyMap<string, Problem> = new Map([
   [
     'HPE_HEADER_OVERFLOW',
     new Problem('headers-too-large', 'The headers of the request, including its URL, are too large'),
+  ],
+  [
+    TOO_MANY_PIECES,
+    new Problem('bad-request', 'The body arrives in too many small pieces; send at least 100 bytes in each'),
   ],
   ['ERR_HTTP_REQUEST_TIMEOUT', new Problem('request-timeout', 'The request did not arrive in time')],
 ]);

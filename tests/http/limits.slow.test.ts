@@ -113,6 +113,20 @@ test.each([
   await alive();
 });
 
+const pieces = (count: number, piece: string): string =>
+  `${POST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${`${piece.length.toString(16)}\r\n${piece}\r\n`.repeat(count)}0\r\n\r\n`;
+
+test.each([
+  ['990 bytes', pieces(990, ' '), 400, 'invalid-json'],
+  ['2,000 bytes', pieces(2000, ' '), 400, 'bad-request'],
+  ['1,500 times 150 bytes', pieces(1500, ' '.repeat(150)), 400, 'invalid-json'],
+])('a body in pieces: %s', async (_, bytes, status, code) => {
+  const text = await raw(server.url, bytes);
+  expect(statusesOf(text)).toEqual([status]);
+  expect(text).toContain(`urn:problem:${code}`);
+  await alive();
+});
+
 test.each([
   ['a head that does not end', 'GET /api/gadgets HTTP/1.1\r\nHost: localhost\r\n'],
   ['a body that does not come', `${POST}Content-Length: 10\r\n\r\n{`],
