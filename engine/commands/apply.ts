@@ -7,7 +7,7 @@ import { CallerGone, callerUntil } from '../caller.ts';
 import { didYouMean } from '../names.ts';
 import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { linksOf } from '../storage/define.ts';
+import { linksOf } from '../storage/tables.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import type { Doing, Follower, MigrationEvent } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/history.ts';

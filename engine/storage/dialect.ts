@@ -1,7 +1,7 @@
 /** What differs between the databases in SQL, where Knex does not cover it. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
-import type { BulkColumn, Revision, Sequence } from './define.ts';
+import type { BulkColumn, Revision, Sequence } from './tables.ts';
 import type { Row } from './driver.ts';
 import type { Altered, TableAlteration } from './migrate/driver.ts';
 

@@ -2,7 +2,7 @@
 import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
-import type { LinkColumn } from './define.ts';
+import type { LinkColumn } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { DatabaseUsage, OnWait } from './usage.ts';

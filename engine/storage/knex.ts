@@ -13,6 +13,3 @@ export const compiled = (query: Compilable): Statement => ({ sql: query.toSQL().
 export const escaped = (sql: string): string => sql.replaceAll('?', '\\?');
 
 export const raw = (sql: string, { knex }: Dialect): Knex.Raw => knex.raw(escaped(sql));
-
-/** The statements of CREATE TABLE or ALTER TABLE. */
-export const statementsOf = (schema: Knex.SchemaBuilder): readonly string[] => schema.toSQL().map(({ sql }) => sql);

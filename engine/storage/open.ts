@@ -5,7 +5,7 @@ import { PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { withoutPassword } from '../settings.ts';
 import { NotYetThere, StartError } from '../start-error.ts';
-import { linksOf } from './define.ts';
+import { linksOf } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
 import { type FitObserver, fittingDriver } from './fitting.ts';

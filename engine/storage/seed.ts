@@ -5,7 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import { StartError } from '../start-error.ts';
 import type { Driver, Statement, Writer } from './driver.ts';
-import { SEED_TABLE } from './engine-tables.ts';
+import { SEED_TABLE } from './tables.ts';
 import type { Writes } from './write/writes.ts';
 
 const DONE: Statement = { sql: `select identifier from ${SEED_TABLE} where type = ?` };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { RecordType } from '../../engine/model/model.ts';
-import { defineType } from '../../engine/storage/define.ts';
+import { createIndex, defineTable, indexesOf } from '../../engine/storage/tables.ts';
 import { isHeavy } from '../../engine/storage/read/heavy.ts';
 import { compileList } from '../../engine/storage/read/lists.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
@@ -32,7 +32,10 @@ for (const [name, text] of Object.entries(SCHEMA)) writeFileSync(join(folder, `$
 const { types } = loadModel(folder);
 rmSync(folder, { recursive: true });
 const database = new Database(':memory:');
-for (const type of types.values()) for (const sql of defineType(type, sqliteDialect)) database.exec(sql);
+for (const type of types.values()) {
+  for (const sql of defineTable(type, sqliteDialect).create) database.exec(sql);
+  for (const index of indexesOf(type, sqliteDialect)) database.exec(createIndex(index, sqliteDialect));
+}
 
 const ASC = '_cnd[orderBy]=';
 

@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
 import {
-  ENGINE_PREFIX,
   type JoinTable,
   type Model,
   OPEN_COLUMN,
@@ -14,11 +13,10 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
-import { defineJoinRows, defineTable, indexesOf, joinIndex, sidesOf } from '../define.ts';
+import { createIndex, indexesOf, joinIndex, MODEL_TABLE, sidesOf, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement, Writer } from '../driver.ts';
 
-export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
 const WRITE: Statement = {
   sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
@@ -62,12 +60,8 @@ export interface AppliedIndex {
   readonly members: readonly string[];
 }
 
-/** A table and its indexes as SQL. */
-export interface TableDefinition {
-  readonly create: string;
-  /** By name. */
-  readonly indexes: Readonly<Record<string, string>>;
-}
+/** All indexes of a table by name, those of foreign keys too, with the statements that make them. */
+export type MadeIndexes = Readonly<Record<string, { readonly unique: boolean; readonly sql: string }>>;
 
 export interface AppliedType {
   readonly table: string;
@@ -82,7 +76,7 @@ export interface AppliedType {
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   /** Absent where there are none. */
   readonly checks?: readonly CheckRule[] | undefined;
-  readonly definition: TableDefinition;
+  readonly made: MadeIndexes;
 }
 
 interface AppliedSide {
@@ -97,7 +91,7 @@ export interface AppliedJoin {
   /** The side that its rows begin with. */
   readonly left: AppliedSide;
   readonly right: AppliedSide;
-  readonly definition: TableDefinition;
+  readonly made: MadeIndexes;
 }
 
 export interface AppliedModel {
@@ -162,10 +156,7 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
       type.indexes.map(({ name, unique, members }) => [name, { unique, members: members.map((one) => one.name) }]),
     ),
     checks: type.checks.length > 0 ? type.checks.map((check) => ruleOf(check)) : undefined,
-    definition: {
-      create: defineTable(type, dialect),
-      indexes: Object.fromEntries(indexesOf(type, dialect).map(({ name, sql }) => [name, sql])),
-    },
+    made: madeOf(indexesOf(type, dialect), dialect),
   };
 }
 
@@ -187,11 +178,14 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
     );
     return { column, type: type.name, relation: relation?.name ?? null };
   };
-  const { name, sql } = joinIndex(table, dialect);
-  const definition = { create: defineJoinRows(table, dialect), indexes: { [name]: sql } };
   const [left, right] = sidesOf(table);
-  return { table: table.name, left: side(left), right: side(right), definition };
+  return { table: table.name, left: side(left), right: side(right), made: madeOf([joinIndex(table)], dialect) };
 }
+
+const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =>
+  Object.fromEntries(
+    indexes.map((index) => [index.name, { unique: index.unique, sql: createIndex(index, dialect) }] as const),
+  );
 
 /** NO_MODEL where none was applied yet. The table must be there. */
 export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>

@@ -8,7 +8,7 @@ import type { Model } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { engineTables } from '../engine-tables.ts';
+import { engineTables } from '../tables.ts';
 import { LOOK_MS } from '../fitting.ts';
 import { type AppliedModel, appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed, assessIn } from './assess.ts';

@@ -2,7 +2,7 @@
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
-import { type AppliedModel, type AppliedType, columnsIn, nameKey, type TableDefinition } from './applied.ts';
+import { type AppliedModel, type AppliedType, columnsIn, type MadeIndexes, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
 /** A column of somebody else. */
@@ -102,18 +102,18 @@ export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect,
 interface OwnTable {
   readonly table: string;
   readonly columns: readonly string[];
-  readonly definition: TableDefinition;
+  readonly made: MadeIndexes;
 }
 
 const ownTables = ({ types, joins }: AppliedModel): readonly OwnTable[] => [
   ...Object.values(types).map((type) => ({
     table: type.table,
-    definition: type.definition,
+    made: type.made,
     columns: ownColumns(type),
   })),
-  ...joins.map(({ table, definition, left, right }) => ({
+  ...joins.map(({ table, made, left, right }) => ({
     table,
-    definition,
+    made,
     columns: [left.column, right.column],
   })),
 ];
@@ -123,22 +123,19 @@ const ownColumns = (type: AppliedType): readonly string[] =>
 
 /** What the database lacks, and the columns of others that no new record could fill in. */
 export function driftOf(applied: AppliedModel, { relations, tables }: Catalogue): readonly Drift[] {
-  return ownTables(applied).flatMap(({ table, columns, definition }): readonly Drift[] => {
-    if (relations.get(table) !== 'table')
-      return [
-        { table, differences: ['it is missing'], cures: [definition.create, ...Object.values(definition.indexes)] },
-      ];
+  return ownTables(applied).flatMap(({ table, columns, made }): readonly Drift[] => {
+    if (relations.get(table) !== 'table') return [{ table, differences: ['it is missing'], cures: [] }];
     const found = tables.get(table) ?? NO_TABLE;
     const there = new Set(found.columns.map(({ name }) => name));
     const own = new Set(columns.map(nameKey));
-    const missing = Object.keys(definition.indexes).filter((name) => !found.indexes.includes(name));
+    const missing = Object.keys(made).filter((name) => !found.indexes.includes(name));
     const needed = found.columns.filter(({ name, isNeeded }) => isNeeded && isOther(name, own));
     const differences = [
       ...columns.filter((column) => !there.has(column)).map((column) => `column ${column} is missing`),
       ...missing.map((name) => `index ${name} is missing`),
       ...needed.map(({ name }) => `column ${name} is there besides, and no new record has a value for it`),
     ];
-    const cures = missing.flatMap((name) => definition.indexes[name] ?? []);
+    const cures = missing.flatMap((name) => made[name]?.sql ?? []);
     return differences.length === 0 ? [] : [{ table, differences, cures }];
   });
 }
@@ -148,11 +145,11 @@ const isOther = (column: string, own: ReadonlySet<string>): boolean =>
 
 /** What others have added to the tables of the engine: `index mine of books`. */
 export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
-  return ownTables(applied).flatMap(({ table, definition }) => {
+  return ownTables(applied).flatMap(({ table, made }) => {
     const { indexes, triggers, readers } = catalogue.tables.get(table) ?? NO_TABLE;
     const names = [
       ...otherColumns(applied, catalogue, table).map(({ name }) => `column ${name}`),
-      ...indexes.filter((name) => !(name in definition.indexes)).map((name) => `index ${name}`),
+      ...indexes.filter((name) => !(name in made)).map((name) => `index ${name}`),
       ...triggers.map((name) => `trigger ${name}`),
       ...readers.filter(({ name }) => !/^(trigger|index) /.test(name)).map(({ name }) => name),
     ];
@@ -171,7 +168,7 @@ export function otherColumns(applied: AppliedModel, { tables }: Catalogue, table
 
 /** Names of the indexes that the engine made. */
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
-  new Set(ownTables(applied).flatMap(({ definition }) => Object.keys(definition.indexes)));
+  new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
 // What stands in the way of a step.
 
@@ -206,7 +203,7 @@ export function obstaclesTo(
   );
   const fresh = tasks.filter(({ kind }) => kind === 'column').length;
   return [
-    ...[...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.name : []))].flatMap(taken),
+    ...[...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))].flatMap(taken),
     ...added
       .filter((name) => columns.has(nameKey(name)))
       .map((name) => `table ${table} has a column "${name}" already, which the engine did not make: rename or drop it`),

@@ -4,6 +4,7 @@ import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
 import type { OtherColumn } from './catalogue.ts';
 import type { Awaitable, Reader, Writer } from '../driver.ts';
+import type { TableIndex, TableStatements } from '../tables.ts';
 import type { Task } from './tasks.ts';
 
 export interface Migration {
@@ -85,7 +86,7 @@ export type Edit =
   /** New values for a column that is there, in the rows that `where` chooses. */
   | { readonly kind: 'setColumn'; readonly name: string; readonly value: string; readonly where: string }
   | { readonly kind: 'dropIndex'; readonly name: string; readonly unique: boolean }
-  | { readonly kind: 'createIndex'; readonly name: string; readonly sql: string };
+  | { readonly kind: 'createIndex'; readonly index: TableIndex };
 
 interface ColumnBefore {
   readonly nullable: boolean;
@@ -118,9 +119,9 @@ export interface TableAlteration {
   readonly columnsBefore: readonly string[];
   /** All columns afterwards but the identifier, in the order of the table. */
   readonly columns: readonly ColumnSource[];
-  /** CREATE TABLE of the table afterwards, under any name. */
-  readonly create: (name: string) => string;
-  readonly indexes: readonly string[];
+  /** What makes the table afterwards, under any name. */
+  readonly create: (name: string) => TableStatements;
+  readonly indexes: readonly TableIndex[];
   /** Columns that somebody else has added. */
   readonly others: readonly OtherColumn[];
 }

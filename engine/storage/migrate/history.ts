@@ -2,20 +2,13 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonValue } from '../../json.ts';
-import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
+import type { Model } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Dialect } from '../dialect.ts';
+import { HISTORY_TABLE, MODEL_TABLE } from '../tables.ts';
 import type { Reader, Row, Statement, Writer } from '../driver.ts';
-import {
-  type AppliedModel,
-  MODEL_TABLE,
-  NO_MODEL,
-  parseApplied,
-  readAppliedModel,
-  writeAppliedModel,
-} from './applied.ts';
+import { type AppliedModel, NO_MODEL, parseApplied, readAppliedModel, writeAppliedModel } from './applied.ts';
 
-export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
 const COLUMNS = 'number, digest, applied, at';
 const LAST: Statement = { sql: `select ${COLUMNS} from ${HISTORY_TABLE} order by number desc limit 1` };
 const OWN: Statement = { sql: `select ${COLUMNS} from ${HISTORY_TABLE} where digest = ? order by number desc limit 1` };
@@ -109,7 +102,7 @@ function digestOf(model: Model, wanted: AppliedModel): string {
 /** Without the SQL of tables and indexes: another version of the engine may word it differently. */
 function digestOfApplied({ types, joins }: AppliedModel, renames: readonly string[]): string {
   const asked = [...Object.entries(types), ...joins.map((join) => [join.table, join] as const)].map(
-    ([name, table]) => [name, { ...table, definition: null }] as const,
+    ([name, table]) => [name, { ...table, made: null }] as const,
   );
   const parts: unknown = { asked: Object.fromEntries(asked), renames: renames.toSorted() };
   return createHash('sha256')

@@ -1,7 +1,7 @@
 /** The steps of a type's indexes: unique ones constrain records, others only make lists fast. */
 import type { Index, RecordType } from '../../model/model.ts';
 import { columnType } from '../columns.ts';
-import { indexesOf } from '../define.ts';
+import { indexesOf } from '../tables.ts';
 import type { Edit } from './driver.ts';
 import type { AppliedIndex } from './applied.ts';
 import { rowsAlike, rowsWhere } from './assess.ts';
@@ -105,8 +105,8 @@ function addedSteps(
   const dropped: readonly Edit[] = replaced
     ? [{ kind: 'dropIndex', name: replaced.name, unique: replaced.unique }]
     : [];
-  const sql = indexesOf(type, dialect).find(({ name }) => name === index.name)?.sql ?? '';
-  const edits: readonly Edit[] = [...dropped, { kind: 'createIndex', name: index.name, sql }];
+  const made = indexesOf(type, dialect).filter(({ name }) => name === index.name);
+  const edits: readonly Edit[] = [...dropped, ...made.map((one): Edit => ({ kind: 'createIndex', index: one }))];
   const step = createStep(index.unique ? 'add-unique' : 'add-index', type.name, {
     name: shown(namesOf(index)),
     detail: described(index),

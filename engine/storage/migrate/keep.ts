@@ -15,7 +15,7 @@ import {
 import { type Draft, revised } from '../../model/resolve.ts';
 import { columnOf } from '../columns.ts';
 import { StartError } from '../../start-error.ts';
-import { tablesOf } from '../define.ts';
+import { tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import {
   type AppliedField,

@@ -7,7 +7,7 @@ import { match } from '../../model/renames.ts';
 import { revised } from '../../model/resolve.ts';
 import { generatedName } from '../../names.ts';
 import type { AppliedIndex, AppliedJoin, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
-import { tablesOf } from '../define.ts';
+import { tablesOf } from '../tables.ts';
 import { columnsIn, nameKey, otherSide } from './applied.ts';
 import { relationAt } from './match.ts';
 
@@ -37,7 +37,7 @@ export function placedModel(model: Model, applied: AppliedModel, own?: AppliedMo
       [...types.map(({ table }) => table), ...applied.joins.map(({ table }) => table)],
       tablesOf(model),
     ),
-    indexes: new Names([...types, ...applied.joins].flatMap(({ definition }) => Object.keys(definition.indexes))),
+    indexes: new Names([...types, ...applied.joins].flatMap(({ made }) => Object.keys(made))),
     revisions: new Map(),
   };
   for (const type of model.types.values()) placeType(placement, type);

@@ -1,9 +1,8 @@
 /** The applied model and the wanted one -> the steps from one to the other. */
 import { isDeepStrictEqual } from 'node:util';
 import { ENGINE_PREFIX, type Model, type RecordType } from '../../model/model.ts';
-import { defineType, indexesOf } from '../define.ts';
+import { createIndex, defineTable, dropTable, indexesOf, SEED_TABLE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
-import { SEED_TABLE } from '../engine-tables.ts';
 import { type AppliedModel, appliedModel, type AppliedType } from './applied.ts';
 import { rowsOf } from './assess.ts';
 import { type Catalogue, NO_CATALOGUE, otherColumns } from './catalogue.ts';
@@ -14,7 +13,7 @@ import { addedJoinStep, droppedJoinStep, renamedJoinSteps } from './relations.ts
 import { keptModel } from './keep.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
 import { createStep, isDrop, isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
-import { plainTasks } from './tasks.ts';
+import { plainTasks, tableTasks } from './tasks.ts';
 import { typeSteps, unclearJoins, unclearTypes } from './types.ts';
 
 const VANISHED = ['drop-type', 'drop-field', 'drop-relation'] as const;
@@ -144,21 +143,27 @@ function withSeeds(
   return steps.map((step) => (step === first ? { ...step, tasks: [...tasks, ...step.tasks] } : step));
 }
 
-function droppedTypeStep(name: string, { table, identifier }: AppliedType, { quote, literal }: Dialect): MigrationStep {
+function droppedTypeStep(name: string, { table, identifier }: AppliedType, dialect: Dialect): MigrationStep {
+  const { quote, literal } = dialect;
   const tasks = [
-    ...plainTasks('define', [`drop table ${quote(table)}`], table),
+    ...plainTasks('define', [dropTable(table, dialect)], table),
     ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
   ];
   const rows = rowsOf(quote(table), quote(identifier));
   return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table, drops: [table] });
 }
 
-const addedTypeStep = (type: RecordType, dialect: Dialect): MigrationStep =>
-  createStep('add-type', type.name, {
+function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {
+  const indexes = indexesOf(type, dialect);
+  return createStep('add-type', type.name, {
     now: type.table,
-    tasks: plainTasks('create', defineType(type, dialect)),
-    creates: [type.table, ...indexesOf(type, dialect).map(({ name }) => name)],
+    tasks: tableTasks(
+      defineTable(type, dialect),
+      indexes.map((index) => createIndex(index, dialect)),
+    ),
+    creates: [type.table, ...indexes.map(({ name }) => name)],
   });
+}
 
 /** The names by which a type knew others. */
 function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlySet<string> {

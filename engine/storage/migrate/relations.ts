@@ -1,13 +1,13 @@
 /** The steps of relations: foreign keys of a type's table, and join tables, whose rows move as a whole. */
 import type { JoinTable } from '../../model/model.ts';
-import { defineJoinTable, joinIndex } from '../define.ts';
+import { createIndex, defineJoinTable, dropTable, joinIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { AppliedJoin, AppliedReference } from './applied.ts';
 import { rowsAlike, rowsInCircles, rowsOf, rowsWhere } from './assess.ts';
 import type { Edit } from './driver.ts';
 import { type ColumnChanges, type JoinChange, type ReferenceChange, relationAt, type TypeChange } from './match.ts';
 import { createStep, type MigrationStep } from './steps.ts';
-import { plainTasks } from './tasks.ts';
+import { plainTasks, tableTasks } from './tasks.ts';
 
 /** The type and the name of the relation that people know a foreign key or a join table by, on whichever side that is. */
 export interface Owner {
@@ -95,19 +95,19 @@ export function joinOwnerBefore({ left, right, table }: AppliedJoin): Owner {
 
 export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep {
   const { type, name } = joinOwner(table);
+  const index = joinIndex(table);
   return createStep('add-relation', type, {
     name,
     detail: `, in table ${table.name}`,
-    tasks: plainTasks('create', defineJoinTable(table, dialect)),
-    creates: [table.name, joinIndex(table, dialect).name],
+    tasks: tableTasks(defineJoinTable(table, dialect), [createIndex(index, dialect)]),
+    creates: [table.name, index.name],
   });
 }
 
-export function droppedJoinStep(before: AppliedJoin, { quote }: Dialect): MigrationStep {
+export function droppedJoinStep(before: AppliedJoin, dialect: Dialect): MigrationStep {
   const { type, name } = joinOwnerBefore(before);
-  const table = quote(before.table);
-  const rows = rowsOf(table, quote(before.left.column));
-  const tasks = plainTasks('define', [`drop table ${table}`], before.table);
+  const rows = rowsOf(dialect.quote(before.table), dialect.quote(before.left.column));
+  const tasks = plainTasks('define', [dropTable(before.table, dialect)], before.table);
   const parts = { rows, tasks, rowsIn: before.table, drops: [before.table] };
   return createStep('drop-relation', type, { name, detail: 'a connection', ...parts });
 }

@@ -4,7 +4,7 @@ import { type Model, type RecordType, type Relation, uniqueIndexes } from '../..
 import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
-import { SEED_TABLE } from '../engine-tables.ts';
+import { SEED_TABLE } from '../tables.ts';
 import type { AppliedModel } from './applied.ts';
 import { rowsWhere } from './assess.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';

@@ -7,7 +7,7 @@ import { widens } from '../../field-types/widens.ts';
 import { type CheckRule, fieldsOf, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Field, Index, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
-import { sidesOf } from '../define.ts';
+import { sidesOf } from '../tables.ts';
 import {
   type AppliedField,
   type AppliedIndex,

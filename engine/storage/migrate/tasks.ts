@@ -4,6 +4,7 @@
  * long: `prepare` builds what is new beside what is there, under names that no client knows; `switch` is one short
  * transaction that gives it the names that the model wants, and remembers the model; `finish` checks and clears up.
  */
+import type { TableStatements } from '../tables.ts';
 
 type Stage = 'prepare' | 'switch' | 'finish';
 
@@ -37,6 +38,8 @@ export const taskKinds = {
   settle: { stage: 'switch', lock: 'all', says: 'Change' },
   renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
   create: { stage: 'switch', lock: 'none', says: 'Create' },
+  /** Once all tables are there: they may lead to each other in circles. */
+  link: { stage: 'switch', lock: 'all', says: 'Change' },
   confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
   dropIndex: { stage: 'finish', lock: 'none', says: 'Drop an index of' },
 } as const satisfies Record<string, TaskOrder>;
@@ -53,6 +56,8 @@ export interface Task {
   readonly identifier?: string;
   /** The column that it drops. */
   readonly drops?: string;
+  /** The index that it builds beside the table. */
+  readonly builds?: string;
 }
 
 const RANKS: ReadonlyMap<string, number> = new Map(Object.keys(taskKinds).map((kind, rank) => [kind, rank]));
@@ -67,6 +72,12 @@ export const tasksOf = (stage: Stage, tasks: Iterable<Task>): readonly Task[] =>
 /** Statements that belong to no table that clients use. */
 export const plainTasks = (kind: TaskKind, statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
+
+/** Those of a new table and its indexes. */
+export const tableTasks = ({ create, links }: TableStatements, indexes: readonly string[]): readonly Task[] => [
+  ...plainTasks('create', [...create, ...indexes]),
+  ...plainTasks('link', links),
+];
 
 /** For people: `Build an index of books`. */
 export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].says} ${table ?? 'the tables'}`;

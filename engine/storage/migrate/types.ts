@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { columnsOf, columnType } from '../columns.ts';
-import { defineTable, indexesOf } from '../define.ts';
+import { createIndex, defineTable, indexesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import { type AppliedField, type AppliedModel, type AppliedType, identifierNameOf } from './applied.ts';
 import { rowsWhere } from './assess.ts';
@@ -78,17 +78,18 @@ function withIndexes(
 ): readonly MigrationStep[] {
   const { type, before, dialect } = change;
   const edits = steps.flatMap((step) => step.edits);
-  const wanted = new Map(indexesOf(type, dialect).map(({ name, sql }) => [name, sql]));
-  const handled = new Set(edits.flatMap((edit) => ('name' in edit ? edit.name : [])));
-  const old = before.definition.indexes;
-  const outdated = Object.keys(old).filter((name) => old[name] !== wanted.get(name) && !handled.has(name));
-  const fresh = [...wanted].filter(([name, sql]) => old[name] !== sql && !handled.has(name));
+  const wanted = indexesOf(type, dialect);
+  const sqlOf = new Map(wanted.map((index) => [index.name, createIndex(index, dialect)]));
+  const handled = new Set(
+    edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : 'name' in edit ? edit.name : [])),
+  );
+  const old = Object.entries(before.made).map(([name, one]) => ({ name, ...one }));
+  const outdated = old.filter(({ name, sql }) => sql !== sqlOf.get(name) && !handled.has(name));
+  const fresh = wanted.filter(({ name }) => before.made[name]?.sql !== sqlOf.get(name) && !handled.has(name));
   if (outdated.length + fresh.length === 0) return steps;
-  const all = steps.length > 0 ? steps : [remakeStep(change, columns, new Set(fresh.map(([name]) => name)))];
-  const drops = outdated.map((name): Edit => {
-    return { kind: 'dropIndex', name, unique: old[name]?.startsWith('create unique ') ?? false };
-  });
-  const creates = fresh.map(([name, sql]): Edit => ({ kind: 'createIndex', name, sql }));
+  const all = steps.length > 0 ? steps : [remakeStep(change, columns, new Set(fresh.map(({ name }) => name)))];
+  const drops = outdated.map(({ name, unique }): Edit => ({ kind: 'dropIndex', name, unique }));
+  const creates = fresh.map((index): Edit => ({ kind: 'createIndex', index }));
   return all.map((step, index) => ({
     ...step,
     edits: [...(index === 0 ? drops : []), ...step.edits, ...(index === all.length - 1 ? creates : [])],
@@ -116,7 +117,7 @@ function withTasks(
     columnsBefore: columnsBefore(before),
     columns: sourcesOf(change, columns),
     create: (name) => defineTable(type, dialect, name),
-    indexes: indexesOf(type, dialect).map(({ sql }) => sql),
+    indexes: indexesOf(type, dialect),
     others: change.others,
   });
   let at = 0;

@@ -6,7 +6,7 @@
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
-import { addForeignKey, columnSql } from '../define.ts';
+import { addColumn, addForeignKey, columnSql, createIndex, renameColumn, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/driver.ts';
 import type { Task } from '../migrate/tasks.ts';
@@ -28,6 +28,8 @@ interface AlterContext {
   readonly placed: ReadonlyMap<string, NewColumn>;
   /** Columns whose tasks belong to an edit before. */
   readonly handled: Set<string>;
+  /** Indexes that are made again with one of their columns. */
+  readonly handledIndexes: Set<string>;
   /** A name that no client knows, another one each time. */
   readonly unknown: () => string;
   readonly task: (kind: Task['kind'], sql: string) => Task;
@@ -46,7 +48,7 @@ const tasksOfKind: { readonly [K in Edit['kind']]: TasksOf<K> } = {
   setColumn: ({ name }, context) => columnTasks(name, context),
   dropColumn: ({ name }, context) => [droppedColumn(name, context)],
   dropIndex: (edit, context) => droppedIndex(edit, context),
-  createIndex: ({ sql }, context) => indexTasks(sql, context),
+  createIndex: ({ index }, context) => indexTasks(index, context),
 };
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
@@ -57,7 +59,15 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
   const placed = new Map(
     alteration.columns.map((source) => [source.column.name, placedColumn(source, unknown, dialect)]),
   );
-  const context: AlterContext = { alteration, dialect, placed, handled: new Set(), unknown, task };
+  const context: AlterContext = {
+    alteration,
+    dialect,
+    placed,
+    handled: new Set(),
+    handledIndexes: new Set(),
+    unknown,
+    task,
+  };
   const tasks = (edit: Edit): readonly Task[] =>
     (tasksOfKind[edit.kind] as (edit: Edit, context: AlterContext) => readonly Task[])(edit, context);
   return { each: edits.map(tasks), together: [] };
@@ -152,15 +162,13 @@ function checkTasks({ name, column }: NewColumn, context: AlterContext): readonl
 function linkTasks({ name, reference }: Column, { alteration, dialect, task }: AlterContext): readonly Task[] {
   if (!reference) return [];
   const table = dialect.literal(dialect.quote(alteration.table));
-  const added = addForeignKey(alteration.table, name, reference, dialect).map((sql) =>
-    task('settle', `${sql.replace(/ add constraint "(?:[^"]|"")+" /, ' add ')} not valid`),
-  );
+  const added = task('link', `${addForeignKey(alteration.table, name, reference, dialect)} not valid`);
   const sql = [
     `do $$ declare link name; begin for link in select conname from pg_constraint`,
     `where conrelid = ${table}::regclass and contype = 'f' and not convalidated`,
     `loop execute format('alter table %s validate constraint %I', ${table}, link); end loop; end $$`,
   ].join(' ');
-  return [...added, task('confirm', sql)];
+  return [added, task('confirm', sql)];
 }
 
 // Columns with other values.
@@ -178,15 +186,15 @@ function columnTasks(name: string, context: AlterContext): readonly Task[] {
   const isConstant = !one.isFilled && column.default !== null;
   const start = isConstant ? ` default ${literal(column.default)}${column.nullable ? '' : ' not null'}` : '';
   return [
-    task('column', `alter table ${table} add column ${quote(one.name)} ${words}${start}`),
+    task('column', addColumn(alteration.table, one.name, `${words}${start}`, dialect)),
     ...(one.isFilled ? fillTasks(context) : []),
     ...checkTasks(one, context),
     ...(column.nullable || isConstant ? [] : requiredTasks(one, context)),
     ...(from === undefined ? [] : [droppedColumn(from, context)]),
-    task('rename', `alter table ${table} rename column ${quote(one.name)} to ${quote(name)}`),
+    task('rename', renameColumn(alteration.table, one.name, name, dialect)),
     ...(isConstant ? [] : defaultTasks(column, alter, context)),
     ...linkTasks(column, context),
-    ...lostIndexes(name, context).flatMap((sql) => indexTasks(sql, context)),
+    ...lostIndexes(name, context).flatMap((index) => indexTasks(index, context)),
   ];
 }
 
@@ -194,7 +202,7 @@ function columnTasks(name: string, context: AlterContext): readonly Task[] {
 function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext): readonly Task[] {
   if (handled.has(FILLED)) return [];
   handled.add(FILLED);
-  const { quote } = dialect;
+  const { quote, literal } = dialect;
   const { table, identifier } = alteration;
   const filled = [...placed.values()].filter((one) => one.isFilled);
   const sources = new Set(filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []].flat()));
@@ -208,7 +216,7 @@ function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext)
   return [
     task(
       'trigger',
-      `create function ${name}() returns trigger language plpgsql as $fill$\n#variable_conflict use_column\nbegin ${body} end $fill$`,
+      `create function ${name}() returns trigger language plpgsql as ${literal(`\n#variable_conflict use_column\nbegin ${body} end`)}`,
     ),
     task(
       'trigger',
@@ -245,35 +253,24 @@ function droppedIndex(
   ];
 }
 
-const QUOTED = '"(?:[^"]|"")+"';
-const INDEX = new RegExp(`^create (unique )?index (${QUOTED}) on (${QUOTED}) (\\(.*\\))$`, 's');
-
-function indexTasks(sql: string, { alteration, dialect, task, placed, unknown }: AlterContext): readonly Task[] {
-  const [, unique = '', name = '', , terms = ''] = INDEX.exec(sql) ?? [];
+function indexTasks(index: TableIndex, { dialect, task, placed, unknown }: AlterContext): readonly Task[] {
   const { quote } = dialect;
-  const current = new Map([...placed].map(([column, one]) => [quote(column), quote(one.name)]));
-  const over = terms.replace(NAMES, (piece) => current.get(piece) ?? piece);
-  const built = quote(unknown());
+  const builds = unknown();
+  const named = (column: string): string => placed.get(column)?.name ?? column;
   return [
-    task('index', `create ${unique}index concurrently ${built} on ${quote(alteration.table)} ${over}`),
-    task('renameIndex', `alter index ${built} rename to ${name}`),
+    { ...task('index', createIndex(index, dialect, { name: builds, concurrently: true, named })), builds },
+    task('renameIndex', `alter index ${quote(builds)} rename to ${quote(index.name)}`),
   ];
 }
 
-/** Names in SQL, and whatever else has quotes. */
-const NAMES = new RegExp(`'(?:[^']|'')*'|collate ${QUOTED}|${QUOTED}`, 'g');
-
 /** Indexes that go with a column which is replaced, though nothing about them changes; each once. */
-function lostIndexes(
-  name: string,
-  { alteration, dialect: { quote }, placed, handled }: AlterContext,
-): readonly string[] {
-  const made = new Set(alteration.edits.map((edit) => (edit.kind === 'createIndex' ? edit.sql : undefined)));
+function lostIndexes(name: string, { alteration, placed, handledIndexes }: AlterContext): readonly TableIndex[] {
   if (placed.get(name)?.from === undefined) return [];
-  return alteration.indexes.filter((sql) => {
-    const [, , , , terms = ''] = INDEX.exec(sql) ?? [];
-    if (made.has(sql) || handled.has(sql) || ![...(terms.match(NAMES) ?? [])].includes(quote(name))) return false;
-    handled.add(sql);
-    return true;
-  });
+  const made = new Set(alteration.edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
+  const lost = alteration.indexes.filter(
+    (index) =>
+      !made.has(index.name) && !handledIndexes.has(index.name) && index.columns.some((column) => column.name === name),
+  );
+  for (const index of lost) handledIndexes.add(index.name);
+  return lost;
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../caller.ts';
 import { Problem } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
-import { type LinkColumn, SEPARATOR } from '../define.ts';
+import type { LinkColumn } from '../tables.ts';
 import type { Writer } from '../driver.ts';
 import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
@@ -16,8 +16,6 @@ import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './lockin
 import { PREPARED, PREPARED_FUNCTIONS, PREPARED_INDEXES, readProgress, record } from './progress.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
-
-const EXISTS = { sql: 'select to_regclass(?) is not null' };
 
 /** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
@@ -81,11 +79,11 @@ async function carryOut(connections: Connections, migration: Migration): Promise
 
 export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
   let current = 'begin';
-  const noted = function* (): Generator<string> {
-    for (const sql of statements) yield (current = sql);
-  };
   await telling(
-    () => writeIn(connections, BEGIN_PATIENTLY, (writer) => runDdl(writer, noted())),
+    () =>
+      writeIn(connections, BEGIN_PATIENTLY, async (writer) => {
+        for (current of statements) await writer.run({ sql: current }, []);
+      }),
     () => current,
   );
 }
@@ -111,7 +109,7 @@ async function prepareOne(
       lock === 'none' ? 'begin' : BEGIN,
       async (writer) => {
         if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock, tries);
-        if (task.kind !== 'index') await runDdl(writer, [task.sql]);
+        if (task.kind !== 'index') await writer.run(task, []);
         await record.done(writer, place.number);
       },
       watch.caller,
@@ -179,8 +177,8 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const VALID = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
 
 /** One that was cut off is left behind invalid, and is built again. */
-async function buildIndex(connections: Connections, { sql }: Task, { caller }: Follower): Promise<void> {
-  const [, name = ''] = /^create (?:unique )?index concurrently ("(?:[^"]|"")+")/.exec(sql) ?? [];
+async function buildIndex(connections: Connections, { sql, builds = '' }: Task, { caller }: Follower): Promise<void> {
+  const name = quoted(builds);
   const valid = await alone(connections).value(VALID, [name]);
   if (valid === 't') return;
   if (valid !== undefined) await outside(connections, `drop index concurrently if exists ${name}`, caller);
@@ -211,12 +209,6 @@ async function change(
 ): Promise<void> {
   const strong = tasks.filter(({ kind }) => taskKinds[kind].lock === 'all');
   const tables = [...new Set([...locked, ...strong.flatMap(({ table }) => table ?? [])])].toSorted();
-  const statements = function* (): Generator<string> {
-    for (const [index, task] of tasks.entries()) {
-      watch.report({ kind: 'doing', task, number: number + index, of, position: 0, last: 0, rows: 0 });
-      yield task.sql;
-    }
-  };
   await insist(connections, watch, tables, (tries) =>
     writeIn(
       connections,
@@ -224,7 +216,10 @@ async function change(
       async (writer) => {
         await lockAll(writer, tables, 'all', tries);
         await before(writer);
-        await runDdl(writer, statements());
+        for (const [index, task] of tasks.entries()) {
+          watch.report({ kind: 'doing', task, number: number + index, of, position: 0, last: 0, rows: 0 });
+          await writer.run(task, []);
+        }
         await after(writer);
         await recorded(writer);
       },
@@ -232,24 +227,6 @@ async function change(
     ),
   );
 }
-
-/** Tables may lead to each other in circles: a foreign key waits until the table that it leads to is there. */
-async function runDdl(writer: Writer, definitions: Iterable<string>): Promise<void> {
-  const waiting: string[] = [];
-  for (const definition of definitions)
-    for (const sql of definition.split(SEPARATOR)) {
-      const [, target] = /^alter table .* foreign key .* references ("(?:[^"]|"")+")/.exec(sql) ?? [];
-      if (target !== undefined && (await writer.value(EXISTS, [target])) === 'f') waiting.push(sql);
-      else await writer.run({ sql: isDrop(sql) ? `${sql} cascade` : withoutName(sql) }, []);
-    }
-  for (const sql of waiting) await writer.run({ sql }, []);
-}
-
-/** The name of a primary key may be taken by a table that has another name now: PostgreSQL finds one that is free. */
-export const withoutName = (sql: string): string => sql.replace(/, constraint "(?:[^"]|"")+" (primary key \()/, ', $1');
-
-/** Foreign keys of other tables that lead to it are dropped too; their columns are steps of their own. */
-const isDrop = (sql: string): boolean => /^drop table "(?:[^"]|"")+"$/.test(sql);
 
 // Afterwards.
 

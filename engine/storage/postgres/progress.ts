@@ -1,7 +1,7 @@
 /** What a migration leaves in the database while it runs: how far it has come, and what it has prepared. */
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Reader, Writer } from '../driver.ts';
-import { MIGRATION_TABLE } from '../engine-tables.ts';
+import { MIGRATION_TABLE } from '../tables.ts';
 import type { Task } from '../migrate/tasks.ts';
 
 /** The row of a migration that was begun. */

@@ -1,7 +1,7 @@
 /** Changes of tables in SQLite: by ALTER TABLE where it can, else by a new table that takes the old one's place. */
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
-import { columnWords, ON_DELETE } from '../define.ts';
+import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Altered, Edit, TableAlteration } from '../migrate/driver.ts';
 import { plainTasks, type Task } from '../migrate/tasks.ts';
@@ -16,10 +16,9 @@ type Alter<K extends Edit['kind']> = (
 /** One entry for each kind of edit. */
 const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
   addColumn: ({ column }, table, dialect) => {
-    const { quote } = dialect;
     if ((!column.nullable && column.default === null) || column.field?.isNowByDefault) return undefined;
     const words = `${columnWords(column, dialect)}${references(column, dialect)}`;
-    return [`alter table ${quote(table)} add column ${quote(column.name)} ${words}`];
+    return [addColumn(table, column.name, words, dialect)];
   },
   changeColumn: () => undefined,
   // A column that is part of a FOREIGN KEY clause cannot be dropped.
@@ -29,7 +28,7 @@ const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
     `update ${quote(table)} set ${quote(name)} = ${value} where ${where}`,
   ],
   dropIndex: ({ name }, _table, { quote }) => [`drop index ${quote(name)}`],
-  createIndex: ({ sql }) => [sql],
+  createIndex: ({ index }, _table, dialect) => [createIndex(index, dialect)],
 };
 
 /** Those that read, or write, every row. */
@@ -57,8 +56,9 @@ function references({ reference }: Column, { quote }: Dialect): string {
 /** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never reused: the sequence continues. */
 function rebuild(
   { table, identifier, columns: sources, create, indexes, others }: TableAlteration,
-  { quote, literal }: Dialect,
+  dialect: Dialect,
 ): readonly Task[] {
+  const { quote, literal } = dialect;
   const fresh = `${ENGINE_PREFIX}new_${table}`;
   const added = others.map(({ name }) => quote(name));
   const columns = [...[identifier, ...sources.map(({ column }) => column.name)].map(quote), ...added].join(', ');
@@ -74,12 +74,16 @@ function rebuild(
     `alter table ${quote(fresh)} rename to ${quote(table)}`,
     'pragma legacy_alter_table = off',
   ];
-  const kept = others.map(({ name, words }) => `alter table ${quote(fresh)} add column ${quote(name)} ${words}`);
+  const kept = others.map(({ name, words }) => addColumn(fresh, name, words, dialect));
   return [
-    ...plainTasks('define', [create(fresh), ...kept], table),
+    ...plainTasks('define', [...create(fresh).create, ...kept], table),
     { kind: 'fill', table, identifier, sql: copied },
     ...plainTasks('define', finish, table),
-    ...plainTasks('index', indexes, table),
+    ...plainTasks(
+      'index',
+      indexes.map((index) => createIndex(index, dialect)),
+      table,
+    ),
   ];
 }
 

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } f
 import Database from 'better-sqlite3';
 import { COMPANIONS, newFile } from '../../files.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
-import { type AppliedModel, MODEL_TABLE } from '../migrate/applied.ts';
+import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json.ts';
-import { engineTables } from '../engine-tables.ts';
+import { engineTables, MODEL_TABLE } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';
 
 /** What a copy was found to hold. */
@@ -196,10 +196,7 @@ function ownNames(database: Database.Database): ReadonlySet<string> {
   const { types, joins } = appliedIn(database);
   return new Set([
     ...engineTables(sqliteDialect).keys(),
-    ...[...Object.values(types), ...joins].flatMap(({ table, definition }) => [
-      table,
-      ...Object.keys(definition.indexes),
-    ]),
+    ...[...Object.values(types), ...joins].flatMap(({ table, made }) => [table, ...Object.keys(made)]),
   ]);
 }
 

@@ -2,10 +2,10 @@
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem, type ProblemCode } from '../../problem.ts';
 import { StartError } from '../../start-error.ts';
-import { tablesOf } from '../define.ts';
+import { tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Reader, Row, Writer } from '../driver.ts';
-import { SEED_TABLE } from '../engine-tables.ts';
+import { SEED_TABLE } from '../tables.ts';
 import { rowsInCircles } from '../migrate/assess.ts';
 import {
   type CheckLine,

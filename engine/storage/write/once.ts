@@ -2,7 +2,7 @@
 import { Problem } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Statement, Writer } from '../driver.ts';
-import { IDEMPOTENCY_TABLE } from '../engine-tables.ts';
+import { IDEMPOTENCY_TABLE } from '../tables.ts';
 import type { Reads } from '../read/reads.ts';
 import type { CreateRequest, DoneOnce, KeptAnswer, Once, Retried, WriteRequest, WrittenRecords } from '../store.ts';
 import type { Tables } from './tables.ts';

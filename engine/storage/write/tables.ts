@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, type NeededColumn, neededOf, writtenSql } from '../columns.ts';
-import { columnSql, indexed } from '../define.ts';
+import { columnSql, indexed } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { compiled } from '../knex.ts';

@@ -1,0 +1,278 @@
+/** Tables, columns, foreign keys and indexes as data, and the statements that make them; Knex prints what it can. */
+import type { Knex } from 'knex';
+import {
+  ENGINE_PREFIX,
+  type Field,
+  type JoinTable,
+  type Model,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../model/model.ts';
+import { generatedName } from '../names.ts';
+import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
+import type { Dialect } from './dialect.ts';
+
+export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
+
+/** An index as its table has it: the descriptor's own, and those of foreign keys. */
+export interface TableIndex {
+  readonly table: string;
+  readonly name: string;
+  readonly unique: boolean;
+  /** What it is over; `term`: the SQL that is indexed, from the quoted name of the column. */
+  readonly columns: readonly { readonly name: string; readonly term: (quoted: string) => string }[];
+  /** The column of the identifier, in which an index ends that serves lists. */
+  readonly identifier: string | undefined;
+}
+
+/** The statements of one table. Foreign keys follow once the tables that they lead to are there, if they are statements. */
+export interface TableStatements {
+  readonly create: readonly string[];
+  readonly links: readonly string[];
+}
+
+/** What tells that something has changed. */
+export interface Revision {
+  /** SQL of a value that differs once the tables have changed. */
+  readonly sql: string;
+  /** Whether it is cheap enough in each snapshot. */
+  readonly inEachSnapshot: boolean;
+  /** SQL that makes it differ. */
+  readonly renew: readonly string[];
+}
+
+/** SQL about the sequence that gives a column its identifiers. */
+export interface Sequence {
+  /** Takes the next identifiers. Bound: how many. Missing where a sequence is rolled back with its transaction. */
+  readonly next?: (table: string, column: string) => string;
+  /** Returns the greatest identifier ever used. */
+  readonly read: (table: string, column: string) => string;
+  /** Moves it forward. Bound, in each statement: the identifier. */
+  readonly move: (table: string, column: string) => readonly string[];
+}
+
+/** A column and its type in DDL. */
+export interface BulkColumn {
+  readonly name: string;
+  readonly type: string;
+  /** SQL of what is written, from that of the text that is bound; the text itself where it is missing. */
+  readonly written?: (text: string) => string;
+}
+
+/** A column with a foreign key. */
+export interface LinkColumn {
+  readonly table: string;
+  readonly column: string;
+}
+
+/** The tables of a model, by name. */
+export const tablesOf = ({
+  types,
+  joinTables,
+}: {
+  readonly types: ReadonlyMap<string, Pick<RecordType, 'table'>>;
+  readonly joinTables: readonly Pick<JoinTable, 'name'>[];
+}): readonly string[] => [...[...types.values()].map(({ table }) => table), ...joinTables.map(({ name }) => name)];
+
+export const linksOf = ({ types, joinTables }: Model): readonly LinkColumn[] => [
+  ...[...types.values()].flatMap(({ table, references }) => references.map(({ column }) => ({ table, column }))),
+  ...joinTables.flatMap(({ name, left, right }) => [left, right].map(({ column }) => ({ table: name, column }))),
+];
+
+export function defineTable(type: RecordType, dialect: Dialect, name = type.table): TableStatements {
+  const columns = columnsOf(type, dialect.name);
+  return created(dialect, name, true, (builder) => {
+    dialect.identifier(builder, type.identifier.column);
+    for (const column of columns) {
+      builder.specificType(column.name, columnWords(column, dialect));
+      if (column.reference) defineLink(builder, name, column.name, column.reference, dialect);
+    }
+  });
+}
+
+export const indexesOf = (type: RecordType, { name: dialect }: Pick<Dialect, 'name'>): readonly TableIndex[] => [
+  ...type.indexes.map(({ name, unique, members }) => ({
+    table: type.table,
+    name,
+    unique,
+    columns: members.map((member) => indexedColumn(member, dialect)),
+    identifier: type.identifier.column,
+  })),
+  ...type.references.map(({ column, unique }) => ({
+    table: type.table,
+    name: generatedName(type.table, column, unique ? 'unique' : 'index'),
+    unique,
+    columns: [plainColumn(column)],
+    identifier: type.identifier.column,
+  })),
+];
+
+/** The two sides, in the order of the columns. */
+export const sidesOf = ({ first, left, right }: JoinTable): readonly [JoinTable['left'], JoinTable['right']] =>
+  first === 'left' ? [left, right] : [right, left];
+
+export function defineJoinTable(table: JoinTable, dialect: Dialect): TableStatements {
+  const { name } = table;
+  const columns = sidesOf(table).map(({ column }) => column);
+  const { create, links } = created(dialect, name, false, (builder) => {
+    for (const { column, type: target } of sidesOf(table)) {
+      builder.specificType(column, dialect.integer).notNullable();
+      defineLink(builder, name, column, { target, onDelete: 'cascade' }, dialect);
+    }
+    if (!dialect.namesConstraints) builder.primary(columns);
+  });
+  // Another table may have the name that Knex would give the key: the database chooses one that is free.
+  const key = `alter table ${dialect.quote(name)} add primary key (${columns.map(dialect.quote).join(', ')})`;
+  return { create: [...create, ...(dialect.namesConstraints ? [key] : [])], links };
+}
+
+/** The primary key serves the first side; this the other one. */
+export function joinIndex(table: JoinTable): TableIndex {
+  const [, { column }] = sidesOf(table);
+  const name = generatedName(table.name, column, 'index');
+  return { table: table.name, name, unique: false, columns: [plainColumn(column)], identifier: undefined };
+}
+
+const printed = (schema: Knex.SchemaBuilder): readonly string[] => schema.toSQL().map(({ sql }) => sql);
+
+function created(
+  dialect: Dialect,
+  table: string,
+  keyed: boolean,
+  define: (builder: Knex.CreateTableBuilder) => void,
+): TableStatements {
+  const [create = '', ...links] = printed(dialect.knex.schema.createTable(table, define));
+  return { create: [`${create} ${dialect.tableOptions(keyed)}`], links };
+}
+
+// Changes of a table. On SQLite, Knex would rebuild it to change or drop a column, or to add a foreign key.
+
+const altered = (table: string, { knex }: Dialect, alter: (builder: Knex.AlterTableBuilder) => void): string =>
+  printed(knex.schema.alterTable(table, alter)).join();
+
+/** `words`: what follows the name of the column. */
+export const addColumn = (table: string, name: string, words: string, dialect: Dialect): string =>
+  altered(table, dialect, (builder) => void builder.specificType(name, words));
+
+export const renameColumn = (table: string, from: string, to: string, dialect: Dialect): string =>
+  altered(table, dialect, (builder) => void builder.renameColumn(from, to));
+
+export const addForeignKey = (table: string, column: string, reference: LinkTarget, dialect: Dialect): string =>
+  altered(table, dialect, (builder) => defineLink(builder, table, column, reference, dialect));
+
+/** With the foreign keys of other tables that lead to it; their columns are steps of their own. */
+export const dropTable = (table: string, { knex, locks }: Dialect): string =>
+  `${printed(knex.schema.dropTable(table)).join()}${locks ? ' cascade' : ''}`;
+
+/** What follows a column's name in DDL, except its foreign key. */
+export function columnWords(column: Column, dialect: Dialect): string {
+  const parts = [
+    columnSql(column, dialect),
+    checkOf(column, dialect.name, dialect.quote),
+    column.nullable ? '' : 'not null',
+    column.default === null ? '' : `default ${dialect.literal(column.default)}`,
+  ];
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+/** The column's type in DDL. */
+export function columnSql({ field, reference, folds = field }: Column, dialect: Dialect): string {
+  if (reference) return dialect.integer;
+  return folds ? columnType(folds, dialect.name).sqlType : dialect.openKeys;
+}
+
+type LinkTarget = Pick<Reference, 'target' | 'onDelete'>;
+
+function defineLink(
+  builder: Pick<Knex.CreateTableBuilder, 'foreign'>,
+  table: string,
+  column: string,
+  { target, onDelete }: LinkTarget,
+  { namesConstraints }: Dialect,
+): void {
+  const key = namesConstraints
+    ? builder.foreign(column, generatedName(table, column, 'foreign'))
+    : builder.foreign(column);
+  key.references(target.identifier.column).inTable(target.table).onDelete(ON_DELETE[onDelete]);
+}
+
+const plainColumn = (name: string): TableIndex['columns'][number] => ({ name, term: (quoted) => quoted });
+
+/** By what lists order and compare, so that the index serves them. */
+function indexedColumn(member: Field | Relation, dialect: Dialect['name']): TableIndex['columns'][number] {
+  if ('link' in member) {
+    if (member.link.at !== 'source') throw new Error(`"${member.name}" has no column to index`);
+    return plainColumn(member.link.reference.column);
+  }
+  if (member.folded !== undefined) return plainColumn(member.folded);
+  return { name: member.column, term: (quoted) => columnType(member, dialect).comparable(quoted) };
+}
+
+export function indexed(member: Field | Relation, { name: dialect, quote }: Dialect): string {
+  const { name, term } = indexedColumn(member, dialect);
+  return term(quote(name));
+}
+
+interface IndexPrint {
+  /** Another name, until the index gets its own. */
+  readonly name?: string;
+  readonly concurrently?: boolean;
+  /** What a column is called at that moment. */
+  readonly named?: (column: string) => string;
+}
+
+export function createIndex(
+  { table, name, unique, columns, identifier }: TableIndex,
+  { quote, indexed: over }: Dialect,
+  { name: now = name, concurrently = false, named = (column) => column }: IndexPrint = {},
+): string {
+  const terms = over(
+    columns.map((column) => column.term(quote(named(column.name)))),
+    unique ? undefined : identifier,
+  );
+  const words = `create ${unique ? 'unique ' : ''}index ${concurrently ? 'concurrently ' : ''}`;
+  return `${words}${quote(now)} on ${quote(table)} (${terms.join(', ')})`;
+}
+
+// The engine's own tables.
+
+export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
+export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
+export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
+export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
+/** Finds the keys that are to be deleted without reading the others. */
+const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
+
+/** How far a migration has come that does not run in one transaction. */
+export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
+
+/** By name, each with its DDL; indexes after their tables. */
+export function engineTables({ quote, tableOptions, integer, locks }: Dialect): ReadonlyMap<string, string> {
+  const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
+    [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
+    [HISTORY_TABLE]: [
+      'number integer not null primary key, digest text not null, applied text not null, at text not null',
+      true,
+    ],
+    [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
+    [IDEMPOTENCY_TABLE]: [
+      'identity text not null, key text not null, hash text not null, created text not null, status integer, location text, identifiers text, primary key (identity, key)',
+      false,
+    ],
+    ...(locks
+      ? {
+          [MIGRATION_TABLE]: [
+            `key text not null, done integer not null, position ${integer} not null, rest text`,
+            false,
+          ],
+        }
+      : {}),
+  };
+  const ddl = Object.entries(columns).map(([name, [parts, keyed]]): [string, string] => [
+    name,
+    `create table if not exists ${quote(name)} (${parts}) ${tableOptions(keyed)}`,
+  ]);
+  const index = `create index if not exists ${quote(IDEMPOTENCY_INDEX)} on ${quote(IDEMPOTENCY_TABLE)} (created)`;
+  return new Map([...ddl, [IDEMPOTENCY_INDEX, index]]);
+}
