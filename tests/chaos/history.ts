@@ -1,4 +1,4 @@
-/** What clients sent and what came of it: the history that the checker judges. */
+/** What clients sent and what came of it. */
 import type { Exchanged } from '../support/exchange.ts';
 
 /** Of a record that was deleted. Every other state is the stamp of the write that made it; null where there is none. */
@@ -53,7 +53,7 @@ export interface Sent {
 
 export interface Op extends Sent {
   readonly number: number;
-  /** Counts of the events of this process, not times: the checker needs no clock. */
+  /** Counts of the events of this process, not times: the judge needs no clock. */
   readonly from: number;
   /** Infinity where no answer came. */
   to: number;

@@ -1,8 +1,8 @@
 /**
  * Judges a history. Every answer must be one that the README promises, every state that was seen must come from a write
- * that may have happened, and all requests together must have happened in one order that agrees with what each of them
- * saw and with which ended before which began (strict serializability).
+ * that may have happened, and no read may miss a write that was acknowledged before it began.
  */
+import { isMissing } from './clients.ts';
 import {
   codeOf,
   GONE,
@@ -13,8 +13,6 @@ import {
   type Violation,
   type Write,
 } from './history.ts';
-import { isInCycle } from './order.ts';
-import { transactionsOf } from './transactions.ts';
 
 /** The first violation of the first rule that is broken. */
 export function judge({ ops }: History): Violation | undefined {
@@ -24,16 +22,15 @@ export function judge({ ops }: History): Violation | undefined {
       const violation = rule(op);
       if (violation) return violation;
     }
-  const { transactions, violation } = transactionsOf(ops, writes);
-  return sources(ops, writes) ?? violation ?? isInCycle(transactions);
+  return sources(ops, writes) ?? deletedTwice(ops) ?? lostUpdate(writes) ?? lost(ops, writes);
 }
 
 /** What is known of a stamp. */
-export interface Writing {
+interface Writing {
   readonly write: Write;
   readonly ops: Op[];
 }
-export type Writings = ReadonlyMap<string, Writing>;
+type Writings = ReadonlyMap<string, Writing>;
 
 function writesIn(ops: readonly Op[]): Writings {
   const writes = new Map<string, Writing>();
@@ -44,6 +41,93 @@ function writesIn(ops: readonly Op[]): Writings {
     writes.set(op.write.stamp, known);
   }
   return writes;
+}
+
+const pathOf = ({ title }: Op): string => title.split('/api/')[1]?.split('?')[0] ?? '';
+const isDelete = ({ write }: Op): boolean => write?.kind === 'delete';
+/** The moment at which the write had surely happened; Infinity where nobody was told. */
+const doneAt = ({ ops }: Writing): number =>
+  Math.min(Infinity, ...ops.filter((op) => outcomeOf(op) === 'done').map(({ to }) => to));
+const begunAt = ({ ops }: Writing): number => Math.min(...ops.map(({ from }) => from));
+
+function deletedTwice(ops: readonly Op[]): Violation | undefined {
+  const done = ops.filter((op) => isDelete(op) && outcomeOf(op) === 'done');
+  const [path, twice] = [...Map.groupBy(done, pathOf)].find(([, all]) => all.length > 1) ?? [];
+  return twice && { rule: `${path} was deleted twice`, ops: twice };
+}
+
+/** Two writes with the tag of one state cannot both have been in time. */
+function lostUpdate(writings: Writings): Violation | undefined {
+  const followers = new Map<string, Writing>();
+  for (const writing of writings.values()) {
+    const { objects, basis } = writing.write;
+    if (doneAt(writing) === Infinity) continue;
+    for (const { object, state } of basis?.sightings ?? []) {
+      if (!objects.includes(object)) continue;
+      const other = followers.get(`${object}=${state}`);
+      if (other) return { rule: `Two writes followed on ${object}=${state}`, ops: [...other.ops, ...writing.ops] };
+      followers.set(`${object}=${state}`, writing);
+    }
+  }
+  return undefined;
+}
+
+/** Reads that show less than what was acknowledged before they began. */
+function lost(ops: readonly Op[], writings: Writings): Violation | undefined {
+  const born = new Map<string, Op>();
+  const writers = new Map<string, { readonly state: string | null; readonly writing: Writing }[]>();
+  const note = (object: string, state: string | null, writing: Writing): void =>
+    void writers.set(object, [...(writers.get(object) ?? []), { state, writing }]);
+  for (const op of ops)
+    for (const { object } of op.seen?.sightings ?? [])
+      if (!object.includes('#') && (born.get(object)?.to ?? Infinity) > op.to) born.set(object, op);
+  const created = new Map<string, string>();
+  for (const { object, state } of ops.flatMap(({ seen }) => seen?.sightings ?? [])) {
+    const write = writings.get(state ?? '')?.write;
+    if (write?.kind === 'create' && object.startsWith(`${write.type}/`) && !object.includes('#'))
+      created.set(write.stamp, object);
+  }
+  for (const writing of writings.values()) {
+    const { kind, stamp, fields, objects } = writing.write;
+    const own = kind === 'create' ? [created.get(stamp) ?? []].flat() : objects;
+    if (kind === 'delete') continue;
+    for (const object of own) note(object, stamp, writing);
+    for (const [field, state] of Object.entries(fields)) if (own[0]) note(`${own[0]}#${field}`, state, writing);
+  }
+  const deletes = Map.groupBy(
+    ops.filter((op) => isDelete(op) && outcomeOf(op) !== 'refused'),
+    pathOf,
+  );
+  for (const op of ops.filter(({ write }) => write === undefined)) {
+    for (const { object, state } of op.seen?.sightings ?? []) {
+      const dead = deletes
+        .get(object.split('#')[0] ?? '')
+        ?.find((one) => outcomeOf(one) === 'done' && one.to < op.from);
+      if (dead) return { rule: `${object} was deleted, and is there`, ops: [dead, op] };
+      const all = writers.get(object) ?? [];
+      const seen = all.filter((one) => one.state === state);
+      const [first] = seen;
+      const later = all.find(
+        ({ writing }) => doneAt(writing) < op.from && seen.every((one) => doneAt(one.writing) < begunAt(writing)),
+      );
+      if (first && later)
+        return {
+          rule: `${object} shows "${state}", which a later write replaced`,
+          ops: [...first.writing.ops, ...later.writing.ops, op],
+        };
+    }
+    const missing = isMissing(op)
+      ? [pathOf(op)]
+      : (op.seen?.sets ?? []).flatMap(({ of, members }) =>
+          [...born.keys()].filter((object) => object.startsWith(`${of}/`) && !members.includes(object)),
+        );
+    for (const object of missing) {
+      const before = born.get(object);
+      if (!before || before.to >= op.from || deletes.get(object)?.some(({ from }) => from < op.to)) continue;
+      return { rule: `${object} is gone, and nobody deleted it`, ops: [before, op] };
+    }
+  }
+  return undefined;
 }
 
 /** What a client may be told besides success. */
@@ -78,10 +162,11 @@ function tornRecords(op: Op): Violation | undefined {
   return op.seen?.torn[0] === undefined ? undefined : { rule: 'A record shows parts of two writes', ops: [op] };
 }
 
-/** The answer to a write shows what it wrote. */
+/** The answer to a write shows what it wrote; a retry under a key shows what is there now. */
 function ownWrites(op: Op): Violation | undefined {
   const { write, seen, status } = op;
-  if (write === undefined || write.kind === 'delete' || seen === undefined || status >= 300) return undefined;
+  if (write === undefined || write.kind === 'delete' || write.key !== undefined || seen === undefined || status >= 300)
+    return undefined;
   const { objects, type, stamp } = write;
   const shows = seen.sightings.some(
     ({ object, state }) =>
