@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { MAX_GIVEN_IDENTIFIER, type RecordType } from '../../engine/model/model.ts';
 import type { Request } from './case.ts';
-import type { ConditionRequest, ListRequest, OrderRequest, SummaryRequest, ViewRequest } from './reads.ts';
+import type { ConditionRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
 import { type Id, idValue } from './world.ts';
 
 /** Parts of a query string: `key=value`, already encoded. */
@@ -15,8 +15,6 @@ export interface Call {
   readonly id?: Id | undefined;
   readonly view?: ViewRequest;
   readonly list?: ListRequest;
-  /** Asks for a summary of the list, in place of its records. */
-  readonly summary?: SummaryRequest;
   readonly headers?: Readonly<Record<string, string>>;
   readonly dryRun?: true;
   /** PUT of a collection: the unique values that identify the record. */
@@ -43,8 +41,6 @@ const search = (query: Query): string => (query.length === 0 ? '' : `?${query.jo
 export const collectionPath = (type: RecordType, query: Query = []): string =>
   `/api/${encodeURIComponent(type.path)}${search(query)}`;
 
-const summaryPath = (type: RecordType, query: Query): string => `${collectionPath(type)}/$summary${search(query)}`;
-
 export const itemPath = (type: RecordType, id: Id, query: Query = []): string =>
   `${collectionPath(type)}/${idText(id)}${search(query)}`;
 
@@ -52,11 +48,6 @@ const viewQuery = ({ include, fields, variant }: ViewRequest): Query => [
   ...(include === undefined ? [] : [parameter('include', include.join(','))]),
   ...(fields === undefined ? [] : [parameter('fields', fields.join(','))]),
   ...(variant === undefined ? [] : [parameter('variant', variant)]),
-];
-
-const summaryQuery = ({ by, measure }: SummaryRequest): Query => [
-  ...(by.length === 0 ? [] : [parameter('by', by.join(','))]),
-  ...(measure.join() === 'count' ? [] : [parameter('measure', measure.join(','))]),
 ];
 
 /** `steps`: those of the key so far, without `_cnd`. */
@@ -91,15 +82,13 @@ const listQuery = (list: ListRequest): Query => [
   ...pageQuery(list),
 ];
 
-function pathOf({ type, id, view = {}, list = {}, summary, dryRun, on }: Call): string {
+function pathOf({ type, id, view = {}, list = {}, dryRun, on }: Call): string {
   const query = [
-    ...(summary ? summaryQuery(summary) : []),
     ...listQuery(list),
     ...viewQuery(view),
     ...(dryRun ? ['dryRun=true'] : []),
     ...(on ? [parameter('on', on.join(','))] : []),
   ];
-  if (summary) return summaryPath(type, query);
   return id === undefined ? collectionPath(type, query) : itemPath(type, id, query);
 }
 

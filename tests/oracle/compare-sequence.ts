@@ -22,7 +22,7 @@ import {
   type World,
 } from './world.ts';
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';
-import { drawConditions, drawList, drawSummary, drawView } from './random-queries.ts';
+import { drawConditions, drawList, drawView } from './random-queries.ts';
 import type { Bench } from '../support/replaying.ts';
 import { START } from '../support/twins.ts';
 
@@ -263,10 +263,7 @@ async function perform(session: Session, model: Model, operation: Operation): Pr
   if (type === undefined) return undefined;
   const draw = drawFrom(operation.choices);
   if (operation.kind === 'list') {
-    // Served types without a list have no summary.
-    const isSummary = type.operations.has('list') && draw(3) === 2;
-    const drawn = isSummary ? drawSummary(session.world, draw, type) : drawList(session.world, draw, type);
-    return check(session, { type, method: 'GET', ...drawn });
+    return check(session, { type, method: 'GET', ...drawList(session.world, draw, type) });
   }
   if (operation.kind === 'create') return write(session, type, operation, draw, undefined);
   if (operation.kind === 'createMany' || operation.kind === 'patchMany')

@@ -7,7 +7,6 @@ import type { Expectation } from './case.ts';
 import { reported } from './effects.ts';
 import { listed, representAll } from './reads.ts';
 import { Refusal, refuse } from './refusal.ts';
-import { summarize } from './summaries.ts';
 import { newTime, stampChanged } from './values.ts';
 import {
   changedTables,
@@ -49,13 +48,8 @@ function getRecord(setting: Setting, id: Id): Expectation {
   return { status: 200, headers: { ...TYPE, etag: tagOf(setting.call.type) }, body };
 }
 
-/** A list, or a summary of it. */
-function getList({ world, call: { type, list = {}, view = {}, summary } }: Setting): Expectation {
+function getList({ world, call: { type, list = {}, view = {} } }: Setting): Expectation {
   if ((list.limit ?? 0) > type.maxLimit) refuse('invalid-query');
-  if (summary) {
-    const { groups, total } = summarize(world, type, summary, list);
-    return { status: 200, headers: { ...TYPE, 'x-total-count': String(total) }, body: groups };
-  }
   const { rows, total } = listed(world, type, list);
   const body = representAll(world, type, rows, view);
   return { status: 200, headers: { ...TYPE, 'x-total-count': String(total) }, body };

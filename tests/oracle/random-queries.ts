@@ -1,7 +1,7 @@
 /** Random views and lists of whatever type there is, drawn from a stream of numbers. */
 import type { JsonValue } from '../../engine/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
-import type { ConditionRequest, FilterRequest, ListRequest, SummaryRequest, ViewRequest } from './reads.ts';
+import type { ConditionRequest, FilterRequest, ListRequest, ViewRequest } from './reads.ts';
 import { MISSING_ID } from './call.ts';
 import { type Id, rowsOf, type World } from './world.ts';
 import type { Draw } from './random-operations.ts';
@@ -156,38 +156,6 @@ const conditionsIn = (drawing: Drawing, type: RecordType): readonly ConditionReq
 /** Conditions that all must hold; there may be none. */
 export const drawConditions = (world: World, draw: Draw, type: RecordType): readonly ConditionRequest[] =>
   conditionsIn({ world, draw, groups: 3, left: MAX_DEPTH }, type);
-
-/** What the service fills in is only known to be there. */
-const isGiven = ({ generated, isNowByDefault }: Field): boolean => !generated && !isNowByDefault;
-
-/** Some keys and measures of a type, in any order. */
-export function drawSummary(
-  world: World,
-  draw: Draw,
-  type: RecordType,
-): { readonly list: ListRequest; readonly summary: SummaryRequest } {
-  const toOne = [...type.relations.values()].filter(({ toMany }) => !toMany).map(({ name }) => name);
-  const keys = Array.from({ length: draw(3) }, (): string[] => {
-    const [path, field] = drawField(draw, type, isGiven) ?? [];
-    if (draw(4) === 3) return toOne.slice(draw(Math.max(1, toOne.length))).slice(0, 1);
-    const period =
-      draw(2) === 1 && field?.type.columns.sqlite.periods ? (['day', 'month'] as const)[draw(2)] : undefined;
-    return path === undefined ? [] : [period === undefined ? path : `${period}(${path})`];
-  });
-  const measures = Array.from({ length: 1 + draw(3) }, (): string => {
-    const [path, field] = drawField(draw, type, isGiven) ?? [];
-    const words = ['count', ...(field?.type.operators.includes('lt') ? ['min', 'max'] : [])];
-    if (field?.type.columns.sqlite.aggregates?.sum) words.push('sum', 'sum');
-    return path === undefined || draw(4) === 3 ? 'count' : `${words[draw(words.length)] ?? 'count'}(${path})`;
-  });
-  const summary = { by: [...new Set(keys.flat())], measure: [...new Set(measures)] };
-  const names = [...summary.by, ...summary.measure];
-  const path = names[draw(names.length)];
-  const order = path === undefined || draw(2) === 1 ? {} : { order: [{ path, descending: draw(2) === 1 }] };
-  const filters = draw(2) === 1 ? drawConditions(world, draw, type) : [];
-  const page = draw(3) === 0 ? { offset: draw(3), limit: draw(4) } : {};
-  return { list: { filters, ...order, ...page }, summary };
-}
 
 export function drawList(
   world: World,

@@ -56,13 +56,6 @@ export interface ListRequest {
   readonly limit?: number;
 }
 
-/** The names that a summary is grouped by, and those of its measures; the order of its list names them too. */
-export interface SummaryRequest {
-  readonly by: readonly string[];
-  /** Not sent if it is `count` alone. */
-  readonly measure: readonly string[];
-}
-
 export interface Shown {
   readonly fields: readonly Field[];
   readonly openKeys: boolean;
