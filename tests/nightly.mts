@@ -36,7 +36,7 @@ const jobs: Readonly<Record<string, Job>> = {
   attack: {
     about: 'sqlmap, slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
     programs: ['postgresql', 'sqlmap', 'slowhttptest'],
-    commands: [jest, [...onPostgres, 'sqlmap', 'time', 'memory', 'sets', 'instances']],
+    commands: [jest, [...onPostgres, 'sqlmap', 'time', 'memory', 'sets']],
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
   browser: {
