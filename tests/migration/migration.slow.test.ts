@@ -9,7 +9,7 @@ import { planFor } from '../../engine/storage/migrate/apply.ts';
 import { servedModel } from '../../engine/storage/migrate/served.ts';
 import { fieldScenarios } from './fields.ts';
 import { relationScenarios } from './relations.ts';
-import type { Scenario } from './scenario.ts';
+import { rowOf, type Scenario } from './scenario.ts';
 import { typeScenarios } from './types.ts';
 import { ask } from '../support/ask.ts';
 import { createProject, type Project } from '../support/project.ts';
@@ -34,7 +34,7 @@ async function projectOf(before: Scenario['before'], records: Scenario['records'
   const project = await createProject(named(before));
   projects.push(project);
   await project.serving(async (url) => {
-    for (const [path, body] of records) {
+    for (const [path, body] of records.map((row) => rowOf(row, ' '))) {
       const answer = await ask(url, `POST /api/${path}`, body);
       expect([answer.status, answer.body]).toEqual([201, expect.anything()]);
     }
@@ -99,7 +99,7 @@ describe.each(scenarios)('$title', ({ before, records, after, steps, says = [], 
     const left = await planOf(project);
     if (left.steps.length > 0) expect(await project.run('apply', ...allowing(left))).toMatchObject({ code: 0 });
     await project.serving(async (url) => {
-      for (const [request, body] of reads)
+      for (const [request, body] of reads.map((row) => rowOf(row)))
         expect([request, await answered(url, request)]).toEqual([request, expectation(body)]);
     });
     expect(await planOf(project)).toEqual({ code: 0, steps: [], drift: [] });

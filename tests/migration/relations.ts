@@ -21,10 +21,6 @@ const BOOKS = [
   ['books', { title: 'Two', author: { id: 1 } }],
   ['books', { title: 'Three' }],
 ] as const;
-const [A, B] = [
-  { id: 1, name: 'A' },
-  { id: 2, name: 'B' },
-];
 
 export const relationScenarios: readonly Scenario[] = [
   {
@@ -37,9 +33,9 @@ export const relationScenarios: readonly Scenario[] = [
     },
     steps: ['ready add-relation:Book.author'],
     reads: [
-      ['GET /api/books', [{ id: 1, title: 'One', author: null }]],
-      ['PUT /api/books/1 {"author": {"id": 2}}', { id: 1, title: 'One', author: B }],
-      ['GET /api/authors/2', { ...B, books: [{ id: 1, title: 'One' }] }],
+      'GET /api/books => [{"id":1,"title":"One","author":null}]',
+      'PUT /api/books/1 {"author": {"id": 2}} => {"id":1,"title":"One","author":{"id":2,"name":"B"}}',
+      'GET /api/authors/2 => {"id":2,"name":"B","books":[{"id":1,"title":"One"}]}',
     ],
   },
   {
@@ -58,16 +54,7 @@ export const relationScenarios: readonly Scenario[] = [
     after: { Author: author('books: { kind: hasMany, type: Book, inverse: author }') },
     steps: [],
     reads: [
-      [
-        'GET /api/authors/1?fields=books.title',
-        {
-          id: 1,
-          books: [
-            { id: 1, title: 'One' },
-            { id: 2, title: 'Two' },
-          ],
-        },
-      ],
+      'GET /api/authors/1?fields=books.title => {"id":1,"books":[{"id":1,"title":"One"},{"id":2,"title":"Two"}]}',
     ],
   },
   {
@@ -83,17 +70,8 @@ export const relationScenarios: readonly Scenario[] = [
     },
     steps: ['ready rename-relation:Book.writer'],
     reads: [
-      ['GET /api/books/2', { id: 2, title: 'Two', writer: A }],
-      [
-        'GET /api/authors/1?fields=works.title',
-        {
-          id: 1,
-          works: [
-            { id: 1, title: 'One' },
-            { id: 2, title: 'Two' },
-          ],
-        },
-      ],
+      'GET /api/books/2 => {"id":2,"title":"Two","writer":{"id":1,"name":"A"}}',
+      'GET /api/authors/1?fields=works.title => {"id":1,"works":[{"id":1,"title":"One"},{"id":2,"title":"Two"}]}',
     ],
   },
   {
@@ -103,7 +81,7 @@ export const relationScenarios: readonly Scenario[] = [
     after: { Book: book('writer: { kind: belongsTo, type: Author }') },
     steps: ['unclear not-renamed:Book.author', 'ready add-relation:Book.writer', 'kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
-    reads: [['GET /api/books/1', { id: 1, title: 'One', writer: null }]],
+    reads: ['GET /api/books/1 => {"id":1,"title":"One","writer":null}'],
   },
   {
     title: 'a dropped relation',
@@ -112,16 +90,7 @@ export const relationScenarios: readonly Scenario[] = [
     after: { Book: book() },
     steps: ['kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
-    reads: [
-      [
-        'GET /api/books',
-        [
-          { id: 1, title: 'One' },
-          { id: 2, title: 'Two' },
-          { id: 3, title: 'Three' },
-        ],
-      ],
-    ],
+    reads: ['GET /api/books => [{"id":1,"title":"One"},{"id":2,"title":"Two"},{"id":3,"title":"Three"}]'],
   },
   {
     title: 'another type at the other end is another relation',
@@ -130,7 +99,7 @@ export const relationScenarios: readonly Scenario[] = [
     after: { Book: book('about: { kind: belongsTo, type: Genre }') },
     steps: ['unclear not-moved:Book.about', 'ready add-relation:Book.about', 'kept drop-relation:Book.about'],
     says: ['1 record: the connection "about" is lost (1)'],
-    reads: [['GET /api/books', [{ id: 1, title: 'One', about: null }]]],
+    reads: ['GET /api/books => [{"id":1,"title":"One","about":null}]'],
   },
   {
     title: 'a relation that becomes required: records without it stand in the way',
@@ -148,10 +117,10 @@ export const relationScenarios: readonly Scenario[] = [
     after: { Book: book('author: { kind: belongsTo, type: Author, onDelete: cascade }') },
     steps: ['ready relax-relation:Book.author', 'ready change-deletion:Book.author'],
     reads: [
-      ['GET /api/books/2', { id: 2, title: 'Two', author: A }],
-      ['POST /api/books {"title": "Four"}', { id: 3, title: 'Four', author: null }],
-      ['DELETE /api/authors/1', A],
-      ['GET /api/books', [{ id: 3, title: 'Four', author: null }]],
+      'GET /api/books/2 => {"id":2,"title":"Two","author":{"id":1,"name":"A"}}',
+      'POST /api/books {"title": "Four"} => {"id":3,"title":"Four","author":null}',
+      'DELETE /api/authors/1 => {"id":1,"name":"A"}',
+      'GET /api/books => [{"id":3,"title":"Four","author":null}]',
     ],
   },
   {
@@ -167,7 +136,7 @@ relations:
   pages: { kind: hasMany, type: Page, owned: true }`,
       Page: 'type: Page\nfields: { text: { type: string } }',
     },
-    records: [['authors', { name: 'A', born: 1900, books: [{ title: 'One', pages: [{ text: 'x' }, { text: 'y' }] }] }]],
+    records: ['authors {"name":"A","born":1900,"books":[{"title":"One","pages":[{"text":"x"},{"text":"y"}]}]}'],
     after: {
       Author: `type: Author
 identifier: { name: number }
@@ -176,26 +145,9 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     },
     steps: ['ready rename-identifier:Author', 'ready convert-field:Author.born'],
     reads: [
-      [
-        'GET /api/authors/1?include=books.pages',
-        {
-          number: 1,
-          name: 'A',
-          born: '1900',
-          books: [
-            {
-              id: 1,
-              title: 'One',
-              pages: [
-                { id: 1, text: 'x' },
-                { id: 2, text: 'y' },
-              ],
-            },
-          ],
-        },
-      ],
-      ['DELETE /api/authors/1', expect.anything()],
-      ['GET /api/pages', []],
+      'GET /api/authors/1?include=books.pages => {"number":1,"name":"A","born":"1900","books":[{"id":1,"title":"One","pages":[{"id":1,"text":"x"},{"id":2,"text":"y"}]}]}',
+      'DELETE /api/authors/1 => *',
+      'GET /api/pages => []',
     ],
   },
   {
@@ -227,9 +179,9 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     },
     steps: ['allow unshare-relation:Book.author', 'ready share-relation:Cover.book'],
     reads: [
-      ['GET /api/authors/1', { ...A, book: { id: 1, title: 'One' } }],
-      ['POST /api/books {"author": {"id": 1}}', { status: 409 }],
-      ['POST /api/covers {"book": {"id": 1}}', { id: 2, book: { id: 1, title: 'One' } }],
+      'GET /api/authors/1 => {"id":1,"name":"A","book":{"id":1,"title":"One"}}',
+      'POST /api/books {"author": {"id": 1}} => {"status":409}',
+      'POST /api/covers {"book": {"id": 1}} => {"id":2,"book":{"id":1,"title":"One"}}',
     ],
   },
   {
@@ -239,7 +191,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     after: { Book: book('author: { kind: manyToMany, type: Author }') },
     steps: ['unclear not-moved:Book.author', 'ready add-relation:Book.author', 'kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
-    reads: [['GET /api/books/1', { id: 1, title: 'One', author: [] }]],
+    reads: ['GET /api/books/1 => {"id":1,"title":"One","author":[]}'],
   },
   {
     title: 'a former name does not turn a belongsTo into a manyToMany',
@@ -248,7 +200,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     after: { Book: book('authors: { kind: manyToMany, type: Author, renamedFrom: author }') },
     steps: ['unclear not-moved:Book.authors', 'ready add-relation:Book.authors', 'kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
-    reads: [['GET /api/books/1', { id: 1, title: 'One', authors: [] }]],
+    reads: ['GET /api/books/1 => {"id":1,"title":"One","authors":[]}'],
   },
   {
     title: 'a former name does not turn a manyToMany into a belongsTo, nor a set into a manyToMany',
@@ -272,7 +224,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
       'kept drop-relation:Author.works',
     ],
     says: ['1 record: a connection "authors" is lost (1)', '1 record: the connection "works" is lost (1)'],
-    reads: [['GET /api/books/1', { id: 1, title: 'One', author: null }]],
+    reads: ['GET /api/books/1 => {"id":1,"title":"One","author":null}'],
   },
   {
     title: 'a field that becomes a relation, and a relation that becomes a field',
@@ -298,7 +250,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
       'kept drop-relation:Book.author',
     ],
     says: ['1 record: the value of "editor" is lost (1)', '1 record: the connection "author" is lost (1)'],
-    reads: [['GET /api/books/1', { id: 1, author_name: null, title: 'One', editor: null }]],
+    reads: ['GET /api/books/1 => {"id":1,"author_name":null,"title":"One","editor":null}'],
   },
   {
     title: 'a new relation that asks for the column of one that is gone is a question, and so is a field',
@@ -323,7 +275,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
       'kept drop-relation:Book.editor',
     ],
     says: ['1 record: the connection "author" is lost (1)', '1 record: the connection "editor" is lost (1)'],
-    reads: [['GET /api/books/1', { id: 1, editor_id: null, title: 'One', about: null }]],
+    reads: ['GET /api/books/1 => {"id":1,"editor_id":null,"title":"One","about":null}'],
   },
   {
     title: 'a misspelled former name of a relation is a question',
@@ -332,7 +284,7 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     after: { Book: book('about: { kind: belongsTo, type: Genre, renamedFrom: autor }') },
     steps: ['unclear not-moved:Book.about', 'ready add-relation:Book.about', 'kept drop-relation:Book.author'],
     says: ['1 record: the connection "author" is lost (1)'],
-    reads: [['GET /api/books/1', { id: 1, title: 'One', about: null }]],
+    reads: ['GET /api/books/1 => {"id":1,"title":"One","about":null}'],
   },
   {
     title: 'manyToMany: renamed on both sides, with another table',
@@ -351,17 +303,8 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     },
     steps: ['ready rename-relation:Author.works'],
     reads: [
-      ['GET /api/books/1', { id: 1, title: 'One', writers: [A, B] }],
-      [
-        'GET /api/authors/2',
-        {
-          ...B,
-          works: [
-            { id: 1, title: 'One' },
-            { id: 2, title: 'Two' },
-          ],
-        },
-      ],
+      'GET /api/books/1 => {"id":1,"title":"One","writers":[{"id":1,"name":"A"},{"id":2,"name":"B"}]}',
+      'GET /api/authors/2 => {"id":2,"name":"B","works":[{"id":1,"title":"One"},{"id":2,"title":"Two"}]}',
     ],
   },
   {
@@ -372,8 +315,8 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     steps: ['kept drop-relation:Book.authors'],
     says: ['2 records: a connection "authors" is lost (1, 1)'],
     reads: [
-      ['GET /api/books', [{ id: 1, title: 'One' }]],
-      ['GET /api/authors', [A, B]],
+      'GET /api/books => [{"id":1,"title":"One"}]',
+      'GET /api/authors => [{"id":1,"name":"A"},{"id":2,"name":"B"}]',
     ],
   },
   {
@@ -385,12 +328,12 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
       ),
     },
     records: [
-      ['books', { id: 1, title: 'One' }],
-      ['books', { id: 2, title: 'Two', above: { id: 1 } }],
-      ['books', { id: 3, title: 'Three', above: { id: 2 }, belows: [{ id: 1 }] }],
-      ['books', { id: 4, title: 'Four', above: { id: 3 } }],
-      ['books', { id: 5, title: 'Five' }],
-      ['books', { id: 6, title: 'Six', above: { id: 5 } }],
+      'books {"id":1,"title":"One"}',
+      'books {"id":2,"title":"Two","above":{"id":1}}',
+      'books {"id":3,"title":"Three","above":{"id":2},"belows":[{"id":1}]}',
+      'books {"id":4,"title":"Four","above":{"id":3}}',
+      'books {"id":5,"title":"Five"}',
+      'books {"id":6,"title":"Six","above":{"id":5}}',
     ],
     after: {
       Book: book(

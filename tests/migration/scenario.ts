@@ -3,8 +3,8 @@ export interface Scenario {
   readonly title: string;
   /** Descriptors by type. */
   readonly before: Readonly<Record<string, string>>;
-  /** Bodies that are posted to paths, in order. */
-  readonly records: readonly (readonly [path: string, body: unknown])[];
+  /** Bodies that are posted to paths, in order: `books {"title":"One"}`. */
+  readonly records: readonly (string | readonly [path: string, body: unknown])[];
   /** Descriptors that are others now; null for one that is gone. */
   readonly after: Readonly<Record<string, string | null>>;
   /** Every step of the plan but those that one database alone needs, rebuilds and wider limits; in order, each with its state: `ready add-field:Book.price`. */
@@ -13,6 +13,14 @@ export interface Scenario {
   readonly says?: readonly string[];
   /** Whether it cannot be applied at all. */
   readonly impossible?: true;
-  /** What is answered afterwards. */
-  readonly reads?: readonly (readonly [request: string, body: unknown])[];
+  /** What is answered afterwards: `GET /api/books/1 => {"id":1,"title":"One"}`; `*` stands for anything. */
+  readonly reads?: readonly (string | readonly [request: string, body: unknown])[];
+}
+
+/** A row as a request and a body. */
+export function rowOf(row: string | readonly [request: string, body: unknown], separator = ' => ') {
+  if (typeof row !== 'string') return row;
+  const at = row.indexOf(separator);
+  const text = row.slice(at + separator.length);
+  return [row.slice(0, at), text === '*' ? expect.anything() : (JSON.parse(text) as unknown)] as const;
 }
