@@ -8,13 +8,11 @@ const ENGINE = 'engine';
 const RANKS: readonly (readonly string[])[] = [
   [
     'json.ts',
-    'raw-json.ts',
     'names.ts',
     'append.ts',
     'memo.ts',
     'diagnostic.ts',
     'problem.ts',
-    'document-order.ts',
     'start-error.ts',
     'files.ts',
     'terminal.ts',
@@ -26,6 +24,7 @@ const RANKS: readonly (readonly string[])[] = [
     'worker.ts',
   ],
   ['edge'],
+  ['json'],
   ['setting-values.ts', 'settings.ts', 'log.ts'],
   ['field-types'],
   ['descriptor'],

@@ -8,12 +8,11 @@ import { type CheckLine, type Faults, type Line, type LineText, readLines } from
 import { print } from '../terminal.ts';
 import { BOOLEAN, type Command, readOptions } from './command.ts';
 import { databaseFile, progressBar, withDatabase } from './transfer.ts';
-import { parseText } from '../http/body-text.ts';
-import { textFault } from '../http/json-fault.ts';
 import { escapeStep, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, MAX_ERRORS, Problem } from '../problem.ts';
-import { readingOf, readMembers, skipValue, takeValue } from '../raw-json.ts';
+import type { RawMembers } from '../json/texts.ts';
+import { type KeptMembers, readObject } from '../json/tokenizer.ts';
 import { createLineValidator } from '../validation/line-validator.ts';
 import { type NewFile, newFile, type OutputOptions } from '../files.ts';
 import { shortened } from '../names.ts';
@@ -85,53 +84,40 @@ const imported = (file: string, report: LineReport, isUnchecked: boolean): Promi
 
 /** Wider than the limits of a request: a record may come from another service, or have grown over several requests. */
 const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
-/** Characters. In a longer line, deep nesting alone could exhaust the memory of the parser. */
-const LONG = 1_000_000;
 
 function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
   const validate = createLineValidator(model, isUnchecked);
   const kept = new Map([...model.types.values()].map((type) => [type.name, keptBy(type)]));
-  return (text) => {
-    const parsed = parse(text, 'The line');
+  const names = new Set([...kept.values()].flatMap((some) => [...some]));
+  const fields: KeptMembers = { of: (name) => (names.has(name) ? 'text' : undefined) };
+  const members: KeptMembers = { of: (key) => (key === 'fields' ? fields : undefined) };
+  return (line) => {
+    const parsed = parse(line, 'The line', members);
     if ('faults' in parsed) return parsed;
-    const { object } = parsed;
+    const { object, texts: found } = parsed;
     const faults = validate(object);
     const openFaults = faults.length === 0 ? faultsOfOpen(model, object) : [];
     if (faults.length + openFaults.length > 0) return { faults: [...faults, ...openFaults] };
-    const texts = typeof object['type'] === 'string' ? textsIn(text, kept.get(object['type'])) : NO_TEXTS;
+    const own = kept.get(String(object['type']));
+    const texts = new Map([...found].flatMap(([name, { text }]) => (own?.has(name) ? [[name, text] as const] : [])));
     // The validator has accepted it.
     return { line: { ...object, texts } as unknown as Line };
   };
 }
 
-const NO_TEXTS: ReadonlyMap<string, string> = new Map();
-
 const keptBy = ({ fields }: RecordType): ReadonlySet<string> =>
   new Set([...fields.values()].filter(({ type }) => type.keepsText).map(({ name }) => name));
 
-/** The JSON texts of these fields, as written in the line. */
-function textsIn(line: string, kept: ReadonlySet<string> | undefined): ReadonlyMap<string, string> {
-  if (!kept || kept.size === 0) return NO_TEXTS;
-  const texts = new Map<string, string>();
-  const reading = readingOf(line);
-  const readField = (name: string): void => {
-    if (kept.has(name)) texts.set(name, takeValue(reading));
-    else skipValue(reading);
-  };
-  readMembers(reading, (key) => (key === 'fields' ? readMembers(reading, readField) : skipValue(reading)));
-  return texts;
-}
+type Parsed = { readonly object: JsonObject; readonly texts: RawMembers } | { readonly faults: readonly Fault[] };
 
-/** Numbers too large for JavaScript are fine in fields that store the text; the validator reports them in other fields. */
-const isFault = ({ code }: Fault): boolean => code !== 'number-range';
-
-type Parsed = { readonly object: JsonObject } | { readonly faults: readonly Fault[] };
-
-function parse(text: string, what: string): Parsed {
-  const fault = text.length > LONG ? textFault(text, LIMITS.bodyDepth, true) : undefined;
-  if (fault) return { faults: [{ ...fault, code: 'invalid-json' }] };
+/** The texts are those of the fields. */
+function parse(text: string, what: string, kept?: KeptMembers): Parsed {
   try {
-    return { object: parseText(text, LIMITS, isFault, what) };
+    const { object, raw, faults: found } = readObject(text, LIMITS, what, kept);
+    // The validator reports numbers that are too large.
+    const faults = found.filter(({ code }) => code !== 'number-range');
+    const [texts = new Map()] = raw.values();
+    return faults.length > 0 ? { faults } : { object, texts };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { faults: error.errors };

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { isObject, type JsonValue } from '../json.ts';
-import type { RawValues } from '../raw-json.ts';
+import type { RawValues } from '../json/texts.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
 import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';

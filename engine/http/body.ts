@@ -1,12 +1,12 @@
 /** From bytes to the records of a body, which may then be validated. */
-import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { NO_RAW_VALUES, type RawValues } from '../raw-json.ts';
-import { decode, inspected, kindOf, readText, type TextLimits, textProblem } from './body-text.ts';
+import type { RawValues } from '../json/texts.ts';
+import { decode, invalidJson, kindOf, readJson, type TextLimits } from '../json/tokenizer.ts';
 import type { Content } from './content.ts';
-import { isKept, rawReader } from './raw-body.ts';
+import { keptMembers } from './kept-members.ts';
 
 /** A record in a body. */
 export interface ParsedRecord {
@@ -20,7 +20,6 @@ export interface ParsedRecord {
 export interface Body {
   readonly records: readonly ParsedRecord[];
   readonly isArray: boolean;
-  /** Empty if a body parser in front has left nothing but values. */
   readonly raw: RawValues;
   /** What is wrong already, while the rest is still looked at. An item that is not a record is one without keys. */
   readonly faults: readonly Fault[];
@@ -37,14 +36,24 @@ export interface BodyLimits extends TextLimits {
 type BodyShape = 'record' | 'records' | 'either';
 
 export function bodyParser(type: RecordType, limits: BodyLimits, shape: BodyShape): (content: Content) => Body {
-  const accept = acceptor(type, shape, limits);
-  const parse = jsonParser(type, limits, accept);
-  return (content) => {
-    if (!('parsed' in content)) return parse(decode(content));
-    const { value, faults } = inspected(content.parsed, true, limits);
-    const found = accept(value);
-    return { ...found, raw: NO_RAW_VALUES, faults: [...found.faults, ...faults] };
-  };
+  const parse = jsonParser(type, limits, acceptor(type, shape, limits));
+  return (content) => parse('parsed' in content ? textOf(content.parsed) : decode(content));
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+const TOO_LARGE = rawJSON('1e999');
+
+/** The text of what a body parser in front has left. */
+function textOf(parsed: unknown): string {
+  try {
+    // JSON.parse makes Infinity of a number that is too large.
+    return (
+      JSON.stringify(parsed, (_, value: unknown) => (value === Infinity || value === -Infinity ? TOO_LARGE : value)) ??
+      'null'
+    );
+  } catch {
+    throw invalidJson('The body is nested too deep');
+  }
 }
 
 /** Parses a JSON text that holds records. */
@@ -54,18 +63,10 @@ export function jsonParser(
   accept: (value: JsonValue) => Accepted,
   what?: string,
 ): (text: string) => Body & { readonly keys: number } {
-  const readRaw = rawReader(type);
-  const isFault = ({ code, ...fault }: Fault, isArray: boolean): boolean => {
-    if (code !== 'number-range' || !('pointer' in fault)) return true;
-    const steps = unescapedSteps(fault.pointer);
-    return !isKept(type, isArray ? steps.slice(1) : steps);
-  };
   return (text) => {
-    const { value, keys, faults } = readText(text, limits, isFault, what);
+    const { value, keys, raw, faults } = readJson(text, { limits, kept: keptMembers(type), ...(what && { what }) });
     const found = accept(value);
-    const raw = readRaw(text, found.isArray, (index) => found.records[index]?.body);
-    if (keys !== raw.keys) throw textProblem(text, limits, what);
-    return { ...found, raw: raw.values, keys, faults: [...found.faults, ...faults] };
+    return { ...found, raw, keys, faults: [...found.faults, ...faults] };
   };
 }
 
@@ -105,8 +106,10 @@ function itemsOf(values: readonly JsonValue[], most: number): Accepted {
 
 export function itemOf(value: JsonObject, place: string): ParsedRecord {
   if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer: place, tag: undefined };
-  const { [ITEM_TAG]: tag, ...body } = value;
-  return { body, pointer: place, tag };
+  const tag = value[ITEM_TAG];
+  // The object itself: its texts are found by it.
+  Reflect.deleteProperty(value, ITEM_TAG);
+  return { body: value, pointer: place, tag };
 }
 
 /** `count` is undefined for lines: those that are too many are not read. */

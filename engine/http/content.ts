@@ -6,9 +6,9 @@ import type { Budget } from '../edge/budget.ts';
 import { Problem } from '../problem.ts';
 import { isChunked } from '../edge/connections.ts';
 import type { Exchange } from './request.ts';
+import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { type BodyTypes, bodyTypeOf, CSV_TYPE, JSON_TYPE, requireBodyType } from './negotiation.ts';
-import { tooManyKeys } from './body-text.ts';
+import { type BodyTypes, bodyTypeOf, JSON_TYPE, requireBodyType } from './negotiation.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
@@ -16,29 +16,16 @@ export type Content = Buffer | { readonly parsed: unknown };
 /** Of a request without a body. */
 export const NO_CONTENT = Buffer.alloc(0);
 
-/** Memory that a body takes until its request is done: its text and value for each byte, an object for each bracket or cell. */
+/** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
 const BYTE_COST = 4;
-const BRACKET_COST = 32;
-/** With the bytes themselves, and their copies when more arrive. */
 const USUAL_COST = BYTE_COST + 3;
 /** The first buffer of a body that comes in several pieces. */
 const FIRST_BYTES = 16 * 1024;
 
-/** Bytes of a body whose keys are counted before all of it has arrived. */
-const LARGE = 64 * 1024;
-
 /** Draws from the budget for the caller. */
 export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
 
-interface ContentLimits {
-  /** Bytes. */
-  readonly bodyLimit: number;
-  /** Keys, at all levels. */
-  readonly bodyKeys: number;
-}
-
-export function contentReader(limits: ContentLimits, budget: Budget): ReadContent {
-  const limit = limits.bodyLimit;
+export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
   refuseImpossible(limit, budget);
   return async ({ request, caller }, types) => {
     if (!hasBody(request)) return NO_CONTENT;
@@ -47,7 +34,7 @@ export function contentReader(limits: ContentLimits, budget: Budget): ReadConten
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, mediaType);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    const body = createGrowing(limits, caller, { most: budget.limit, mediaType });
+    const body = createGrowing(limit, caller, mediaType);
     await collect(request, body);
     const bytes = body.whole();
     // For `parsedInFront`, if the request has to begin anew.
@@ -94,26 +81,15 @@ function collect(request: IncomingMessage, body: Growing): Promise<void> {
 }
 
 interface Growing {
-  /** Throws if there are too many keys so far: then the body is not worth parsing. In a small one the parser counts them. */
   add(chunk: Buffer): void;
   /** Draws the memory to parse it as well. */
   whole(): Buffer;
 }
 
 /** One buffer for all pieces: an object for each would take more memory than a small piece itself. */
-function createGrowing(
-  { bodyLimit: limit, bodyKeys }: ContentLimits,
-  caller: Caller,
-  { most, mediaType }: { readonly most: number; readonly mediaType: string },
-): Growing {
-  const tally = mediaType === CSV_TYPE ? createCellTally() : createTally();
+function createGrowing(limit: number, caller: Caller, mediaType: string): Growing {
   let held: Buffer = NO_CONTENT;
   let size = 0;
-  const counted = (): Counts => {
-    const counts = tally.count(held, size);
-    if (size > LARGE && counts.keys > bodyKeys) throw tooManyKeys(bodyKeys);
-    return counts;
-  };
   const makeRoom = (needed: number): void => {
     const enlarged = Math.min(limit, Math.max(needed, 2 * held.length, FIRST_BYTES));
     caller.take(enlarged - held.length);
@@ -134,101 +110,17 @@ function createGrowing(
         chunk.copy(held, size);
       }
       size = needed;
-      if (size > LARGE) counted();
     },
     whole: () => {
-      const whole = held.subarray(0, size);
-      const cost = BYTE_COST * size + BRACKET_COST * counted().brackets;
-      if (held.length + cost > most) throw tooNested();
-      caller.take(cost);
-      return whole;
+      caller.take(BYTE_COST * size);
+      return held.subarray(0, size);
     },
   };
 }
-
-const tooNested = (): Problem =>
-  new Problem('content-too-large', 'The body has more objects and arrays than fit into memory; send it in parts');
 
 function tooLarge(limit: number, mediaType: string): Problem {
   const what = mediaType === JSON_TYPE ? 'an array' : 'it';
   return new Problem('content-too-large', `The body is larger than ${limit} bytes; send ${what} in parts`);
-}
-
-// What a JSON text contains, counted byte by byte while it arrives: that is cheaper than parsing it.
-
-export interface Counts {
-  readonly keys: number;
-  /** Objects and arrays; cells of CSV. */
-  readonly brackets: number;
-}
-
-interface Tally {
-  /** Counts on, up to `end`. `bytes` begin with those that were counted before. */
-  count(bytes: Buffer, end: number): Counts;
-}
-
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const OPEN_OBJECT = 0x7b;
-
-/** The text may turn out not to be JSON; then the counts mean nothing. */
-export function createTally(): Tally {
-  let at = 0;
-  let inString = false;
-  let keys = 0;
-  let brackets = 0;
-
-  /** Goes to `end`, or behind the quote that ends the string. */
-  function skipString(bytes: Buffer, end: number): void {
-    let place = at;
-    // An escape may reach beyond the bytes that have arrived.
-    while (place < end && bytes[place] !== QUOTE) place += bytes[place] === BACKSLASH ? 2 : 1;
-    inString = place >= end;
-    at = inString ? place : place + 1;
-  }
-
-  function skipToString(bytes: Buffer, end: number): void {
-    let place = at;
-    for (; place < end && bytes[place] !== QUOTE; place += 1) {
-      const byte = bytes[place];
-      if (byte === COLON) keys += 1;
-      else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) brackets += 1;
-    }
-    inString = place < end;
-    at = inString ? place + 1 : place;
-  }
-
-  return {
-    count: (bytes, end) => {
-      while (at < end) {
-        if (inString) skipString(bytes, end);
-        else skipToString(bytes, end);
-      }
-      return { keys, brackets };
-    },
-  };
-}
-
-const COMMA = 0x2c;
-const NEWLINE = 0x0a;
-
-/** The same for CSV: a cell counts as a bracket. A quote that is written twice ends a quoted text and begins it again. */
-function createCellTally(): Tally {
-  let at = 0;
-  let isQuoted = false;
-  let brackets = 0;
-  return {
-    count: (bytes, end) => {
-      for (; at < end; at += 1) {
-        const byte = bytes[at];
-        if (byte === QUOTE) isQuoted = !isQuoted;
-        else if (!isQuoted && (byte === COMMA || byte === NEWLINE)) brackets += 1;
-      }
-      return { keys: 0, brackets };
-    },
-  };
 }
 
 // A body where none is taken.

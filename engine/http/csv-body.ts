@@ -2,14 +2,13 @@
 import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { didYouMean, shortened } from '../names.ts';
-import { type Fault, faultyRequest, MAX_ERRORS } from '../problem.ts';
-import { type RawMember, readingOf, takeValue } from '../raw-json.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, type Problem } from '../problem.ts';
+import { compact, type RawMember } from '../json/texts.ts';
+import { readJson, textFault } from '../json/tokenizer.ts';
 import type { Body, BodyLimits } from './body.ts';
-import { inspect, readText, textProblem } from './body-text.ts';
 import { cellForm, CsvFault, type CsvRow, jsonIn, readCsv, scalarIn } from './csv.ts';
 import { accept, atLine, attempt, bodyOf, noRecords, type ReadRecords } from './lines.ts';
 import { NDJSON_TYPE } from './negotiation.ts';
-import { isKept } from './raw-body.ts';
 
 /** Of a cell that is not empty. */
 interface CellValue {
@@ -51,12 +50,11 @@ interface TableReading {
 }
 
 function readTable(text: string, reading: TableReading): void {
-  const { type, columns, limits, gathered } = reading;
+  const { columns, limits, gathered } = reading;
   const rows = readCsv(text, columns.size + MAX_ERRORS);
   const head = rows.next();
   if (head.done === true) return refuseLine(gathered, 1, `The body is empty; ${firstLine(columns)}`);
   const named = namedColumns(head.value, reading, text.includes('\n'));
-  const mayHoldNul = text.includes('\0');
   for (const { line, cells } of rows) {
     if (cells.length !== named.length) {
       const found = cells.length > columns.size + MAX_ERRORS ? `more than ${cells.length - 1}` : cells.length;
@@ -80,7 +78,6 @@ function readTable(text: string, reading: TableReading): void {
           if (kept !== undefined) keep(gathered, body, name, kept);
         });
     }
-    attempt(gathered, line, pointer, () => refuseUnstorable(type, body, mayHoldNul, limits));
     accept(gathered, { body, pointer, tag: undefined }, line, limits);
   }
 }
@@ -93,14 +90,6 @@ function keep({ raw }: ReadRecords, body: JsonObject, name: string, text: string
   const members = raw.get(body) ?? new Map<string, RawMember>();
   members.set(name, { name: JSON.stringify(name), text });
   raw.set(body, members);
-}
-
-function refuseUnstorable(type: RecordType, body: JsonObject, mayHoldNul: boolean, { bodyDepth }: BodyLimits): void {
-  const faults = inspect(body, mayHoldNul, bodyDepth + 1).faults.filter(
-    (fault) =>
-      fault.code !== 'number-range' || !('pointer' in fault) || !isKept(type, fault.pointer.split('/').slice(1, 2)),
-  );
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
 }
 
 // The line that names the columns.
@@ -173,12 +162,21 @@ function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLi
   return new Map(all.map((column) => [column.name, column]));
 }
 
-const readPlain: CsvColumn['read'] = (cell) => ({ value: cell });
+const readPlain: CsvColumn['read'] = (cell) => {
+  const fault = textFault(cell, 'The string');
+  if (fault) throw unstorable(...fault);
+  return { value: cell };
+};
+
+const unstorable = (code: string, message: string): Problem =>
+  faultyRequest('invalid-body', [{ pointer: '', code, message }]);
 
 /** What is not JSON stays a text, which the validator refuses. */
 const readScalar: CsvColumn['read'] = (cell) => {
   const value = scalarIn(cell);
-  return { value: value === undefined || typeof value === 'object' ? cell : value };
+  if (value === undefined || typeof value === 'object') return readPlain(cell);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw unstorable('number-range', 'The number is too large');
+  return { value };
 };
 
 function fieldReader(field: Field, limits: BodyLimits): CsvColumn['read'] {
@@ -189,15 +187,11 @@ function fieldReader(field: Field, limits: BodyLimits): CsvColumn['read'] {
 /** JSON as it is written; any other text is a string. */
 function keptReader({ name }: Field, limits: BodyLimits): CsvColumn['read'] {
   const what = `The value of "${name}"`;
-  const isFault = ({ code }: Fault): boolean => code !== 'number-range';
   return (cell) => {
-    if (jsonIn(cell) === undefined) return { value: cell, text: JSON.stringify(cell) };
-    const { value, keys, faults } = readText(cell, limits, isFault, what);
+    if (jsonIn(cell) === undefined) return { ...readPlain(cell), text: JSON.stringify(cell) };
+    const { value, keys, faults } = readJson(cell, { limits, kept: 'text', what });
     if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-    const reading = readingOf(cell);
-    const text = takeValue(reading);
-    if (keys !== reading.keys) throw textProblem(cell, limits, what);
-    return { value, text, keys };
+    return { value, text: compact(cell), keys };
   };
 }
 

@@ -1,9 +1,8 @@
 /** What has been read of a body with a record on each line, and its faults with the numbers of their lines. */
 import type { JsonObject } from '../json.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
-import { NO_RAW_VALUES, type RawMember } from '../raw-json.ts';
+import { NO_RAW_VALUES, type RawMember } from '../json/texts.ts';
 import { type Body, type BodyLimits, type ParsedRecord, tooManyItems } from './body.ts';
-import { refuseTooMuch } from './body-text.ts';
 
 export const atLine = (fault: Fault, line: number): Fault => ({
   ...fault,
@@ -85,7 +84,8 @@ export function bodyOf({ records, lines, raw, faults, keys }: ReadRecords, limit
       code,
       faults.flatMap((refused) => (refused.code === code ? [atLine(refused.fault, refused.line)] : [])),
     );
-  refuseTooMuch({ bodyKeys: keys, bodyItems: 0 }, limits);
+  if (keys > limits.bodyKeys)
+    throw new Problem('content-too-large', `The body has more than ${limits.bodyKeys} keys; send it in parts`);
   return {
     records,
     lines,

@@ -7,7 +7,7 @@ import { ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
-import type { RawValues } from '../raw-json.ts';
+import type { RawValues } from '../json/texts.ts';
 import type {
   CheckedBody,
   DoneOnce,

@@ -4,7 +4,7 @@ import { isObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import { faultyRequest } from '../problem.ts';
 import { type Body, type BodyLimits, bodyParser, itemOf, jsonParser, type ParsedRecord } from './body.ts';
-import { decode, kindOf } from './body-text.ts';
+import { decode, kindOf } from '../json/tokenizer.ts';
 import type { Content } from './content.ts';
 import { csvReader } from './csv-body.ts';
 import { accept, atLine, attempt, bodyOf, noRecords } from './lines.ts';

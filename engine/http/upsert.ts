@@ -1,7 +1,7 @@
 /** Writes by unique values: the record that has those of a body is updated, or created where there is none. */
 import type { IncomingMessage } from 'node:http';
 import type { Operation } from '../descriptor/descriptor.ts';
-import { inDocumentOrder } from '../document-order.ts';
+import { inDocumentOrder } from '../json/document-order.ts';
 import { enclosing, escapeStep, isObject, type JsonValue } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';

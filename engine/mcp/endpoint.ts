@@ -12,10 +12,10 @@ import {
 import { type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
-import { decode, parseText, type TextLimits } from '../http/body-text.ts';
 import { acceptedType, JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { decode, readObject, type TextLimits } from '../json/tokenizer.ts';
 import { MAX_ECHO } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { type AgentService, createAgentServer } from './agent-server.ts';
@@ -105,7 +105,7 @@ async function messageIn(
   // Its identifier comes back in the answer, however long it is.
   caller.take(WRAP_COST * text.length);
   // Strings are checked where they are written.
-  return parseText(text, limits, () => false, 'The message');
+  return readObject(text, limits, 'The message').object;
 }
 
 type OwnService = Pick<AgentService, 'title' | 'inMessage'>;

@@ -4,7 +4,7 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
-import type { RawValues } from '../raw-json.ts';
+import type { RawValues } from '../json/texts.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable } from './driver.ts';

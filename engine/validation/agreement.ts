@@ -3,7 +3,7 @@ import { escapeStep, type JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../raw-json.ts';
+import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../json/texts.ts';
 import {
   isUnknown,
   type Mention,

@@ -2,7 +2,7 @@
 import { append } from '../append.ts';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { inDocumentOrder } from '../document-order.ts';
+import { inDocumentOrder } from '../json/document-order.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { memoized } from '../memo.ts';
 import type { BodyRecord } from '../model/bodies.ts';
@@ -12,7 +12,7 @@ import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema 
 import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import type { RawValues } from '../raw-json.ts';
+import type { RawValues } from '../json/texts.ts';
 
 /** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {

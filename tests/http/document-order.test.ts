@@ -1,5 +1,5 @@
 /** Faults of a body, as problems list them. */
-import { inDocumentOrder } from '../../engine/document-order.ts';
+import { inDocumentOrder } from '../../engine/json/document-order.ts';
 
 test('at one place the first fault is told, and of checks all', () => {
   const fault = (pointer: string, code: string, message: string) => ({ pointer, code, message });

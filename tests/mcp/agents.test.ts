@@ -336,7 +336,7 @@ describe('refusals say how to go on', () => {
     [
       'a query that is longer than a URL may be',
       'list_records',
-      { type: 'Book', where: { title: { like: `*${'x'.repeat(8000)}` } } },
+      { type: 'Book', where: { title: { like: `*${'x'.repeat(16_000)}` } } },
       { problem: 'uri-too-long', status: 414 },
     ],
     [

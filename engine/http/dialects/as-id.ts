@@ -2,7 +2,7 @@
 import { type JsonObject, unescapedSteps } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
-import type { RawMember } from '../../raw-json.ts';
+import type { RawMember } from '../../json/texts.ts';
 import type { Body, ParsedRecord } from '../body.ts';
 import type { BodyParsers, ParseBody } from '../record-lines.ts';
 

@@ -12,7 +12,7 @@ import {
 } from '../../model/model.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
 import { documentOf } from '../../model/bodies.ts';
-import { inDocumentOrder } from '../../document-order.ts';
+import { inDocumentOrder } from '../../json/document-order.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Writer } from '../driver.ts';
 import { isReplaced, plain, willHold } from './members.ts';

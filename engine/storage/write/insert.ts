@@ -4,7 +4,7 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
-import { rawObject } from '../../raw-json.ts';
+import { rawObject } from '../../json/texts.ts';
 import { columnOf, encode, foldedText, heldOperand, withFolded } from '../columns.ts';
 import { ConstraintError } from '../driver.ts';
 import { findHolders, heldAs, tooLongForIndex, uniqueConflict } from './conflicts.ts';

@@ -13,7 +13,7 @@ import {
   sameValue,
   skipValue,
   takeValue,
-} from '../../raw-json.ts';
+} from '../../json/texts.ts';
 import { columnType, encode, encodedDefault } from '../columns.ts';
 import { assign, contradiction, isCompared, linkedAs } from './members.ts';
 import { resolveRelation } from './relation.ts';

@@ -1,5 +1,5 @@
 /** Relations of a body -> links, records to create, records to unlink. One function for each place where a link is stored. */
-import { firstPlace } from '../../document-order.ts';
+import { firstPlace } from '../../json/document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { documentOf } from '../../model/bodies.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';

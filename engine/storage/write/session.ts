@@ -1,12 +1,12 @@
 /** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
 import { type Caller, PATIENT } from '../../caller.ts';
-import { inDocumentOrder } from '../../document-order.ts';
+import { inDocumentOrder } from '../../json/document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject } from '../../json.ts';
 import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
-import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../raw-json.ts';
+import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/texts.ts';
 import type { Row, Writer } from '../driver.ts';
 import { createEffects, type Effects } from './effects.ts';
 import type { Released } from './release.ts';

@@ -1,5 +1,5 @@
 /** Reads JSON text without parsing its values, so that they can be stored as they were written. */
-import type { JsonObject, JsonValue } from './json.ts';
+import type { JsonObject } from '../json.ts';
 
 /** The members to store as written: by record of a body, then by key in text order. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
@@ -11,8 +11,6 @@ export const NO_RAW_VALUES: RawValues = new Map();
 export interface RawReading {
   readonly text: string;
   at: number;
-  /** Number of keys read so far. */
-  keys: number;
   /** Whether there was white space between tokens. */
   spaced: boolean;
 }
@@ -31,7 +29,6 @@ const RETURN = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
@@ -63,7 +60,7 @@ function isEscaped(text: string, at: number): boolean {
 
 /** A reading at the first value of the text. */
 export function readingOf(text: string): RawReading {
-  const reading = { text, at: 0, keys: 0, spaced: false };
+  const reading = { text, at: 0, spaced: false };
   skipSpace(reading);
   return reading;
 }
@@ -82,18 +79,16 @@ export function skipValue(reading: RawReading): void {
 
 function skipContainer(reading: RawReading): void {
   const { text } = reading;
-  let { at, keys, spaced } = reading;
+  let { at, spaced } = reading;
   let depth = 0;
   do {
     const code = text.charCodeAt(at);
     if (code <= SPACE) spaced = true;
-    else if (code === COLON) keys += 1;
     else if (opens(code)) depth += 1;
     else if (closes(code)) depth -= 1;
     at = code === QUOTE ? afterString(text, at) : at + 1;
   } while (depth > 0 && at < text.length);
   reading.at = at;
-  reading.keys = keys;
   reading.spaced = spaced;
 }
 
@@ -124,7 +119,6 @@ export function readMembers(reading: RawReading, read: (key: string, name: strin
     const start = reading.at;
     const end = afterString(text, start);
     reading.at = end;
-    reading.keys += 1;
     skipSpace(reading);
     reading.at += 1;
     skipSpace(reading);
@@ -159,42 +153,6 @@ function next(reading: RawReading): boolean {
   return more;
 }
 
-/** Whether a key is written with an escape. */
-export function hasEscapedKey(text: string): boolean {
-  for (let escape = text.indexOf('\\'); escape !== -1;) {
-    // The rest of the string, from the character that is escaped.
-    let at = afterString(text, escape + 1);
-    while (isSpace(text.charCodeAt(at))) at += 1;
-    if (text.charCodeAt(at) === COLON) return true;
-    escape = text.indexOf('\\', at);
-  }
-  return false;
-}
-
-/**
- * Parses the value at the current position, for texts with escaped keys: after parsing an object with the key "n\\u0",
- * V8 mistakes "n\u00e4me" for the same key (nodejs/node#63785), so that one client could corrupt the body of another.
- */
-export function parseValue(reading: RawReading): JsonValue {
-  const first = reading.text.charCodeAt(reading.at);
-  if (first === OPEN_OBJECT) return parseObject(reading);
-  if (first === OPEN_ARRAY) return parseArray(reading);
-  return JSON.parse(takeValue(reading)) as JsonValue;
-}
-
-function parseObject(reading: RawReading): JsonObject {
-  const entries: (readonly [string, JsonValue])[] = [];
-  readMembers(reading, (key) => entries.push([key, parseValue(reading)]));
-  // Object.fromEntries makes own properties, even of "__proto__".
-  return Object.fromEntries(entries);
-}
-
-function parseArray(reading: RawReading): readonly JsonValue[] {
-  const items: JsonValue[] = [];
-  readItems(reading, () => items.push(parseValue(reading)));
-  return items;
-}
-
 /** The members of an object, by key. */
 export function membersOf(text: string): Map<string, RawMember> {
   const members = new Map<string, RawMember>();
@@ -207,8 +165,8 @@ export function membersOf(text: string): Map<string, RawMember> {
 export const rawObject = (members: Iterable<RawMember>): string =>
   `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
 
-/** Removes white space between tokens. */
-function compact(text: string): string {
+/** Removes white space around and between tokens. */
+export function compact(text: string): string {
   const parts: string[] = [];
   let start = 0;
   for (let at = 0; at < text.length;) {

@@ -1,7 +1,7 @@
 /** Sorts the faults of a body in document order. */
-import { append } from './append.ts';
-import { escapeStep, isObject, type JsonValue } from './json.ts';
-import { type Fault, MAX_ERRORS } from './problem.ts';
+import { append } from '../append.ts';
+import { escapeStep, isObject, type JsonValue } from '../json.ts';
+import { type Fault, MAX_ERRORS } from '../problem.ts';
 
 /**
  * At most one fault per location, but every check that it breaks. A missing key comes after the existing keys of its

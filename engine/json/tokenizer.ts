@@ -1,0 +1,310 @@
+/** Reads JSON text in one pass: values, repeated keys, limits, strings that cannot be stored, and texts kept as written. */
+import type { Limits } from '../edge/limits.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { shortened } from '../names.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import { compact, NO_RAW_VALUES, type RawMember, type RawValues } from './texts.ts';
+
+export type TextLimits = Pick<Limits, 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
+
+/** Which members of an object are kept as they are written; `undefined`: neither the member nor anything inside it. */
+export interface KeptMembers {
+  of(key: string): 'text' | KeptMembers | undefined;
+}
+
+interface ReadingOptions {
+  readonly limits: TextLimits;
+  /** Of the object, or of each object in the array; `text` for the whole. */
+  readonly kept?: 'text' | KeptMembers | undefined;
+  /** How messages call the text. */
+  readonly what?: string;
+}
+
+interface JsonText {
+  readonly value: JsonValue;
+  /** How many keys it has, at all levels. */
+  readonly keys: number;
+  readonly raw: RawValues;
+  /** Keys and values that cannot be stored. */
+  readonly faults: readonly Fault[];
+}
+
+/** Objects and arrays for each key that a text may have: many empty ones take far more memory than their text. */
+const CONTAINERS = 5;
+
+const TAB = 0x09;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+/** Throws a Problem if the text is not JSON, repeats a key, or exceeds a limit. */
+export const readJson = (text: string, options: ReadingOptions): JsonText => new Tokenizer(text, options).read();
+
+/** The same for a text that must be an object. */
+export function readObject(
+  text: string,
+  limits: TextLimits,
+  what: string,
+  kept?: KeptMembers,
+): Omit<JsonText, 'value'> & { readonly object: JsonObject } {
+  const { value, ...rest } = readJson(text, { limits, what, kept });
+  if (isObject(value)) return { object: value, ...rest };
+  const message = `${what} must be a JSON object, not ${kindOf(value)}`;
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
+}
+
+class Tokenizer {
+  readonly #text: string;
+  readonly #limits: TextLimits;
+  readonly #what: string;
+  readonly #root: ReadingOptions['kept'];
+  readonly #path: (string | number)[] = [];
+  readonly #faults: Fault[] = [];
+  #raw: Map<JsonObject, Map<string, RawMember>> | undefined;
+  #at = 0;
+  #keys = 0;
+  #containers = 0;
+  /** Whether there was white space between tokens. */
+  #isSpaced = false;
+  /** Within a value that is kept as text, numbers of any size are allowed. */
+  #isKept = false;
+
+  constructor(text: string, { limits, kept, what = 'The body' }: ReadingOptions) {
+    this.#text = text;
+    this.#limits = limits;
+    this.#what = what;
+    this.#root = kept;
+  }
+
+  read(): JsonText {
+    this.#isKept = this.#root === 'text';
+    const value = this.#value(this.#root === 'text' ? undefined : this.#root);
+    this.#skipSpace();
+    if (this.#at < this.#text.length) throw this.#unexpected('the end of the text');
+    return { value, keys: this.#keys, raw: this.#raw ?? NO_RAW_VALUES, faults: this.#faults };
+  }
+
+  #value(kept: KeptMembers | undefined): JsonValue {
+    this.#skipSpace();
+    const first = this.#text.charCodeAt(this.#at);
+    if (first === QUOTE) return this.#string('The string');
+    if (first === OPEN_OBJECT) return this.#object(kept);
+    if (first === OPEN_ARRAY) return this.#array(kept);
+    return this.#scalar(first);
+  }
+
+  #object(kept: KeptMembers | undefined): JsonObject {
+    this.#open();
+    const object: Record<string, JsonValue> = {};
+    if (this.#take(CLOSE_OBJECT)) return object;
+    do {
+      this.#skipSpace();
+      const start = this.#at;
+      if (this.#text.charCodeAt(start) !== QUOTE) throw this.#unexpected('a key in double quotes');
+      this.#path.push('');
+      const key = this.#string('The key');
+      const end = this.#at;
+      if (Object.hasOwn(object, key)) throw this.#fault(`the key ${JSON.stringify(shortened(key))} is repeated`, start);
+      this.#keys += 1;
+      if (this.#keys > this.#limits.bodyKeys) throw this.#tooMuch(`more than ${this.#limits.bodyKeys} keys`);
+      if (!this.#take(COLON)) throw this.#leaving(() => this.#unexpected('":"'));
+      const way = kept?.of(key);
+      if (way === 'text') object[key] = this.#member(object, key, this.#text.slice(start, end));
+      else if (key === '__proto__') this.#reserved(object);
+      else object[key] = this.#value(way);
+      this.#path.pop();
+    } while (this.#take(COMMA));
+    if (!this.#take(CLOSE_OBJECT)) throw this.#unexpected('"," or "}"');
+    return object;
+  }
+
+  #reserved(object: object): void {
+    this.#refuse('reserved-key', 'The key "__proto__" is reserved');
+    Object.defineProperty(object, '__proto__', { value: this.#value(undefined), enumerable: true });
+  }
+
+  /** A member that is kept as it is written, without white space between its tokens. */
+  #member(object: JsonObject, key: string, name: string): JsonValue {
+    this.#skipSpace();
+    const start = this.#at;
+    this.#isSpaced = false;
+    this.#isKept = true;
+    const value = this.#value(undefined);
+    this.#isKept = false;
+    const text = this.#text.slice(start, this.#at);
+    this.#raw ??= new Map();
+    const members = this.#raw.get(object) ?? new Map<string, RawMember>();
+    this.#raw.set(object, members.set(key, { name, text: this.#isSpaced ? compact(text) : text }));
+    return value;
+  }
+
+  #array(kept: KeptMembers | undefined): readonly JsonValue[] {
+    this.#open();
+    const items: JsonValue[] = [];
+    if (this.#take(CLOSE_ARRAY)) return items;
+    const { bodyItems } = this.#limits;
+    do {
+      if (items.length === bodyItems) throw this.#tooMuch(`an array of more than ${bodyItems} items`);
+      this.#path.push(items.length);
+      items.push(this.#value(kept));
+      this.#path.pop();
+    } while (this.#take(COMMA));
+    if (!this.#take(CLOSE_ARRAY)) throw this.#unexpected('"," or "]"');
+    return items;
+  }
+
+  #open(): void {
+    const { bodyDepth } = this.#limits;
+    if (this.#path.length >= bodyDepth)
+      throw this.#fault(`arrays and objects are nested deeper than ${bodyDepth} levels`, this.#at);
+    this.#containers += 1;
+    const most = CONTAINERS * this.#limits.bodyKeys;
+    if (this.#containers > most) throw this.#tooMuch(`more than ${most} objects and arrays`);
+    this.#at += 1;
+  }
+
+  /** `role`: what messages call it. A key becomes the last step of the path. */
+  #string(role: 'The key' | 'The string'): string {
+    const start = this.#at;
+    let at = start + 1;
+    let isPlain = true;
+    for (let code = this.#text.charCodeAt(at); code !== QUOTE; code = this.#text.charCodeAt(at)) {
+      if (code === BACKSLASH) {
+        isPlain = false;
+        ESCAPE.lastIndex = at;
+        if (!ESCAPE.test(this.#text)) throw this.#inString(role, 'a string has an unknown escape', at);
+        at = ESCAPE.lastIndex;
+      } else if (code >= SPACE) at += 1;
+      else if (Number.isNaN(code)) throw this.#inString(role, 'a string does not end', start);
+      else throw this.#inString(role, 'a control character in a string must be escaped', at);
+    }
+    this.#at = at + 1;
+    const value = isPlain ? this.#text.slice(start + 1, at) : String(JSON.parse(this.#text.slice(start, at + 1)));
+    if (role === 'The key') this.#path[this.#path.length - 1] = value;
+    // Only an escape can bring U+0000 or half a pair into a string: neither is JSON, or UTF-8, as it stands.
+    const fault = isPlain ? undefined : textFault(value, role);
+    if (fault) this.#refuse(...fault);
+    return value;
+  }
+
+  #scalar(first: number): JsonValue {
+    const { length } = this.#text;
+    NUMBER.lastIndex = this.#at;
+    if (first < COLON && NUMBER.test(this.#text)) {
+      const value = Number(this.#text.slice(this.#at, NUMBER.lastIndex));
+      this.#at = NUMBER.lastIndex;
+      // `1e999` is valid JSON, but JavaScript has no such number.
+      if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
+      return value;
+    }
+    for (const [word, value] of LITERALS)
+      if (this.#at < length && this.#text.startsWith(word, this.#at)) {
+        this.#at += word.length;
+        return value;
+      }
+    throw this.#unexpected('a value');
+  }
+
+  #take(wanted: number): boolean {
+    this.#skipSpace();
+    if (this.#text.charCodeAt(this.#at) !== wanted) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #skipSpace(): void {
+    for (let code = this.#text.charCodeAt(this.#at); code <= SPACE; code = this.#text.charCodeAt(this.#at)) {
+      if (code !== SPACE && code !== NEWLINE && code !== RETURN && code !== TAB) return;
+      this.#isSpaced = true;
+      this.#at += 1;
+    }
+  }
+
+  // Faults.
+
+  #refuse(code: string, message: string): void {
+    this.#faults.push({ pointer: pointer(this.#path), code, message });
+  }
+
+  #tooMuch(what: string): Problem {
+    return new Problem('content-too-large', `${this.#what} has ${what}; send it in parts`);
+  }
+
+  /** A fault of the object, and not of its member. */
+  #leaving(make: () => Problem): Problem {
+    this.#path.pop();
+    return make();
+  }
+
+  #inString(role: string, message: string, at: number): Problem {
+    return role === 'The key' ? this.#leaving(() => this.#fault(message, at)) : this.#fault(message, at);
+  }
+
+  #unexpected(expected: string): Problem {
+    const next = this.#text.codePointAt(this.#at);
+    const found = next === undefined ? 'the text ends' : `found ${JSON.stringify(String.fromCodePoint(next))}`;
+    return this.#fault(`expected ${expected}, ${found}`, this.#at);
+  }
+
+  #fault(message: string, at: number): Problem {
+    return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#placeOf(at)}`, pointer(this.#path));
+  }
+
+  /** A part of something with lines of its own has none. */
+  #placeOf(at: number): string {
+    const before = this.#text.slice(0, at);
+    const column = `column ${at - before.lastIndexOf('\n')}`;
+    return this.#what === 'The body' || this.#text.includes('\n')
+      ? `line ${before.split('\n').length}, ${column}`
+      : column;
+  }
+}
+
+const LITERALS: readonly (readonly [word: string, value: JsonValue])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+
+export const invalidJson = (message: string, at = ''): Problem =>
+  new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
+
+/** Why a text cannot be stored; undefined if it can. */
+export function textFault(text: string, what: string): [code: string, message: string] | undefined {
+  if (text.includes('\0')) return ['nul-character', `${what} contains U+0000, which cannot be stored`];
+  if (text.isWellFormed()) return undefined;
+  return ['lone-surrogate', `${what} contains half of a surrogate pair; it must be well-formed Unicode`];
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The text of a body. */
+export function decode(bytes: Buffer): string {
+  if (bytes.length === 0) throw invalidJson('The body is empty; expected a JSON object');
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw invalidJson('The body is not valid UTF-8');
+  }
+}
+
+/** For messages. */
+export const kindOf = (value: unknown): string =>
+  Array.isArray(value)
+    ? 'an array'
+    : value === null
+      ? 'null'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`;
