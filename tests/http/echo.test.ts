@@ -12,108 +12,86 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server.close(), books.close()]));
 
-type Row = readonly [request: string, headers?: Readonly<Record<string, string>>, body?: string];
-
 const X = 'x'.repeat(5000);
 const JSON_BODY = { 'content-type': 'application/json' };
-const CSV_BODY = { 'content-type': 'text/csv' };
-const LINES_BODY = { 'content-type': 'application/x-ndjson' };
 const long = (text: string): string => text.replaceAll('LONG', X);
 /** The longest run of what was sent. */
 const echoed = (text: string): number => Math.max(0, ...[...text.matchAll(/x{2,}/g)].map(([run]) => run.length));
 
-const REQUESTS: readonly Row[] = [
-  ['POST /api/gadgets', JSON_BODY, '{"LONG":1}'],
-  ['POST /api/gadgets', JSON_BODY, '{"a.LONG":1}'],
-  ['POST /api/gadgets', JSON_BODY, '{"LONG":1,"LONG":2}'],
-  ['POST /api/gadgets', JSON_BODY, '{"notes":{"LONG":{"LONG":1,"LONG":2}}}'],
-  ['POST /api/gadgets', JSON_BODY, '{"name":"LONG"}'],
-  ['POST /api/gadgets', JSON_BODY, '{"weight":"LONG"}'],
-  ['POST /api/gadgets', JSON_BODY, '{"name":LONG}'],
-  ['POST /api/gadgets', JSON_BODY, 'LONG'],
-  ['POST /api/gadgets', JSON_BODY, '{"@LONG":1}'],
-  ['POST /api/gadgets', CSV_BODY, 'LONG,name\n1,2\n'],
-  ['POST /api/gadgets', CSV_BODY, 'name,LONG\n1,2\n'],
-  ['POST /api/gadgets', CSV_BODY, 'LONG,LONG\n1,2\n'],
-  ['POST /api/gadgets', CSV_BODY, 'weight\nLONG\n'],
-  ['POST /api/gadgets', CSV_BODY, '"LONG'],
-  ['POST /api/gadgets', LINES_BODY, '{"LONG":1}\n'],
-  ['PATCH /api/gadgets', JSON_BODY, '[{"id":1,"LONG":1}]'],
-  ['PATCH /api/gadgets', JSON_BODY, '[{"id":"LONG"}]'],
-  ['PATCH /api/gadgets', JSON_BODY, '[{"id":1,"@etag":"LONG"}]'],
-  ['POST /api/gadgets', { 'content-type': 'LONG/json' }, '{}'],
-  ['POST /api/gadgets', { 'content-type': 'application/json; charset=LONG' }, '{}'],
-  ['POST /api/gadgets', { ...JSON_BODY, 'content-encoding': 'LONG' }, '{}'],
-  ['POST /api/gadgets', { ...JSON_BODY, 'idempotency-key': 'LONG' }, '{}'],
-  ['PUT /api/gadgets/1', { ...JSON_BODY, 'if-match': 'LONG' }, '{}'],
-  ['PUT /api/locked/1', { ...JSON_BODY, 'if-match': '"LONG"' }, '{}'],
-  ['POST /api/gadgets', { ...JSON_BODY, 'x-position': 'LONG' }, '{}'],
-  ['PUT /api/gadgets/1?on=LONG', JSON_BODY, '{}'],
-  ['PUT /api/gadgets?on=LONG', JSON_BODY, '{}'],
-  ['POST /api/gadgets?dryRun=LONG', JSON_BODY, '{}'],
-  ['DELETE /api/gadgets?_cnd[id]=1', { prefer: 'max-affected=LONG' }],
-  ['DELETE /api/gadgets?LONG=1', { prefer: 'max-affected=1' }],
-  ['GET /LONG'],
-  ['GET /api/LONG'],
-  ['GET /api/gadgets/LONG'],
-  ['GET /api/gadgets/1/LONG'],
-  ['GET /json-server/LONG'],
-  ['GET /simple-rest/LONG/1'],
-  ['GET /docs/LONG'],
-  ['GET /studio/LONG'],
-  ['GET /health/LONG'],
-  ['GET /openapi.json?profile=LONG'],
-  ['GET /api/gadgets', { accept: 'LONG/json' }],
-  ['GET /api/gadgets', { host: 'LONG' }],
-  ['GET /api/gadgets', { host: 'LONG.example:80' }],
-  ['GET /api/gadgets', { origin: 'http://LONG' }],
-  ['GET /api/gadgets', { referer: 'http://LONG.example/LONG' }],
-  ['GET /api/gadgets', { 'sec-fetch-site': 'LONG' }],
-  ['GET /api/gadgets', { 'x-request-id': 'LONG' }],
-  ['GET /api/gadgets', { prefer: 'count=LONG' }],
-  ['GET /api/gadgets', { range: 'LONG=0-1' }],
-  ...['LONG=1', 'a=LONG', '_cnd[LONG]=1', '_cnd[name][LONG]=1', '_cnd[weight]=LONG', '_cnd[weight][gt]=LONG'].map(
-    (query): Row => [`GET /api/gadgets?${query}`],
-  ),
-  ...['_cnd[limit]=LONG', '_cnd[limit]=1&after=LONG', '_cnd[orderBy]=LONG', '_cnd[name][null]=LONG', 'dryRun=LONG'].map(
-    (query): Row => [`GET /api/gadgets?${query}`],
-  ),
-  ...['_cnd[name.LONG]=1', '_cnd[LONG.name]=1', '_cnd[$any][0][LONG]=1', '_cnd[$LONG]=1', '_cnd[name][like]=LONG'].map(
-    (query): Row => [`GET /api/gadgets?${query}`],
-  ),
-  ...['include=LONG', 'fields=LONG', 'fields=name.LONG', 'variant=LONG', '%ZZLONG=1', 'LONG%ZZ=1', '_cnd=LONG'].map(
-    (query): Row => [`GET /api/gadgets?${query}`],
-  ),
-  ...['by=LONG', 'measure=LONG', 'measure=sum(LONG)', 'measure=LONG(weight)', 'by=LONG(name)', 'limit=LONG'].map(
-    (query): Row => [`GET /api/gadgets/$summary?${query}`],
-  ),
-  ...['order=LONG', 'LONG=1', 'having=LONG'].map((query): Row => [`GET /api/gadgets/$summary?${query}`]),
-  ...['sort=LONG', '_sort=LONG', 'q=LONG', 'LONG[gt]=1', 'filter[LONG]=1', 'page=LONG', '_cnd[limit][LONG]=1'].map(
-    (query): Row => [`GET /api/gadgets?${query}`],
-  ),
-];
+/** Requests, with their headers and bodies. */
+const REQUESTS = String.raw`
+POST /api/gadgets | {"LONG":1}
+POST /api/gadgets | {"a.LONG":1}
+POST /api/gadgets | {"LONG":1,"LONG":2}
+POST /api/gadgets | {"notes":{"LONG":{"LONG":1,"LONG":2}}}
+POST /api/gadgets | {"name":"LONG"}
+POST /api/gadgets | {"weight":"LONG"}
+POST /api/gadgets | {"name":LONG}
+POST /api/gadgets | LONG
+POST /api/gadgets | {"@LONG":1}
+POST /api/gadgets | content-type: text/csv | LONG,name\n1,2\n
+POST /api/gadgets | content-type: text/csv | name,LONG\n1,2\n
+POST /api/gadgets | content-type: text/csv | LONG,LONG\n1,2\n
+POST /api/gadgets | content-type: text/csv | weight\nLONG\n
+POST /api/gadgets | content-type: text/csv | "LONG
+POST /api/gadgets | content-type: application/x-ndjson | {"LONG":1}\n
+PATCH /api/gadgets | [{"id":1,"LONG":1}]
+PATCH /api/gadgets | [{"id":"LONG"}]
+PATCH /api/gadgets | [{"id":1,"@etag":"LONG"}]
+POST /api/gadgets | content-type: LONG/json | {}
+POST /api/gadgets | content-type: application/json; charset=LONG | {}
+POST /api/gadgets | content-encoding: LONG | {}
+POST /api/gadgets | idempotency-key: LONG | {}
+PUT /api/gadgets/1 | if-match: LONG | {}
+PUT /api/locked/1 | if-match: "LONG" | {}
+POST /api/gadgets | x-position: LONG | {}
+PUT /api/gadgets/1?on=LONG | {}
+PUT /api/gadgets?on=LONG | {}
+POST /api/gadgets?dryRun=LONG | {}
+DELETE /api/gadgets?_cnd[id]=1 | prefer: max-affected=LONG |
+DELETE /api/gadgets?LONG=1 | prefer: max-affected=1 |
+GET /openapi.json?profile=LONG
+`
+  .trim()
+  .split('\n');
 
-test.each(REQUESTS.map((asked) => ({ asked })))('$asked', async ({ asked: [title, headers = {}, body] }) => {
-  const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, long(value)]));
-  const parts = { headers: sent, ...(body === undefined ? {} : { body: long(body) }) };
-  const { text, headers: answered, status } = await exchange(server.url, long(title), parts);
-  if (status < 300) return;
-  expect(echoed(text + JSON.stringify(answered))).toBeLessThanOrEqual(100);
+const HEADERS = `accept: LONG/json | host: LONG | host: LONG.example:80 | origin: http://LONG | sec-fetch-site: LONG
+  | referer: http://LONG.example/LONG | x-request-id: LONG | prefer: count=LONG | range: LONG=0-1`;
+const PATHS = `/LONG /api/LONG /api/gadgets/LONG /api/gadgets/1/LONG /json-server/LONG /simple-rest/LONG/1 /docs/LONG
+  /studio/LONG /health/LONG`;
+const QUERIES = `LONG=1 a=LONG _cnd[LONG]=1 _cnd[name][LONG]=1 _cnd[weight]=LONG _cnd[weight][gt]=LONG _cnd[limit]=LONG
+  _cnd[limit]=1&after=LONG _cnd[orderBy]=LONG _cnd[name][null]=LONG dryRun=LONG _cnd[name.LONG]=1 _cnd[LONG.name]=1
+  _cnd[$any][0][LONG]=1 _cnd[$LONG]=1 _cnd[name][like]=LONG include=LONG fields=LONG fields=name.LONG variant=LONG
+  %ZZLONG=1 LONG%ZZ=1 _cnd=LONG sort=LONG _sort=LONG q=LONG LONG[gt]=1 filter[LONG]=1 page=LONG _cnd[limit][LONG]=1`;
+const SUMMARIES = `by=LONG measure=LONG measure=sum(LONG) measure=LONG(weight) by=LONG(name) limit=LONG order=LONG LONG=1
+  having=LONG`;
+const JSON_SERVER = `_sort=LONG _order=LONG _page=LONG _limit=LONG LONG=1 id=LONG LONG_gte=1 _expand=LONG _embed=LONG
+  _start=LONG _end=LONG name_LONG=1 title_like=LONG&LONG=1 q=LONG&LONG=2`;
+const SIMPLE_REST = `filter={"LONG":1} filter={"id":"LONG"} filter=LONG sort=["LONG","ASC"] sort=["id","LONG"] sort=LONG
+  range=LONG range=["LONG",1] LONG=1 filter={"title_LONG":1}`;
+const each = (words: string, request: (word: string) => string, separator = /\s+/): readonly string[] =>
+  words.split(separator).map(request);
+
+test.each([
+  ...REQUESTS,
+  ...each(HEADERS, (header) => `GET /api/gadgets | ${header} |`, /\s*\|\s*/),
+  ...each(PATHS, (path) => `GET ${path}`),
+  ...each(QUERIES, (query) => `GET /api/gadgets?${query}`),
+  ...each(SUMMARIES, (query) => `GET /api/gadgets/$summary?${query}`),
+])('%s', async (row) => {
+  const [title = '', header, text] = row.split(/ \| ?/);
+  const [, name = '', value = ''] = /^([\w-]+): (.*)$/.exec(text === undefined ? '' : (header ?? '')) ?? [];
+  const body = (text ?? header)?.replaceAll(String.raw`\n`, '\n');
+  const headers = { ...(body ? JSON_BODY : {}), ...(name === '' ? {} : { [name]: long(value) }) };
+  const sent = { headers, ...(body ? { body: long(body) } : {}) };
+  const answer = await exchange(server.url, long(title), sent);
+  if (answer.status < 300) return;
+  expect(echoed(answer.text + JSON.stringify(answer.headers))).toBeLessThanOrEqual(100);
 });
 
 test.each([
-  ...'_sort=LONG _order=LONG _page=LONG _limit=LONG LONG=1 id=LONG LONG_gte=1 _expand=LONG _embed=LONG'
-    .split(' ')
-    .map((query) => `/json-server/books?${query}`),
-  ...['_start=LONG', '_end=LONG', 'name_LONG=1', 'title_like=LONG&LONG=1', 'q=LONG&LONG=2'].map(
-    (query) => `/json-server/books?${query}`,
-  ),
-  ...['filter={"LONG":1}', 'filter={"id":"LONG"}', 'filter=LONG', 'sort=["LONG","ASC"]', 'sort=["id","LONG"]'].map(
-    (query) => `/simple-rest/books?${query}`,
-  ),
-  ...['sort=LONG', 'range=LONG', 'range=["LONG",1]', 'LONG=1', 'filter={"title_LONG":1}'].map(
-    (query) => `/simple-rest/books?${query}`,
-  ),
+  ...each(JSON_SERVER, (query) => `/json-server/books?${query}`),
+  ...each(SIMPLE_REST, (query) => `/simple-rest/books?${query}`),
 ])('GET %s', async (path) => {
   const { text, status } = await exchange(books.url, `GET ${encodeURI(long(path))}`);
   if (status < 300) return;
