@@ -3,7 +3,6 @@
  * on the packages that they come from.
  */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PACKAGE_FOLDER } from '../package.ts';
 
@@ -19,5 +18,4 @@ export function assetFile(name: keyof typeof ASSETS): string {
 }
 
 /** A file of engine/pages/public. */
-export const publicFile = (name: string): Promise<string> =>
-  readFile(join(PACKAGE_FOLDER, 'engine/pages/public', name), 'utf8');
+export const publicFile = (name: string): string => join(PACKAGE_FOLDER, 'engine/pages/public', name);

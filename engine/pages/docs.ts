@@ -1,5 +1,8 @@
 /** Pages for client authors: the interactive reference and the guide, and the form for a token. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Marked, type RendererObject } from 'marked';
+import { PACKAGE_FOLDER } from '../package.ts';
 import { escaped, html, type Html, layout, NO_HTML } from './layout.ts';
 
 // The reference is Swagger UI, started by a script of its own, since nothing inline may run.
@@ -81,3 +84,29 @@ const RENDERER: RendererObject = {
 const MARKED = new Marked({ async: false, renderer: RENDERER });
 
 export const renderMarkdown = (markdown: string): string => MARKED.parse(markdown, { async: false });
+
+// The guide is the pages of docs/reference that are about requests, as one page.
+
+const PAGES = ['reading', 'writing', 'problems'];
+
+/** `[text](page.md#heading)`, a link to another file. */
+const FILE_LINK = /\[([^\]]+)\]\((?!https?:)([\w./-]+\.md)(#[\w-]+)?\)/g;
+
+const COMMENT = /^<!--.*?-->\n+/;
+
+/** Where the examples send their requests. */
+const LOCAL = 'http://127.0.0.1:3000';
+
+/**
+ * As Markdown, with `publicUrl` in its examples unless that is empty. Links between its parts lead within the page; what
+ * other files say is named without a link.
+ */
+export async function readGuide(publicUrl: string): Promise<string> {
+  const files = PAGES.map((name) => readFile(join(PACKAGE_FOLDER, 'docs/reference', `${name}.md`), 'utf8'));
+  const parts = (await Promise.all(files)).map((text) => text.replace(COMMENT, ''));
+  const text = parts.join('\n').replaceAll(LOCAL, publicUrl || LOCAL);
+  return text.replaceAll(FILE_LINK, (_, words: string, file: string, heading?: string) => {
+    const name = file.replace('.md', '');
+    return PAGES.includes(name) ? `[${words}](${heading ?? `#${name}`})` : words;
+  });
+}

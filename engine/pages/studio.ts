@@ -1,11 +1,9 @@
 /** The studio, in which people browse and edit records: its page, and the files that `deploy/studio.ts` builds. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/negotiation.ts';
-import { lazy } from '../memo.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { Problem } from '../problem.ts';
 import { contentPolicy } from './content-policy.ts';
@@ -84,17 +82,14 @@ function missing(): never {
   throw new Problem('path-not-found', 'The studio was built again since the service started; restart the service');
 }
 
-/** Files are read once, in the coding that clients ask for. Their names change with what is in them. */
-function sendScript(name: string): RequestHandler {
-  const files = new Map<string, () => Promise<Buffer>>();
-  return async (request, response) => {
+/** The build has compressed them. Their names change with what is in them. */
+const sendScript =
+  (name: string): RequestHandler =>
+  (request, response, next) => {
     const coding = acceptedCoding(request.get('accept-encoding'));
     const file = join(FOLDER, name + (coding === undefined ? '' : EXTENSIONS[coding]));
-    const read = files.get(file) ?? lazy(() => readFile(file));
-    files.set(file, read);
+    if (!existsSync(file)) missing();
     if (coding !== undefined) response.set('Content-Encoding', coding);
-    response.set('Cache-Control', 'public, max-age=31536000, immutable').vary('Accept-Encoding');
-    response.setHeader('Content-Type', 'text/javascript; charset=utf-8');
-    response.send(await read().catch(missing));
+    response.vary('Accept-Encoding').type('text/javascript; charset=utf-8');
+    response.sendFile(file, { dotfiles: 'allow', immutable: true, maxAge: '365d' }, next);
   };
-}

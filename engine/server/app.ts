@@ -75,7 +75,7 @@ const addSlash: RequestHandler = ({ baseUrl, originalUrl }, response, next) => {
 function newApp(): Express {
   const app = express();
   app.enable('case sensitive routing').enable('strict routing');
-  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.disable('x-powered-by').set('query parser', false);
   return app;
 }
 

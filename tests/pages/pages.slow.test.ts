@@ -43,14 +43,6 @@ describe.each(PAGES)('%s', (path, type) => {
     expect([head.status, head.headers['content-length'], head.text]).toEqual([200, headers['content-length'], '']);
   });
 
-  test('is smaller for who takes that, under a tag of its own', async () => {
-    const plain = await exchange(server.url, `GET ${path}`);
-    const small = await fetch(server.url + path, { headers: { 'accept-encoding': 'br' } });
-    expect(small.headers.get('content-encoding')).toBe('br');
-    expect(small.headers.get('etag')).not.toBe(plain.headers.etag);
-    expect(await small.text()).toBe(plain.text);
-  });
-
   test.each(['POST', 'PUT', 'DELETE'])('refuses %s', async (method) => {
     const { status, headers, text } = await exchange(server.url, `${method} ${path}`);
     expect([status, headers['allow'], JSON.parse(text).type]).toEqual([
