@@ -1,6 +1,6 @@
 /** The report of a dry run: what the write would have answered, and what it would have done to which records. */
 import type { Model } from '../model/model.ts';
-import { DRY_RUN } from '../query/prepared-type.ts';
+import { DRY_RUN } from '../query/accepted.ts';
 import type { WriteEffect, EffectKind } from '../storage/store.ts';
 import type { Whole } from './answer.ts';
 

@@ -6,7 +6,7 @@ import { enclosing, escapeStep, isObject, type JsonValue } from '../json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { ON } from '../query/prepared-type.ts';
+import { ON } from '../query/accepted.ts';
 import type { Upserted, UpsertItem, WriteItem } from '../storage/store.ts';
 import { tagHeader, type Whole, writeAnswer } from './answer.ts';
 import { isMinimal } from './preferences.ts';

@@ -1,8 +1,9 @@
-/** Cursors: opaque positions in an ordered list, bound to its type, order and filters. */
+/** Which part of a list: `_cnd[limit]`, or `after=` and `before=`, whose cursors are bound to type, order and filters. */
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
-import { type Complain, complainAbout } from './parameters.ts';
+import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
+import { textArray, type WireItem } from './wire-arrays.ts';
 import type { Filter, Cursor, ListQuery, Path } from './list-query.ts';
 import { memoized } from '../memo.ts';
 import type { Fault } from '../problem.ts';
@@ -92,4 +93,37 @@ export function resolveCursor(
     return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
   if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
   return decodeCursor(query, direction, text, complain);
+}
+
+// `_cnd[limit]`: the offset, then the maximum number of records.
+
+type ListRange = Pick<ListQuery, 'offset' | 'limit'>;
+
+const USAGE =
+  '_cnd[limit] takes the offset, then the limit: _cnd[limit]=0,20 or _cnd[limit]=0&_cnd[limit]=20 (a limit alone: _cnd[limit][1]=20)';
+
+export function resolveLimit(parameters: readonly Parameter[], maxLimit: number, faults: Fault[]): ListRange {
+  const [first] = parameters;
+  if (!first) return { offset: 0, limit: undefined };
+  const items = limitItems(parameters, complainAbout(faults, first.key));
+  const at = (place: number): Parameter | undefined => items.find(({ index }) => index === place)?.parameter;
+  return { offset: wholeNumber(at(0), faults) ?? 0, limit: wholeNumber(at(1), faults, maxLimit) };
+}
+
+function limitItems(parameters: readonly Parameter[], complain: Complain): readonly WireItem[] {
+  const array = textArray(parameters, 1, complain);
+  if (!array) return [];
+  const { indexed, items } = array;
+  if (items.some(({ index }) => index > 1)) return complain('too-many-items', USAGE) ?? [];
+  return items.length === 1 && !indexed ? (complain('lone-value', USAGE) ?? []) : items;
+}
+
+function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = Infinity): number | undefined {
+  if (!item) return undefined;
+  const complain = complainAbout(faults, item.key);
+  const number = Number(item.value);
+  if (!/^\d+$/.test(item.value) || !Number.isSafeInteger(number)) {
+    return complain('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${USAGE}`);
+  }
+  return number > greatest ? complain('limit-too-large', `The largest limit of this list is ${greatest}`) : number;
 }

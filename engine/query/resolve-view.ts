@@ -1,56 +1,24 @@
-/** `variant`, `include` and `fields`: the parameters that choose what is shown. */
+/** `include` and `fields`: the parameters that choose what is shown. */
 import type { Fault } from '../problem.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import type { View } from './list-query.ts';
-import { type PreparedType, type PreparedVariant, prepareVariant } from './prepared-type.ts';
+import type { QueryReading } from './accepted.ts';
 import { countRelations, createView, type Included, type NamedParts } from './view.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { followPath, type PathNames, unknownRelation, type Way } from './paths.ts';
 
-export function resolveVariant(prepared: PreparedType, name: string | undefined, faults: Fault[]): PreparedVariant {
-  const { type, variants, defaultVariant, limits } = prepared;
-  const variant = name === undefined ? defaultVariant : variants.get(name);
-  if (variant && name !== '') return variant;
-  const complain = complainAbout(faults, 'variant');
-  if (variants.has('')) complain('unknown-variant', `${type.name} has no variants`);
-  else
-    complain(
-      'unknown-variant',
-      `${type.name} has no variant ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`,
-    );
-  // Continue with all fields, so that this fault causes no others.
-  return prepareVariant(type, { name: '', fields: [...type.fields.values()] }, limits);
-}
-
-export function resolveView(prepared: PreparedVariant, plain: ReadonlyMap<string, string>, faults: Fault[]): View {
-  const include = plain.get('include');
-  const fields = plain.get('fields');
-  if (include === undefined && fields === undefined) return prepared.view;
-  const text = JSON.stringify([include, fields]);
-  return prepared.views.get(text) ?? makeView(prepared, text, include, fields, faults);
-}
-
-function makeView(
-  prepared: PreparedVariant,
-  text: string,
-  include: string | undefined,
-  fields: string | undefined,
-  faults: Fault[],
-): View {
-  const { type, variant, view: fallback, views, limits } = prepared;
-  const faultsBefore = faults.length;
+export function resolveView({ type, names, limits, plain, faults }: QueryReading): View {
+  const [include, fields] = [plain.get('include'), plain.get('fields')];
+  if (include === undefined && fields === undefined) return names.view;
+  const before = faults.length;
   const included = include === undefined ? undefined : resolveInclude(type, include, faults);
-  const named = fields === undefined ? undefined : resolveFields(prepared, fields, included, faults);
-  if (faults.length > faultsBefore) return fallback;
-  const view = createView(type, variant, included, named);
-  if (countRelations(view) > limits.maxIncludes) {
-    const complain = complainAbout(faults, included ? 'include' : 'fields');
-    complain('too-many', `A request can show at most ${limits.maxIncludes} relations`);
-    return fallback;
-  }
-  views.set(text, view);
-  return view;
+  const named = fields === undefined ? undefined : resolveFields(names, fields, included, faults);
+  if (faults.length > before) return names.view;
+  const view = createView(type, names.variant, included, named);
+  if (countRelations(view) <= limits.maxIncludes) return view;
+  const complain = complainAbout(faults, included ? 'include' : 'fields');
+  return complain('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? names.view;
 }
 
 // `fields=title,author.name`: the fields to show of a record and its related records, in addition to identifiers.

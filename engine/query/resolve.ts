@@ -1,28 +1,18 @@
 /** Parses query strings. All faults of a request are reported at once. */
-import { type Model, namedUniques, type RecordType, type UniqueMembers } from '../model/model.ts';
+import { createBoundedCache } from '../memo.ts';
+import { type Model, namedUniques, type RecordType, type UniqueMembers, type Variant } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { DeleteQuery, ListQuery, QueryLimits, SummaryQuery, UpsertQuery, View, WriteQuery } from './list-query.ts';
-import { ownPath, refuseManyRelations } from './paths.ts';
-import { ownFields } from './view.ts';
-import {
-  ACCEPTED_BY_VIEWS,
-  ACCEPTED_BY_UPSERTS,
-  ACCEPTED_BY_WRITES,
-  DRY_RUN,
-  ON,
-  type PreparedType,
-  type PreparingOptions,
-  prepareType,
-  resolveLimit,
-  sortParameters,
-} from './prepared-type.ts';
-import { resolveCursor } from './cursor.ts';
-import { complainAbout, quote } from './parameters.ts';
+import { ACCEPTED, DRY_RUN, ON, type QueryReading, sortParameters, type VariantNames } from './accepted.ts';
+import { resolveCursor, resolveLimit } from './cursor.ts';
 import { resolveFilters } from './filters.ts';
-import { resolveOrder } from './order.ts';
+import type { DeleteQuery, ListQuery, QueryLimits, SummaryQuery, UpsertQuery, View, WriteQuery } from './list-query.ts';
+import { defaultOrder, resolveOrder } from './order.ts';
+import { complainAbout, type Parameters, parseParameters, quote } from './parameters.ts';
+import { namesOf, ownPath, refuseManyRelations } from './paths.ts';
+import { resolveView } from './resolve-view.ts';
 import { readSummary } from './summary.ts';
-import { resolveVariant, resolveView } from './resolve-view.ts';
+import { defaultView, ownFields } from './view.ts';
 
 /** Parses the query strings of requests to one type. All throw a Problem, `invalid-query`. */
 export interface TypeQueries {
@@ -40,79 +30,99 @@ export interface TypeQueries {
 }
 
 /** Queries of lists that are remembered, of all types together: filters differ from one request to the next. */
-const MAX_KEPT = 4096;
+const MAX_LISTS = 4096;
+/** Of others, for each type. Longer texts than MAX_TEXT are not remembered. */
+const MAX_KEPT = 64;
+const MAX_TEXT = 500;
+
+interface ReadingOptions {
+  /** How many queries of lists are remembered, and of summaries. */
+  readonly lists?: number;
+  /** From the raw text after the `?` to parameters, with `steps` for conditions, order and limit. Default: those of `/api`. */
+  readonly parse?: ParseSearch;
+}
+
+export type ParseSearch = (search: string) => Parameters;
 
 /** Returns the parser for each type of the model. */
 export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => TypeQueries {
-  const kept = Math.floor(MAX_KEPT / model.types.size);
-  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, { lists: kept })]));
+  const lists = Math.max(MAX_KEPT, Math.floor(MAX_LISTS / model.types.size));
+  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, { lists })]));
   return (type) => all.get(type) ?? queriesOf(type, limits);
 }
 
-export function queriesOf(type: RecordType, limits: QueryLimits, options?: PreparingOptions): TypeQueries {
-  const prepared = prepareType(type, limits, options);
+export function queriesOf(
+  type: RecordType,
+  limits: QueryLimits,
+  { lists = MAX_KEPT, parse = parseParameters }: ReadingOptions = {},
+): TypeQueries {
+  const variantNames = (variant: Variant): VariantNames => ({
+    ...namesOf(type, variant),
+    view: defaultView(type, variant),
+  });
+  const variants = new Map([...type.variants].map(([name, variant]) => [name, variantNames(variant)]));
+  const usual = variants.get(type.defaultVariant.name) ?? variantNames(type.defaultVariant);
+
+  function variantIn({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>): VariantNames {
+    const name = plain.get('variant');
+    const found = name === undefined ? usual : variants.get(name);
+    if (found && name !== '') return found;
+    const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
+    complainAbout(faults, 'variant')('unknown-variant', `${type.name} has no variant${known}`);
+    // Continue with all fields, so that this fault causes no others.
+    return variantNames({ name: '', fields: [...type.fields.values()] });
+  }
+
+  const reader =
+    <T>(kind: keyof typeof ACCEPTED, read: (reading: QueryReading) => T) =>
+    (search: string): T => {
+      const sorted = sortParameters(parse(search), ACCEPTED[kind], type);
+      const wanted = read({ ...sorted, type, limits, names: variantIn(sorted) });
+      if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
+      return Object.freeze(wanted);
+    };
   return {
-    list: (search) => (search === '' ? prepared.query : (prepared.queries.get(search) ?? readList(prepared, search))),
-    summary: (search) => prepared.summaries.get(search) ?? keptSummary(prepared, search),
-    view: (search) =>
-      search === '' ? prepared.defaultVariant.view : (prepared.views.get(search) ?? readView(prepared, search)),
-    upsert: (search) => readUpsert(prepared, search),
-    remove: (search) => readDelete(prepared, search),
-    write: (search) => (search === '' ? prepared.write : (prepared.writes.get(search) ?? readWrite(prepared, search))),
+    list: remembered(reader('list', readList), lists),
+    summary: remembered(reader('summary', readSummary), lists),
+    view: remembered(reader('view', resolveView)),
+    write: remembered(reader('write', readWrite)),
+    upsert: reader('upsert', readUpsert),
+    remove: reader('remove', readDelete),
   };
 }
 
-function readList(prepared: PreparedType, search: string): ListQuery {
-  const faults: Fault[] = [];
-  const sorted = sortParameters(prepared.parse(search), prepared.accepted, faults);
-  const names = resolveVariant(prepared, sorted.plain.get('variant'), faults);
-  const view = resolveView(names, sorted.plain, faults);
-  const filters = resolveFilters(sorted.filters, names, faults, prepared.limits);
-  const order = sorted.orderBy.length === 0 ? prepared.order : resolveOrder(sorted.orderBy, names, faults);
-  const { offset, limit } = resolveLimit(sorted.limit, prepared.type.maxLimit, faults);
+/** Clients repeat their requests. */
+function remembered<T>(read: (search: string) => T, most = MAX_KEPT): (search: string) => T {
+  const known = createBoundedCache<T>(most, MAX_TEXT);
+  return (search) => {
+    const found = known.get(search);
+    if (found !== undefined) return found;
+    const made = read(search);
+    known.set(search, made);
+    return made;
+  };
+}
+
+function readList(reading: QueryReading): ListQuery {
+  const { type, names, limits, plain, faults } = reading;
+  const view = resolveView(reading);
+  const filters = resolveFilters(reading.filters, names, faults, limits);
+  const order = reading.orderBy.length === 0 ? defaultOrder(type) : resolveOrder(reading.orderBy, names, faults);
+  const { offset, limit } = resolveLimit(reading.limit, type.maxLimit, faults);
   refuseManyRelations(filters, order, faults);
   const query = { view, filters, order, offset, limit, cursor: undefined };
-  const cursor = resolveCursor(query, sorted.plain, faults);
-  const wanted = Object.freeze(withoutFaults(cursor ? { ...query, cursor } : query, faults));
-  prepared.queries.set(search, wanted);
-  return wanted;
+  return { ...query, cursor: resolveCursor(query, plain, faults) };
 }
 
-function keptSummary(prepared: PreparedType, search: string): SummaryQuery {
-  const wanted = readSummary(prepared, search);
-  prepared.summaries.set(search, wanted);
-  return wanted;
-}
+const readWrite = (reading: QueryReading): WriteQuery => ({
+  view: resolveView(reading),
+  dryRun: resolveDryRun(reading.plain.get(DRY_RUN), reading.faults),
+});
 
-function readView(prepared: PreparedType, search: string): View {
-  const faults: Fault[] = [];
-  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_VIEWS, faults);
-  const names = resolveVariant(prepared, plain.get('variant'), faults);
-  const view = withoutFaults(resolveView(names, plain, faults), faults);
-  prepared.views.set(search, view);
-  return view;
-}
-
-function readWrite(prepared: PreparedType, search: string): WriteQuery {
-  const faults: Fault[] = [];
-  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_WRITES, faults);
-  const names = resolveVariant(prepared, plain.get('variant'), faults);
-  const view = resolveView(names, plain, faults);
-  const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
-  const wanted = Object.freeze(withoutFaults({ view, dryRun }, faults));
-  prepared.writes.set(search, wanted);
-  return wanted;
-}
-
-function readUpsert(prepared: PreparedType, search: string): UpsertQuery {
-  const faults: Fault[] = [];
-  const { plain } = sortParameters(prepared.parse(search), ACCEPTED_BY_UPSERTS, faults);
-  const names = resolveVariant(prepared, plain.get('variant'), faults);
-  const view = resolveView(names, plain, faults);
-  const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
-  const unique = resolveUnique(prepared.type, plain.get(ON), faults);
-  return withoutFaults({ view, dryRun, unique: unique ?? NO_MEMBERS }, faults);
-}
+const readUpsert = (reading: QueryReading): UpsertQuery => ({
+  ...readWrite(reading),
+  unique: resolveUnique(reading.type, reading.plain.get(ON), reading.faults) ?? NO_MEMBERS,
+});
 
 const NO_MEMBERS: UniqueMembers = { name: '', members: [] };
 
@@ -136,25 +146,17 @@ function resolveUnique(type: RecordType, text: string | undefined, faults: Fault
 
 const inOrder = (names: readonly string[]): string => names.toSorted().join(',');
 
-function readDelete(prepared: PreparedType, search: string): DeleteQuery {
-  const faults: Fault[] = [];
-  const {
-    plain,
-    filters: given,
-    limit,
-    orderBy,
-  } = sortParameters(prepared.parse(search), prepared.acceptedByDeletes, faults);
-  for (const { key } of [...limit, ...orderBy].slice(0, 1))
+function readDelete({ type, names, limits, plain, faults, ...given }: QueryReading): DeleteQuery {
+  for (const { key } of [...given.limit, ...given.orderBy].slice(0, 1))
     complainAbout(faults, key)('unknown-parameter', `${quote(key)} can only be used with GET: ${WHOLE_DELETE}`);
-  const names = resolveVariant(prepared, plain.get('variant'), faults);
-  const filters = resolveFilters(given, names, faults, prepared.limits);
+  const filters = resolveFilters(given.filters, names, faults, limits);
   const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
-  if (given.length === 0 && faults.length === 0)
-    complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=1`);
-  const order = [{ path: ownPath(names.type, undefined), descending: false }];
+  if (given.filters.length === 0 && faults.length === 0)
+    complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${type.identifier.name}]=1`);
+  const order = [{ path: ownPath(type, undefined), descending: false }];
   refuseManyRelations(filters, order, faults);
   const query = { view: ownFields(names.view), filters, order, offset: 0, limit: undefined, cursor: undefined };
-  return withoutFaults({ query, dryRun }, faults);
+  return { query, dryRun };
 }
 
 const WHOLE_DELETE =
@@ -167,9 +169,4 @@ function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
   complain('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
   return false;
-}
-
-function withoutFaults<T>(wanted: T, faults: readonly Fault[]): T {
-  if (faults.length > 0) throw faultyRequest('invalid-query', faults);
-  return wanted;
 }

@@ -3,14 +3,14 @@ import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { Relation } from '../model/model.ts';
 import { didYouMean, nearest } from '../names.ts';
-import { type Fault, faultyRequest } from '../problem.ts';
+import type { Fault } from '../problem.ts';
+import type { QueryReading } from './accepted.ts';
+import { resolveLimit } from './cursor.ts';
 import { resolveFilters } from './filters.ts';
 import type { GroupKey, Measure, Path, SummaryOrder, SummaryQuery, View } from './list-query.ts';
 import { MAX_ORDER_TERMS, orderTerms, type Term } from './order.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import { type PathNames, refuseManyRelations, resolvePath } from './paths.ts';
-import { type PreparedType, resolveLimit, sortParameters } from './prepared-type.ts';
-import { resolveVariant } from './resolve-view.ts';
 import { createView, type Included } from './view.ts';
 
 /** Groups that one answer may have. */
@@ -26,23 +26,20 @@ const KEY_FORMS = ['field', 'relation', ...PERIODS.map((name) => `${name}(field)
 
 const COUNTED: readonly Measure[] = [{ name: COUNT, aggregate: COUNT, path: undefined }];
 
-export function readSummary(prepared: PreparedType, search: string): SummaryQuery {
-  const faults: Fault[] = [];
-  const { plain, ...sorted } = sortParameters(prepared.parse(search), prepared.acceptedBySummaries, faults);
-  const names = resolveVariant(prepared, plain.get('variant'), faults);
+export function readSummary(reading: QueryReading): SummaryQuery {
+  const { type, names, limits, plain, faults } = reading;
   const keys = resolveKeys(plain.get('by'), names, faults);
   const measures = resolveMeasures(plain.get('measure'), names, faults);
-  const filters = resolveFilters(sorted.filters, names, faults, prepared.limits);
-  const order = resolveSummaryOrder(sorted.orderBy, { keys, measures }, faults);
-  const { offset, limit } = resolveLimit(sorted.limit, MAX_GROUPS, faults);
+  const filters = resolveFilters(reading.filters, names, faults, limits);
+  const order = resolveSummaryOrder(reading.orderBy, { keys, measures }, faults);
+  const { offset, limit } = resolveLimit(reading.limit, MAX_GROUPS, faults);
   const paths = [...keys, ...measures].flatMap(({ path }) => path ?? []);
   refuseManyRelations(
     filters,
     paths.map((path) => ({ path, descending: false })),
     faults,
   );
-  if (faults.length > 0) throw faultyRequest('invalid-query', faults);
-  return Object.freeze({ type: prepared.type, filters, keys, measures, order, offset, limit });
+  return { type, filters, keys, measures, order, offset, limit };
 }
 
 /** `sum(price)` as `sum` and `price`; `price` without a word. */

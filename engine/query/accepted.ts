@@ -1,0 +1,98 @@
+/** Sorts the parameters of a request by their use, and refuses those that its kind does not accept. */
+import type { RecordType } from '../model/model.ts';
+import { nearest } from '../names.ts';
+import type { Fault } from '../problem.ts';
+import { didYouMeanHint, habitHint } from './hints.ts';
+import type { QueryLimits, View } from './list-query.ts';
+import { complainAbout, type Parameter, type Parameters, quote } from './parameters.ts';
+import type { PathNames } from './paths.ts';
+
+/** The names of a variant, and the view of a request without `include` and `fields`. */
+export interface VariantNames extends PathNames {
+  readonly view: View;
+}
+
+/** A request whose parameters are sorted. */
+export interface QueryReading {
+  readonly type: RecordType;
+  readonly names: VariantNames;
+  readonly limits: QueryLimits;
+  readonly limit: readonly Parameter[];
+  readonly orderBy: readonly Parameter[];
+  readonly filters: readonly Parameter[];
+  /** The other parameters, which can be given only once. */
+  readonly plain: ReadonlyMap<string, string>;
+  /** All of them are reported together. */
+  readonly faults: Fault[];
+}
+
+/** The parameters that a kind of request accepts. */
+export interface AcceptedParameters {
+  readonly plain: readonly string[];
+  /** Whether it finds records by `_cnd[…]`, or why it does not. */
+  readonly conditions: true | string;
+}
+
+export const DRY_RUN = 'dryRun';
+export const ON = 'on';
+
+const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
+const NO_CHANGES =
+  'finds records to list or to delete; changes by filter do not exist: send PATCH with an array of records, each with its identifier';
+
+export const ACCEPTED = {
+  list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true },
+  summary: { plain: ['by', 'measure', 'variant'], conditions: true },
+  remove: { plain: ['variant', DRY_RUN], conditions: true },
+  view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists' },
+  write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES },
+  upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES },
+} as const satisfies Record<string, AcceptedParameters>;
+
+export function sortParameters(
+  { all, faults: unreadable }: Parameters,
+  accepted: AcceptedParameters,
+  type: RecordType,
+): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'faults'> {
+  const faults = [...unreadable];
+  const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
+  const plain = new Map<string, string>();
+  for (const parameter of all) {
+    const { key, steps, value } = parameter;
+    if (steps && accepted.conditions === true) sorted[useOf(steps)].push(parameter);
+    else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, faults);
+    else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
+    else plain.set(key, value);
+  }
+  return { ...sorted, plain, faults };
+}
+
+const useOf = ([name]: readonly string[]): 'limit' | 'orderBy' | 'filters' =>
+  name === 'limit' || name === 'orderBy' ? name : 'filters';
+
+function refuse(
+  { key, steps, value }: Parameter,
+  { plain, conditions }: AcceptedParameters,
+  type: RecordType,
+  faults: Fault[],
+): void {
+  const complain = complainAbout(faults, key);
+  const meant = habitHint(key, value);
+  if (conditions !== true && (steps !== undefined || meant?.startsWith('_cnd[')))
+    complain('unknown-parameter', `${quote(key)} ${conditions}`);
+  else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
+  else
+    complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () =>
+      didYouMeanHint(meant ?? spellingOf(key, plain, conditions === true ? type : undefined)),
+    );
+}
+
+/** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */
+function spellingOf(key: string, plain: readonly string[], type: RecordType | undefined): string | undefined {
+  const conditions = type
+    ? ['limit', 'orderBy', type.identifier.name, ...type.fields.keys(), ...type.relations.keys()]
+    : [];
+  const bare = key.replace(/^_cnd(?=\[)/, '').replace(/[[\]]/g, '');
+  const near = nearest(bare, [...conditions, ...plain]);
+  return near === undefined || plain.includes(near) ? near : `_cnd[${near}]`;
+}
