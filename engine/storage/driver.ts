@@ -60,9 +60,6 @@ export interface PageRows {
   readonly counted?: number | undefined;
 }
 
-/** Its transaction is rolled back, though nothing failed: of a dry run. */
-export class Rehearsed extends Error {}
-
 export interface Writer extends Reader {
   /** Returns how many rows changed, the identifier of an inserted row, and the rows that RETURNING answers. */
   run(
@@ -105,9 +102,9 @@ export interface Driver extends Reader, Migrating {
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
    * known before, or that it changes very many: such writes wait for each other, and not in the way of others.
-   * `isRehearsal`: the work throws Rehearsed at its end. Work may be run more than once.
+   * Work may be run more than once.
    */
-  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string, isRehearsal?: boolean): Promise<T>;
+  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
   /**
    * Runs one statement that writes, in a transaction of its own, and returns its first row. Missing if a transaction costs
    * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last

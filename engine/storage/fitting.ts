@@ -20,7 +20,6 @@ import {
   type Driver,
   Overtaken,
   type Reader,
-  Rehearsed,
   type Row,
   type Snapshot,
   type Statement,
@@ -63,7 +62,7 @@ interface HeldModel {
   tables: AppliedModel | undefined;
 }
 
-const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken, Rehearsed];
+const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
 /** Milliseconds between two looks where not every snapshot tells. */
 export const LOOK_MS = 1000;
 
@@ -180,12 +179,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       }),
     );
 
-  async function write<T>(
-    work: (writer: Writer) => Awaitable<T>,
-    caller?: Caller,
-    row?: string,
-    isRehearsal?: boolean,
-  ): Promise<T> {
+  async function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T> {
     const overtaken = async (writer: Writer): Promise<T> => {
       // Where each snapshot tells, nothing changes before the write ends.
       if (inEachSnapshot) await check(writer);
@@ -199,7 +193,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
       return result;
     };
     try {
-      return await driver.write(overtaken, caller, row, isRehearsal);
+      return await driver.write(overtaken, caller, row);
     } catch (error) {
       return explain(error);
     } finally {

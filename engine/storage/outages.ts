@@ -109,8 +109,7 @@ export function watchedDriver(driver: Driver, log: Log): Driver {
     ...readerThrough(around, driver),
     read: (work, caller, single) => during(() => driver.read(work, caller, single), { counts: caller !== PATIENT }),
     scan: (work, ...how) => during(() => driver.scan(work, ...how)),
-    write: async (work, caller, row, isRehearsal) =>
-      during(() => driver.write(work, caller, row, isRehearsal), { ofWrite: isRehearsal !== true }),
+    write: async (...asked) => during(() => driver.write(...asked), { ofWrite: true }),
     writeAlone: writeAlone && (async (...asked) => during(() => writeAlone(...asked), { ofWrite: true })),
     snapshot: (caller, heavy) => during(async () => watched(await driver.snapshot(caller, heavy))),
     ping: () => during(() => driver.ping(), { counts: false }),

@@ -44,8 +44,6 @@ export interface Revision {
 
 /** SQL about the sequence that gives a column its identifiers. */
 export interface Sequence {
-  /** Takes the next identifiers. Bound: how many. Missing where a sequence is rolled back with its transaction. */
-  readonly next?: (table: string, column: string) => string;
   /** Returns the greatest identifier ever used. */
   readonly read: (table: string, column: string) => string;
   /** Moves it forward. Bound, in each statement: the identifier. */

@@ -22,8 +22,7 @@ const FILES = { 'note.yaml': 'type: Note\nfields:\n  text: { type: string }\n' }
     await project?.remove();
   });
 
-  // It does its work in a transaction that is rolled back.
-  it.failing.each([
+  it.each([
     ['PATCH', { text: 'b' }],
     ['PATCH', { text: 'a' }],
     ['DELETE', undefined],
@@ -31,8 +30,7 @@ const FILES = { 'note.yaml': 'type: Note\nfields:\n  text: { type: string }\n' }
     const { body: made } = await ask(server.url, 'POST /api/notes', { text: 'a' });
     const { id } = made as { id: number };
     const report = await ask(server.url, `${method} /api/notes/${id}?dryRun=true`, body);
-    // A set-up that fails must not look like the fault: without an error, a failing test is red.
-    if (report.status !== 200) return;
+    expect(report.status).toBe(200);
     const { rows } = await client.query(`select xmax::text as locked from notes where id = ${id}`);
     expect(rows).toEqual([{ locked: '0' }]);
   });

@@ -62,6 +62,7 @@ const REQUESTS: readonly Asked[] = [
     ],
   ],
   ['PATCH /api/notes?dryRun=true', [{ id: 3, title: 'c' }]],
+  ['PUT /api/shelves/2?dryRun=true', { items: [{ text: 'e' }], memos: [{ id: 5 }] }],
   ['PUT /api/shelves?on=code&include=', { code: 'new', memos: [{ id: 8 }] }],
   ['PUT /api/shelves?on=code&include=', { code: 'new', items: [{ text: 'd' }] }],
   ['PUT /api/shelves?on=code&include=&dryRun=true', { code: 'shelf 9', memos: [] }],
@@ -119,7 +120,7 @@ async function preparedDuring(work: () => Promise<void>): Promise<ReadonlySet<st
 /** In the order of the table, and no further than an offset and a limit; the set of one record is sorted while it is shown. */
 const PAGES = /^select concat\(.*\) from `\w+` as t\$ order by t\$\.`id` asc limit \? \+ 0 offset \? \+ 0$/;
 const BOUNDED =
-  /^SCAN (counted|json_each|listed|pragma_data_version|CONSTANT ROW)|^USE TEMP B-TREE FOR group_concat\(ORDER BY\)/;
+  /^SCAN (sqlite_sequence|counted|json_each|listed|pragma_data_version|CONSTANT ROW)|^USE TEMP B-TREE FOR group_concat\(ORDER BY\)/;
 /** The records of an array, which has a limit, in its order. */
 const LISTED = / from json_each\(\?\) as listed\$ order by listed\$\.key$/;
 

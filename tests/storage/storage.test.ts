@@ -292,7 +292,7 @@ describe('the log tells of an outage', () => {
   const LOST = unavailable('unreachable', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
   const REFUSED = new ConstraintError('unique', new Error('taken'));
 
-  it.each<[string, readonly (readonly ['read' | 'write' | 'rehearsal', Error | undefined])[], readonly string[]]>([
+  it.each<[string, readonly (readonly ['read' | 'write', Error | undefined])[], readonly string[]]>([
     [
       'nothing but its own faults',
       [
@@ -316,7 +316,6 @@ describe('the log tells of an outage', () => {
       [
         ['write', FULL],
         ['read', undefined],
-        ['rehearsal', undefined],
         ['write', FULL],
         ['write', undefined],
       ],
@@ -353,7 +352,7 @@ describe('the log tells of an outage', () => {
       const done =
         kind === 'read'
           ? async () => driver.read(failing(error), leaving())
-          : () => driver.write(failing(error), leaving(), undefined, kind === 'rehearsal');
+          : () => driver.write(failing(error), leaving());
       await done().catch(() => undefined);
     }
     await driver.close();

@@ -212,7 +212,6 @@ export const postgresDialect: Dialect = {
     return `with made$ as (${sql}) select id$, ${moveBehind(sequence, 'id$')} from (${greatest}) as last$`;
   },
   sequence: {
-    next: (table, column) => `select nextval(${sequenceOf(table, column)}) from generate_series(1, ?::bigint)`,
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
     move: (table, column) => [
       `select ${moveBehind(sequenceOf(table, column), 'id$')} from (select ?::bigint as id$) as last$`,

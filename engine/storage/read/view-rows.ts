@@ -71,7 +71,7 @@ function statement({ type }: View, places: readonly ViewPlace[], dialect: Dialec
       ],
     });
     const identifier = `${aliases.at(-1) ?? ''}.${quote(view.type.identifier.column)}`;
-    return `(select ${place}, ${identifier} from ${rows} limit (select most$ from bounds$))`;
+    return `select * from (select ${place} as place$, ${identifier} from ${rows} limit (select most$ from bounds$)) as p${place}$`;
   });
   const asked = `select listed$.value as id$ from ${dialect.listed}`;
   return {

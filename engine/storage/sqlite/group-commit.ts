@@ -18,8 +18,6 @@ type Work<T> = (writer: Writer) => Awaitable<T>;
 
 interface QueuedWrite {
   readonly caller: Caller | undefined;
-  /** Whether all that it does is undone at its end. */
-  readonly isRehearsal: boolean;
   readonly run: () => Awaitable<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -51,7 +49,7 @@ class FailedHalfway extends Error {}
 
 interface GroupCommit {
   /** As the driver's: writes of all rows wait for each other. */
-  write<T>(work: Work<T>, caller?: Caller, row?: string, isRehearsal?: boolean): Promise<T>;
+  write<T>(work: Work<T>, caller?: Caller, row?: string): Promise<T>;
   /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
   drained(): Promise<void>;
 }
@@ -76,7 +74,7 @@ export function createGroupCommit(
   /** Groups that are to have savepoints, and how many will have them after the next write that fails halfway. */
   const wary = { groups: 0, next: 1 };
 
-  function write<T>(work: Work<T>, caller?: Caller, _row?: string, isRehearsal = false): Promise<T> {
+  function write<T>(work: Work<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
@@ -93,7 +91,7 @@ export function createGroupCommit(
           end();
         }
       };
-      queue.push({ caller, isRehearsal, run, resolve: () => resolve(result), reject });
+      queue.push({ caller, run, resolve: () => resolve(result), reject });
       draining ??= drain();
     });
   }
@@ -164,7 +162,7 @@ export function createGroupCommit(
       group.push(job);
       const before = changes();
       // With nothing changed before it, the transaction is its savepoint.
-      if (before !== unchanged && (isWary || job.isRehearsal)) await isolated(job);
+      if (before !== unchanged && isWary) await isolated(job);
       else await bare(job, before);
     }
     if (isWary) wary.groups -= 1;

@@ -2,25 +2,23 @@
 import { append } from '../../append.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
-import {
-  type Field,
-  type RecordType,
-  type Reference,
-  type Relation,
-  uniqueIndexes,
-  type UniqueMembers,
-} from '../../model/model.ts';
+import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
 import { documentOf } from '../../model/bodies.ts';
 import { inDocumentOrder } from '../../json/document-order.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Writer } from '../driver.ts';
 import { isReplaced, plain, willHold } from './members.ts';
-import type { Node, WriteSession } from './session.ts';
+import type { Assigned, Node, WriteSession } from './session.ts';
 import { HELD_TOGETHER, NAMED, type WriteTable } from './tables.ts';
 
+/** A constraint broke: names the records that are in the way. */
+export const uniqueConflict = async (session: WriteSession, { type }: Node): Promise<Problem> =>
+  (await findConflicts(session)) ??
+  new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
+
 /** All records of the body that are in the way of others, or have others in theirs, as they would be in the end. */
-export async function uniqueConflict(session: WriteSession, { type }: Node): Promise<Problem> {
+export async function findConflicts(session: WriteSession): Promise<Problem | undefined> {
   const taken = await takenIdentifiers(session);
   if (taken.length > 0) return faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
@@ -31,16 +29,18 @@ export async function uniqueConflict(session: WriteSession, { type }: Node): Pro
   }
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
-    : new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
+    : undefined;
 }
 
 /** The longest value of the index, or of all indexes if the database does not name it. */
-export function tooLongForIndex({ type, assigned }: Node, name: string | undefined): Problem {
-  const named = type.indexes.filter((index) => index.name === name);
-  const members = (named.length > 0 ? named : type.indexes).flatMap((index) => index.members);
-  const bytesOf = (member: Field | Relation): number => String(assigned.get(columnOf(member))?.value ?? '').length;
-  const [longest] = members.toSorted((a, b) => bytesOf(b) - bytesOf(a));
-  const pointer = longest && assigned.get(columnOf(longest))?.pointer;
+export function tooLongForIndex(nodes: readonly Node[], name: string | undefined): Problem {
+  const assigned = nodes.flatMap((node) => {
+    const named = node.type.indexes.filter((index) => index.name === name);
+    const members = (named.length > 0 ? named : node.type.indexes).flatMap((index) => index.members);
+    return members.flatMap((member) => node.assigned.get(columnOf(member)) ?? []);
+  });
+  const lengthOf = ({ value }: Assigned): number => (typeof value === 'string' ? value.length : 0);
+  const pointer = assigned.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0]?.pointer;
   const message =
     'The value is too long for an index of the database, which holds about 2,700 bytes; send a shorter one';
   return pointer === undefined
@@ -55,11 +55,12 @@ function written({ made, existing, deleted }: WriteSession): readonly Node[] {
 }
 
 /** Of records that are still to be made. */
-async function takenIdentifiers({ made, inserted, writer }: WriteSession): Promise<readonly Fault[]> {
+async function takenIdentifiers({ made, inserted, gone, writer }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const node of made) {
     const { type, identifier, pointer, table } = node;
-    if (identifier === undefined || inserted.has(node) || !(await writer.get(table.load, [identifier]))) continue;
+    if (identifier === undefined || inserted.has(node) || gone.get(type.table)?.has(identifier)) continue;
+    if (!(await writer.get(table.load, [identifier]))) continue;
     const message = `${type.recordName} ${identifier} already exists; choose another identifier, or leave it out`;
     const place = `${pointer}/${escapeStep(type.identifier.name)}`;
     faults.push({ pointer: place, code: 'taken', message, ...inTheWay(type, [identifier]) });
@@ -105,12 +106,20 @@ async function heldAmong(
   if (!first || groups.length === 0) return [];
   const keys = groups.map(({ values }) => values);
   const found = await findHolders(session.writer, first.table, index, keys);
-  const known = session.existing.get(first.type);
+  const isFree = (holder: number): boolean =>
+    session.existing.get(first.type)?.has(holder) === true ||
+    session.gone.get(first.type.table)?.has(holder) === true ||
+    session.released.some(
+      ({ relation, column, identifiers }) =>
+        relation.target === first.type &&
+        members.some((member) => columnOf(member) === column) &&
+        identifiers.includes(holder),
+    );
   const made = new Set(nodes.flatMap(({ stored, identifier }) => (stored ? [] : identifier)));
   return groups.flatMap(({ nodes: [owner, ...others] }, place) => {
     const stored = found[place];
     // Those that the body writes have been compared as they will be.
-    if (stored !== undefined && !known?.has(stored) && !made.has(stored))
+    if (stored !== undefined && !isFree(stored) && !made.has(stored))
       return [...(owner ? [owner] : []), ...others].map((node): Held => ({ node, members, holder: stored }));
     return owner ? others.map((node): Held => ({ node, members, holder: owner })) : [];
   });
@@ -161,7 +170,7 @@ function faultOf({ node, members, holder }: Held): readonly Fault[] {
   });
 }
 
-function inTheWay(
+export function inTheWay(
   { name, recordName }: RecordType,
   identifiers: readonly number[],
 ): { readonly records?: readonly RecordName[] } {
@@ -203,76 +212,4 @@ export function exchangeConflict(session: WriteSession, node: Node, holder: Node
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
     : new Problem('unique-conflict', message);
-}
-
-/** Records that a deletion takes along, by type: they do not prevent it. */
-export type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
-
-/** Names the records that prevent a deletion: they refer to the record, or to one that would be deleted with it. */
-export async function restrictConflict(
-  session: WriteSession,
-  type: RecordType,
-  identifiers: readonly number[],
-  { pointer, going }: Pick<Search, 'pointer' | 'going'>,
-): Promise<Problem> {
-  const faults = await referrersOf(session, type, identifiers, { pointer, going, seen: new Set() });
-  if (faults.length > 0) return faultyRequest('restrict-conflict', faults);
-  const known = `${type.recordName} ${identifiers.slice(0, NAMED).join(', ')}`;
-  return new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
-}
-
-interface Search {
-  readonly pointer: string;
-  readonly going: Going;
-  readonly seen: Set<string>;
-}
-
-async function referrersOf(
-  session: WriteSession,
-  type: RecordType,
-  identifiers: readonly number[],
-  search: Search,
-): Promise<readonly Fault[]> {
-  const { writer, tables, writeRows } = session;
-  const { pointer, going, seen } = search;
-  const faults: Fault[] = [];
-  for (const { type: child, reference } of type.referrers) {
-    const { column, onDelete } = reference;
-    const keyOf = (identifier: number): string => `${child.table} ${column} ${identifier}`;
-    const fresh = identifiers.filter((identifier) => !seen.has(keyOf(identifier)));
-    for (const identifier of fresh) seen.add(keyOf(identifier));
-    if (onDelete === 'setNull' || fresh.length === 0) continue;
-    if (onDelete === 'cascade') {
-      const found = await writer.column(tables.of(child).someChildren(column), [JSON.stringify(fresh), writeRows]);
-      const children = found.map(Number).toSorted((one, other) => one - other);
-      append(faults, await referrersOf(session, child, children, search));
-      continue;
-    }
-    for (const identifier of await referredAmong(session, child, reference, fresh)) {
-      if (faults.length >= MAX_ERRORS) return faults;
-      const found = (await writer.column(tables.of(child).children(column), [identifier, writeRows])).map(Number);
-      const staying = found.filter((one) => !going.get(child)?.has(one));
-      if (staying.length === 0) continue;
-      const message = refers(child, staying, type, identifier);
-      faults.push({ pointer, code: 'restrict', message, ...inTheWay(child, staying) });
-    }
-  }
-  return faults;
-}
-
-/** Of many, only those are looked at that are referred to. */
-async function referredAmong(
-  { tables, writer, writeRows }: WriteSession,
-  child: RecordType,
-  { column }: Reference,
-  identifiers: readonly number[],
-): Promise<readonly number[]> {
-  if (identifiers.length <= NAMED) return identifiers;
-  const found = await writer.column(tables.of(child).parents(column), [JSON.stringify(identifiers), writeRows]);
-  return found.map(Number);
-}
-
-function refers(child: RecordType, found: readonly number[], type: RecordType, identifier: number): string {
-  const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
-  return `${child.recordName} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.recordName} ${identifier}`;
 }

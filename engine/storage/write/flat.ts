@@ -11,7 +11,7 @@ import type { Dialect } from '../dialect.ts';
 import { ConstraintError, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Precondition, Store, WriteItem, WriteRequest, Written } from '../store.ts';
-import { namesChecked } from './members.ts';
+import { namesChecked } from './rules.ts';
 import { textOf } from './record.ts';
 import { type Stamp, stampValues } from './stamps.ts';
 import { bound, isCurrent, type Tables, type WriteTable } from './tables.ts';

@@ -19,8 +19,10 @@ import type {
   WrittenRecords,
 } from '../store.ts';
 import { findHolders, type LookedFor } from './conflicts.ts';
-import { toldOf } from './effects.ts';
-import { countBelow, deleteRecords, tooManyRows } from './release.ts';
+import { apply } from './apply.ts';
+import { type Cascade, tooManyRows, walkCascade } from './cascade.ts';
+import { effectsOf } from './effects.ts';
+import { deletionPlan } from './plan.ts';
 import type { WriteSession } from './session.ts';
 import type { Stamp } from './stamps.ts';
 import type { Tables } from './tables.ts';
@@ -144,9 +146,12 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     const session = sessionOf(writer, request);
     const { type } = query.view;
     const still = await stillFound(writer, session, query, found);
-    const affected = await countAffected(session, type, still, most);
-    await deleteRecords(session, type, still, '');
-    return { deleted: still.length, affected, ...toldOf(session.effects) };
+    const cascade = await walked(session, type, still, most);
+    const counts = { deleted: still.length, affected: still.length + cascade.rows };
+    const plan = deletionPlan(cascade);
+    if (request.dryRun) return { ...counts, effects: effectsOf(plan) };
+    await apply(session, plan);
+    return counts;
   }
 
   async function stillFound(
@@ -163,17 +168,20 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     return still;
   }
 
-  async function countAffected(
+  async function walked(
     session: WriteSession,
     type: RecordType,
-    still: readonly number[],
+    identifiers: readonly number[],
     most: number,
-  ): Promise<number> {
+  ): Promise<Cascade> {
     const limit = Math.min(most, writeRows);
-    const rows = still.length > limit ? 0 : (await countBelow(session, type, still, limit - still.length, true)).rows;
-    const affected = still.length + rows;
-    if (affected <= limit) return affected;
-    throw most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+    const tooMany = (): Problem =>
+      most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+    if (identifiers.length > limit) throw tooMany();
+    const cascade = await walkCascade(session, { type, identifiers, pointer: '' }, limit - identifiers.length);
+    if (cascade.exceeds !== undefined) throw tooMany();
+    if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
+    return cascade;
   }
 
   return async (request, transact) => {

@@ -15,8 +15,8 @@ import {
   pairedWith,
   pairKey,
   unpair,
-  noteOwnChild,
 } from './members.ts';
+import { noteOwnChild } from './rules.ts';
 import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
 
 /** The most records that an answer names because they cannot be left out. */

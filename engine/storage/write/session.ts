@@ -7,9 +7,7 @@ import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/texts.ts';
-import type { Row, Writer } from '../driver.ts';
-import { createEffects, type Effects } from './effects.ts';
-import type { Released } from './release.ts';
+import type { Reader, Row, Writer } from '../driver.ts';
 import type { Stamp } from './stamps.ts';
 import type { WriteTable, Tables } from './tables.ts';
 
@@ -52,6 +50,17 @@ export interface Assigned {
   readonly pointer: string;
   /** Only because a set left the record out: a link in another part of the body wins. */
   readonly byOmission: boolean;
+}
+
+/** Identifiers by table. */
+export type RecordSet = Map<string, Set<number>>;
+
+/** Children that a set leaves out: deleted where they are owned, else unlinked. */
+export interface Released {
+  readonly relation: Relation;
+  readonly column: string;
+  readonly identifiers: readonly number[];
+  readonly pointer: string;
 }
 
 export interface JoinPair {
@@ -112,6 +121,8 @@ export interface WriteSession {
   /** Those of them that have been inserted. */
   readonly inserted: Set<Node>;
   readonly deleted: Map<Node, string>;
+  /** These, and all that goes with them, once the plan is made. */
+  readonly gone: RecordSet;
   /** New records that are to own records which are there. */
   readonly adopters: Set<Node>;
   /** What sets leave out. */
@@ -120,8 +131,6 @@ export interface WriteSession {
   readonly writeRows: number;
   /** What is loaded draws from its budget. */
   readonly caller: Caller;
-  /** Gathered in a dry run. */
-  readonly effects: Effects | undefined;
   readonly stamp: Stamp;
   /** Records that are there and that the body names, with the places of their identifiers. */
   readonly named: Map<Node, string[]>;
@@ -135,8 +144,11 @@ export interface WriteSession {
 }
 
 function unasked(): never {
-  throw new Error('A record without links is worked out without the database');
+  throw new Error('This part of a write does not use the database');
 }
+
+/** A dry run only reads. */
+export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reader });
 
 /** Of a session that needs no database. */
 export const NO_WRITER: Writer = {
@@ -162,7 +174,6 @@ interface Given {
   readonly raw?: RawValues | undefined;
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
-  readonly dryRun?: boolean | undefined;
   readonly caller?: Caller | undefined;
   readonly stamp: Stamp;
 }
@@ -172,15 +183,7 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  {
-    records = [],
-    raw = NO_RAW_VALUES,
-    faults = [],
-    writeRows = UNLIMITED_ROWS,
-    dryRun,
-    caller = PATIENT,
-    stamp,
-  }: Given,
+  { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, caller = PATIENT, stamp }: Given,
 ): WriteSession {
   const maps = {
     existing: new Map(),
@@ -189,6 +192,7 @@ export function createSession(
     awaited: new Set<Node>(),
     ownChildren: new Map(),
     deleted: new Map(),
+    gone: new Map(),
     named: new Map(),
     paired: new Map(),
     unpaired: new Map(),
@@ -198,7 +202,6 @@ export function createSession(
   };
   const misfits = faults.filter(({ code }) => !ABOUT_SEVERAL.has(code));
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
-  const effects = dryRun === true ? createEffects() : undefined;
   const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
   return {
     writer,
@@ -211,7 +214,6 @@ export function createSession(
     faulty,
     writeRows,
     caller,
-    effects,
     stamp,
     ...lists,
     ...maps,

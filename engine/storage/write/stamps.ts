@@ -1,11 +1,9 @@
 /** What the service fills in by itself: the time of a write, and the name of the token that it is done with. */
 import type { Generated, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
-import { memoized } from '../../memo.ts';
-import type { Field, RecordType } from '../../model/model.ts';
+import type { Field } from '../../model/model.ts';
 import { type Column, DATABASE_TIME, encode, foldedText } from '../columns.ts';
 import { isSaid } from './members.ts';
-import { type MetRecords, newlyMet } from './effects.ts';
 import type { Node, WriteSession } from './session.ts';
 
 /** Who writes, and when. A request has one, however many records it writes. */
@@ -97,39 +95,3 @@ export const stampValues = (
     const value = valueOf(session, field);
     return folded.has(field) ? [value, foldedText(value)] : [value];
   });
-
-// Records that lose a link because the one that they refer to is deleted: the database cuts it without a stamp.
-
-/** Whether deleting a record of this type, and what goes with it, unlinks records that are stamped. */
-const unlinksStamped = memoized((type: RecordType): boolean => {
-  const below = new Set([type]);
-  for (const one of below)
-    for (const { type: child, reference } of one.referrers) if (reference.onDelete === 'cascade') below.add(child);
-  return [...below].some((one) => one.referrers.some(isStampedReferrer));
-});
-
-const isStampedReferrer = ({ type, reference }: RecordType['referrers'][number]): boolean =>
-  reference.onDelete === 'setNull' &&
-  [...type.fields.values(), ...type.hidden].some(({ generated }) => WITH_CHANGES.has(generated));
-
-/** Stamps and unlinks the records that lose a link when these are deleted. Called before they are. */
-export async function unlinkStamped(
-  session: WriteSession,
-  type: RecordType,
-  identifiers: readonly number[],
-): Promise<void> {
-  if (!unlinksStamped(type)) return;
-  const { tables, writer } = session;
-  const met: MetRecords = new Map([[type.table, new Set(identifiers)]]);
-  const agenda: (readonly [RecordType, readonly number[]])[] = [[type, identifiers]];
-  for (const [parent, some] of agenda)
-    for (const { type: child, reference } of parent.referrers) {
-      const table = tables.of(child);
-      const parents = JSON.stringify(some);
-      if (isStampedReferrer({ type: child, reference }))
-        await writer.run(table.unlinkFrom(reference.column), [...stampValues(session, table.filled), parents]);
-      if (reference.onDelete !== 'cascade' || !unlinksStamped(child)) continue;
-      const fresh = newlyMet(met, child, await writer.column(table.heldChildren(reference.column), [parents]));
-      if (fresh.length > 0) agenda.push([child, fresh]);
-    }
-}

@@ -19,8 +19,8 @@ export const NAMED = 10;
 export const STRENGTHS = ['key share', 'no key update', 'update'] as const;
 export type Strength = (typeof STRENGTHS)[number];
 
-/** Who chooses the identifier of a new row: the database; the client; the client, or a dry run, which must not move the sequence. */
-export type Identified = 'made' | 'given' | 'rehearsed';
+/** Who chooses the identifier of a new row: the database, or the client. */
+type Identified = 'made' | 'given';
 
 /** A statement, and the columns in the order in which their values are bound. */
 interface InsertRows {
@@ -54,8 +54,8 @@ export interface WriteTable {
   /** The same as `lock`, but only the identifiers. */
   hold(strength: Strength): Statement;
   readonly insert: Readonly<Record<Identified, Insert>>;
-  /** The next numbers of the sequence. Bound: how many. Missing where a sequence is rolled back with its transaction. */
-  readonly nextIdentifiers: Statement | undefined;
+  /** The greatest identifier ever used. */
+  readonly lastIdentifier: Statement;
   /** Move the sequence behind an identifier. Bound, in each: the identifier. */
   readonly moveSequence: readonly Statement[];
   /** Bound: identifier. */
@@ -70,16 +70,12 @@ export interface WriteTable {
   unlinkMany(column: string): Statement;
   /** Without stamps. Bound: what the column is to hold, JSON array of identifiers. */
   link(column: string): Statement;
-  /** The same for all rows that refer to some records by the column. Bound: stamps, JSON array of the records' identifiers. */
-  unlinkFrom(column: string): Statement;
   /** Identifiers of the rows that refer to a record by this column, locked. Bound: its identifier, how many at most. */
   children(column: string): Statement;
-  /** All that refer to some records, locked. Bound: JSON array of identifiers. */
-  heldChildren(column: string): Statement;
   /** The same for many records. Bound: JSON array of identifiers, how many at most. */
-  someChildren(column: string, locked?: boolean): Statement;
-  /** Which of some records a row refers to by this column. Bound: JSON array of identifiers, how many at most. */
-  parents(column: string): Statement;
+  someChildren(column: string): Statement;
+  /** Some records, each with the identifiers of the rows that refer to it. Bound: JSON array of identifiers, how many at most. */
+  referring(column: string): Statement;
   /** Records and all above them by the column, each with what it refers to. Bound: JSON array of identifiers, how many at most. */
   above(column: string): Statement;
   /** One row: for each of HELD_TOGETHER records, the identifier of the row with its values in an index, or null. Bound: all values. */
@@ -187,17 +183,14 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
     return query;
   };
-  const anyChildren = memoized((column: string) => ({ sql: `${some(oneOf(quote(column)))} limit ? + 0` }));
-  const lockedChildren = dialect.locks
-    ? memoized((column: string) => ({
-        sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)} limit ? + 0 for update`,
-      }))
-    : anyChildren;
+  const forUpdate = dialect.locks ? ' for update' : '';
+  // Locks are taken in one order.
+  const inOrder = dialect.locks ? ` order by ${quote(identifier)}` : '';
   const long = columns.filter(({ name, field, folds = field }) => name === OPEN_COLUMN || (folds && isLong(folds)));
   const weighed = long
     .map((column) => `coalesce(${dialect.bytes(quote(column.name), columnSql(column, dialect))}, 0)`)
     .join(' + ');
-  const rehearsed = insert([identifier, ...names]);
+  const identified = insert([identifier, ...names]);
   const given = <I extends InsertRows>(one: I): I => ({
     ...one,
     statement: { sql: dialect.insertGiven(one.statement.sql, type.table, identifier) },
@@ -206,8 +199,6 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   const stamped = filled.stamped
     .map((name) => `, ${quote(name)} = ${writtenSql(fieldOf.get(name), '?', dialect.name, oldOf(name))}`)
     .join('');
-  const unlinked = (column: string, among: string): string =>
-    `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(among))}`;
   return {
     type,
     columns,
@@ -225,10 +216,9 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
     insert: {
       made: insert(names),
-      given: { ...given(rehearsed), many: rehearsed.many && given(rehearsed.many) },
-      rehearsed,
+      given: { ...given(identified), many: identified.many && given(identified.many) },
     },
-    nextIdentifiers: dialect.sequence.next && { sql: dialect.sequence.next(type.table, identifier) },
+    lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
     moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
     remove: compiled(table().where(identifier, 0).delete()),
     update: memoized(
@@ -242,20 +232,20 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     ),
     removeMany: { sql: `delete from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
     filled,
-    unlinkMany: memoized((column: string) => ({ sql: unlinked(column, identifier) })),
+    unlinkMany: memoized((column: string) => ({
+      sql: `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(identifier))}`,
+    })),
     link: memoized((column: string) => ({
       sql: `update ${quote(type.table)} set ${quote(column)} = ? where ${oneOf(quote(identifier))}`,
     })),
-    unlinkFrom: memoized((column: string) => ({ sql: unlinked(column, column) })),
-    heldChildren: memoized((column: string) => ({
-      sql: `${some(oneOf(quote(column)))} order by ${quote(identifier)}${dialect.locks ? ' for update' : ''}`,
-    })),
     children: memoized((column: string) => ({
-      sql: `${some(`${quote(column)} = ?`)} order by ${quote(identifier)} limit ? + 0${dialect.locks ? ' for update' : ''}`,
+      sql: `${some(`${quote(column)} = ?`)} order by ${quote(identifier)} limit ? + 0${forUpdate}`,
     })),
-    someChildren: (column, areLocked = false) => (areLocked ? lockedChildren : anyChildren)(column),
-    parents: memoized((column: string) => ({
-      sql: `select distinct ${quote(column)} from ${quote(type.table)} where ${oneOf(quote(column))} order by 1 limit ? + 0`,
+    someChildren: memoized((column: string) => ({
+      sql: `${some(oneOf(quote(column)))}${inOrder} limit ? + 0${forUpdate}`,
+    })),
+    referring: memoized((column: string) => ({
+      sql: `select ${quote(column)}, ${quote(identifier)} from ${quote(type.table)} where ${oneOf(quote(column))} order by 1, 2 limit ? + 0`,
     })),
     above: memoized((column: string) => ({
       sql: aboveStatement(type, column, dialect),

@@ -1,8 +1,7 @@
 /** Links that must not lead back to where they begin: each that a write moves is followed before anything is written. */
 import type { RecordType, Reference } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Released } from './release.ts';
-import { idOf, type Node, refuse, storedValue, type WriteSession } from './session.ts';
+import { idOf, type Node, refuse, type Released, storedValue, type WriteSession } from './session.ts';
 
 /** Records above those that a write moves. */
 const MOST_ABOVE = 100_000;

@@ -1,10 +1,11 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
+import { PATIENT } from '../../caller.ts';
 import type { JsonObject } from '../../json.ts';
 import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
-import { Problem, throwTogether } from '../../problem.ts';
+import { faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import { type Driver, Overtaken, Rehearsed, type Writer } from '../driver.ts';
+import { type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
@@ -13,15 +14,19 @@ import type {
   Store,
   Upserted,
   UpsertRequest,
+  WriteEffect,
   WriteRequest,
   Written,
   WrittenRecords,
 } from '../store.ts';
-import { type Effects, toldOf } from './effects.ts';
+import { apply } from './apply.ts';
+import { tooManyRows, walkCascade } from './cascade.ts';
+import { findConflicts } from './conflicts.ts';
+import { effectsOf } from './effects.ts';
 import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
-import { checkBody, execute } from './execute.ts';
 import { createFlatWrites, rowIn, rowOf } from './flat.ts';
-import { newValues } from './insert.ts';
+import { deletionPlan, newValues, planWrite } from './plan.ts';
+import { numberNew, previewReader } from './preview.ts';
 import { resolveBody } from './record.ts';
 import { type FindShown, lockNamed } from './locks.ts';
 import { createKeyed, forgetKeys, noneIn, writtenIn } from './once.ts';
@@ -30,14 +35,15 @@ import {
   make,
   NO_WRITER,
   type Node,
+  onlyReading,
   requireFound,
   rootsOf,
   type Rules,
   type WriteSession,
 } from './session.ts';
-import { deleteRecords, requireFewRows } from './release.ts';
+import { checkBody } from './rules.ts';
 import { type Clock, createStamp, type Stamp } from './stamps.ts';
-import { createTables } from './tables.ts';
+import { createTables, type Tables } from './tables.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
@@ -54,7 +60,9 @@ interface Stamped {
 /** What became of the records of a request. */
 interface CarriedOut {
   readonly identifiers: readonly number[];
-  readonly effects: Effects | undefined;
+  /** Of a dry run: its report, and what reads the records as they would be. */
+  readonly effects?: readonly WriteEffect[];
+  readonly reader?: Reader | undefined;
 }
 
 export interface WriteOptions {
@@ -69,28 +77,32 @@ export interface WriteOptions {
 const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
 
 export function createWrites(driver: Driver, reads: Reads, { served, writeRows, clock }: WriteOptions): Writes {
-  const tables = createTables(driver.dialect, served);
-  const dialect = driver.dialect.name;
+  const { dialect } = driver;
+  const tables = createTables(dialect, served);
+  const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
+  /** The one place where a dry run is told not to lock what it compares. */
+  const tablesFor = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): Tables => (dryRun === true ? unlocked : tables);
   const flat = createFlatWrites(driver, reads, tables);
 
-  const stamped = <R extends Pick<WriteRequest, 'author'>>(request: R): R & Stamped => ({
+  const stamped = <R extends Pick<WriteRequest, 'author' | 'dryRun'>>(request: R): R & Stamped => ({
     ...request,
-    stamp: createStamp(clock, request.author),
+    // A dry run has no statement that would tell the database's time.
+    stamp: createStamp(request.dryRun ? (clock ?? (() => new Date())) : clock, request.author),
   });
 
   /** The statements that need no transaction; undefined for what needs one. */
   const alone = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): typeof flat => (dryRun === true ? undefined : flat);
 
-  /** Works out what the body says, and refuses it as a whole or writes it. */
+  /** Works out what the body says, and refuses it as a whole or writes it. A dry run only makes the plan. */
   async function carryOut(
     writer: Writer,
     request: NewRecords & Stamped & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
   ): Promise<CarriedOut> {
-    const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp } = request;
+    const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp, view } = request;
     const limits = rules.readOnlyToo ? {} : { writeRows };
-    const given = { records: items, raw, faults, ...limits, dryRun, caller, stamp };
-    const session = createSession(writer, tables, dialect, rules, given);
+    const given = { records: items, raw, faults, ...limits, caller, stamp };
+    const session = createSession(writer, tablesFor(request), dialect.name, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
     const roots = await rootsOf(session, type);
@@ -99,54 +111,62 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     requireFound(session, type, roots);
     precondition?.();
     await requireExpected(writer, request, isLocked);
+    const plan = await planWrite(session);
+    if (dryRun) {
+      const conflict = await findConflicts(session);
+      if (conflict) throw conflict;
+      await numberNew(session);
+      const nodes = roots.flatMap((node) => node ?? []);
+      const reader = view && (await previewReader({ session, plan, dialect, reads }, view, nodes));
+      return { identifiers: roots.map(made), effects: effectsOf(plan), reader };
+    }
     try {
-      await execute(session);
+      await apply(session, plan);
     } catch (error) {
       await request.refused?.(session, error);
       throw error;
     }
-    return { identifiers: roots.map(made), effects: session.effects };
+    return { identifiers: roots.map(made) };
   }
 
   async function write(writer: Writer, request: CreateRequest & Stamped & UpsertHooks): Promise<WrittenRecords> {
     const { view, mergePatch, caller, unread = false } = request;
-    const { identifiers, effects } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
-    const texts = unread ? undefined : await reads.records(writer, view, identifiers, caller);
+    const {
+      identifiers,
+      effects,
+      reader = writer,
+    } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
+    const texts = unread ? undefined : await reads.records(reader, view, identifiers, caller);
     const records = identifiers.map((identifier, index) => ({
       identifier,
       body: texts ? (texts[index] ?? notFound(view, identifier)) : '',
     }));
-    return { records, ...toldOf(effects) };
+    return { records, ...(effects ? { effects } : {}) };
   }
 
   async function remove(writer: Writer, request: RecordDeletion & Stamped): Promise<Written> {
-    const { type, identifier, dryRun, stamp } = request;
-    const session = createSession(writer, tables, dialect, DELETING, { writeRows, dryRun, stamp });
+    const { type, identifier, stamp } = request;
+    const session = createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp });
     const body = await current(session, request);
-    await requireFewRows(session, { type, identifier });
-    await deleteRecords(session, type, [identifier], '');
-    return { identifier, body, ...toldOf(session.effects) };
+    const cascade = await walkCascade(session, { type, identifiers: [identifier], pointer: '' }, session.writeRows - 1);
+    const { exceeds, faults } = cascade;
+    if (exceeds !== undefined) throw tooManyRows(session.writeRows, { relation: exceeds }, `"${exceeds}"`);
+    if (faults.length > 0) throw faultyRequest('restrict-conflict', faults);
+    const plan = deletionPlan(cascade);
+    if (request.dryRun) return { identifier, body, effects: effectsOf(plan) };
+    await apply(session, plan);
+    return { identifier, body };
   }
 
-  /** The one way to a transaction that clients ask for: a dry run is undone when it has come to its end. */
-  async function transact<T>(
+  /** The one way to a transaction that clients ask for: a dry run reads in one that cannot write. */
+  const transact = async <T>(
     { caller, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
     work: (writer: Writer) => Promise<T>,
     row?: string,
-  ): Promise<T> {
-    if (dryRun !== true) return driver.write(work, caller, row);
-    let ended: { readonly result: T } | undefined;
-    const undone = async (writer: Writer): Promise<never> => {
-      ended = { result: await work(writer) };
-      throw new Rehearsed();
-    };
-    try {
-      return await driver.write(undone, caller, row, true);
-    } catch (error) {
-      if (ended && error instanceof Rehearsed) return ended.result;
-      throw error;
-    }
-  }
+  ): Promise<T> =>
+    dryRun === true
+      ? driver.read((reader) => work(onlyReading(reader)), caller ?? PATIENT)
+      : driver.write(work, caller, row);
 
   /** A new record that compares nothing with others is worked out without the database. */
   async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
@@ -156,7 +176,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined || hasRelations(item.body, type)) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(NO_WRITER, tables, dialect, rules, { records: items, raw, writeRows, stamp });
+    const session = createSession(NO_WRITER, tables, dialect.name, rules, { records: items, raw, writeRows, stamp });
     const node = make(session, type, undefined, item.pointer);
     await resolveBody(session, [node]);
     await checkBody(session, { type, disagreements, roots: [node] });
@@ -228,14 +248,10 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     reads,
     writeRows: writeRows ?? Infinity,
     sessionOf: (writer, request) =>
-      createSession(writer, tables, dialect, DELETING, {
-        writeRows,
-        dryRun: request.dryRun,
-        stamp: request.stamp,
-      }),
+      createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp: request.stamp }),
   });
 
-  const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect: driver.dialect, write });
+  const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect, write });
 
   const keyed = createKeyed({ driver, reads, tables });
   const beginning =

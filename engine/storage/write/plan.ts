@@ -1,0 +1,397 @@
+/** A write as a value: everything that it does to the tables, in order. Nothing is written yet, and a dry run ends here. */
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import { memoized } from '../../memo.ts';
+import { type Field, type JoinTable, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
+import { rawObject } from '../../json/texts.ts';
+import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
+import { type Cascade, type Deletion, isIn, startWalk, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
+import { exchangeConflict, findHolders, heldAs } from './conflicts.ts';
+import { assign, isNode, isReplaced, plain } from './members.ts';
+import { openKeysOf } from './record.ts';
+import {
+  type JoinPair,
+  type Node,
+  refuse,
+  type Released,
+  storedValue,
+  throwRefused,
+  type WriteSession,
+} from './session.ts';
+import { stampChanged } from './stamps.ts';
+import { checkTrees } from './trees.ts';
+
+/** A node stands for the identifier that it gets. */
+export type ColumnValue = readonly [column: string, value: SqlValue | Node];
+
+export interface RowUpdate {
+  readonly kind: 'update';
+  readonly node: Node;
+  readonly changes: readonly ColumnValue[];
+}
+
+/** Pairs of one record with others. */
+interface PairGroup {
+  readonly table: JoinTable;
+  readonly column: string;
+  readonly identifier: number;
+  readonly others: number[];
+}
+
+export interface WritePlan {
+  readonly unpairs: readonly PairGroup[];
+  /** Records that the body does not mention otherwise, and that lose a link. */
+  readonly unlinks: readonly Unlinked[];
+  /** Links that are cut before anything is deleted, and before others take them over. */
+  readonly cuts: readonly RowUpdate[];
+  readonly deletes: readonly Cascade[];
+  /** Each record after those that it refers to, and after those whose unique values it takes over. */
+  readonly steps: readonly (RowUpdate | { readonly kind: 'insert'; readonly node: Node })[];
+  readonly pairs: readonly JoinPair[];
+  /** What the report of a dry run names besides. */
+  readonly changed: readonly Node[];
+  readonly unpaired: readonly JoinPair[];
+}
+
+/** A plan that only deletes. */
+export const deletionPlan = (cascade: Cascade): WritePlan => ({
+  unpairs: [],
+  unlinks: cascade.unlinked,
+  cuts: [],
+  deletes: [cascade],
+  steps: [],
+  pairs: [],
+  changed: [],
+  unpaired: [],
+});
+
+/** What the body makes of the records, once it is resolved. Throws where references or related records do not allow it. */
+export async function planWrite(session: WriteSession): Promise<WritePlan> {
+  const released = settleReleased(session);
+  for (const check of session.checks) check();
+  refuseNamed(session, [...session.deleted.keys()], 'which leaves it out of its owner');
+  if ([...session.existing.keys(), ...session.given.keys()].some(isTree)) await checkTrees(session, released);
+  throwRefused(session, 'invalid-reference');
+  throwRefused(session, 'link-conflict');
+  const changed = changedNodes(session);
+  const unpaired = [...session.unpaired].flatMap(([key, pair]) =>
+    session.kept.has(key) || session.paired.has(key) ? [] : [pair],
+  );
+  const deletes = await planDeletions(session, { released, unpaired, changed });
+  const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
+  if (deletes.length > 0) {
+    refuseNamed(session, [...session.named.keys()].filter(gone), 'together with its owner');
+    throwRefused(session, 'invalid-reference');
+    for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
+  }
+  stampChanged(session, changed);
+  return {
+    unpairs: grouped(unpaired),
+    unlinks: [...released.flatMap(unlinkedBy), ...deletes.flatMap(({ unlinked }) => unlinked)],
+    cuts: changed.flatMap((node) => cutOf(node, deletes.length > 0)),
+    deletes,
+    steps: await inOrder(session, changed),
+    pairs: [...session.paired.values()],
+    changed,
+    unpaired,
+  };
+}
+
+const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);
+
+const unlinkedBy = ({ relation, identifiers }: Released): readonly Unlinked[] =>
+  relation.owned || relation.link.at !== 'target'
+    ? []
+    : [{ type: relation.target, reference: relation.link.reference, identifiers }];
+
+/** A record that a set leaves out, and that another part of the body mentions, is written by itself. */
+function settleReleased(session: WriteSession): readonly Released[] {
+  return session.released.flatMap(({ relation, column, identifiers, pointer }) => {
+    const known = session.existing.get(relation.target);
+    for (const identifier of identifiers) {
+      const node = known?.get(identifier);
+      if (node && relation.owned) session.deleted.set(node, pointer);
+      else if (node) assign(session, node, { column, value: null, pointer, writable: true, byOmission: true });
+    }
+    const others = identifiers.filter((identifier) => !known?.has(identifier));
+    return others.length === 0 ? [] : [{ relation, column, identifiers: others, pointer }];
+  });
+}
+
+/** A body cannot name in one place what it deletes in another. */
+function refuseNamed(session: WriteSession, nodes: readonly Node[], how: string): void {
+  for (const node of nodes) {
+    const message = `${`${node.type.recordName} ${node.identifier ?? ''}`.trim()} is deleted by this same body, ${how}`;
+    for (const pointer of session.named.get(node) ?? [])
+      refuse(session, 'invalid-reference', pointer, 'deleted', message);
+  }
+}
+
+export const goneAt = (pointer: string): Problem => {
+  const message = 'This record, or one that it is linked to, is deleted by this same body';
+  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
+};
+
+/** By type and identifier: the order in which they were loaded depends on the database, and decides which one a conflict names. */
+const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
+  [...existing]
+    .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
+    .flatMap(([, nodes]) =>
+      [...nodes.values()]
+        .filter((node) => !deleted.has(node) && isChanged(node))
+        .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
+    );
+
+interface TouchedRows {
+  readonly released: readonly Released[];
+  readonly unpaired: readonly JoinPair[];
+  readonly changed: readonly Node[];
+}
+
+/** Also counts the rows that the write would touch. */
+async function planDeletions(
+  session: WriteSession,
+  { released, unpaired, changed }: TouchedRows,
+): Promise<readonly Cascade[]> {
+  const { writeRows, paired, made } = session;
+  let count = 0;
+  const add = (rows: number, pointer: string): void => {
+    count += rows;
+    if (count > writeRows) throw tooManyRows(writeRows, { pointer }, 'This set');
+  };
+  for (const { pointer } of unpaired) add(1, pointer);
+  for (const some of [paired.values(), changed, made]) for (const { pointer } of some) add(1, setOf(pointer));
+  for (const { relation, identifiers, pointer } of released) if (!relation.owned) add(identifiers.length, pointer);
+  const deletions: readonly Deletion[] = [
+    ...[...session.deleted].map(([{ type, identifier = 0 }, pointer]) => ({
+      type,
+      identifiers: [identifier],
+      pointer,
+    })),
+    ...released.flatMap(({ relation: { owned, target: type }, identifiers, pointer }) =>
+      owned ? [{ type, identifiers, pointer }] : [],
+    ),
+  ];
+  const walked = { ...startWalk(), gone: session.gone };
+  const cascades: Cascade[] = [];
+  for (const deletion of deletions) {
+    add(deletion.identifiers.length, deletion.pointer);
+    const cascade = await walkCascade(session, deletion, writeRows - count, walked);
+    add(cascade.rows, deletion.pointer);
+    cascades.push(cascade);
+  }
+  const restricted = cascades.find(({ faults }) => faults.length > 0);
+  if (restricted) throw faultyRequest('restrict-conflict', restricted.faults);
+  return cascades;
+}
+
+/** The pointer of the set that a record stands in. */
+const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
+
+/** Each set that was left is removed at once: which side that is, a body that leaves out many shows by itself. */
+function grouped(pairs: readonly JoinPair[]): readonly PairGroup[] {
+  const bySide = (side: 'left' | 'right'): readonly PairGroup[] => {
+    const groups = new Map<string, PairGroup>();
+    for (const { table, ...pair } of pairs) {
+      const [identifier, other] = [Number(pair[side]), Number(pair[side === 'left' ? 'right' : 'left'])];
+      const key = `${table.name} ${identifier}`;
+      const group = groups.get(key) ?? { table, column: table[side].column, identifier, others: [] };
+      groups.set(key, group);
+      group.others.push(other);
+    }
+    return [...groups.values()];
+  };
+  const [left, right] = [bySide('left'), bySide('right')];
+  return left.length <= right.length ? left : right;
+}
+
+// Values of rows.
+
+/** The text of the open keys as they will be; undefined where the body says nothing of them. */
+function openColumn(node: Node): string | undefined {
+  if (node.openKeys === undefined) return undefined;
+  const members = new Map(openKeysOf(node));
+  for (const [key, { member }] of node.openKeys) {
+    if (member === undefined) members.delete(key);
+    else members.set(key, { name: members.get(key)?.name ?? member.name, text: member.text });
+  }
+  return rawObject(members.values());
+}
+
+/** What a new record holds in these columns. */
+export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
+  columns.map((name) => newValue(node, name));
+
+function newValue(node: Node, name: string): SqlValue {
+  const assigned = node.assigned.get(name);
+  if (assigned) return plain(assigned.value) ?? null;
+  const text = node.table.texts.get(name);
+  if (text !== undefined) return foldedText(newValue(node, text));
+  if (name === node.type.identifier.column) return node.identifier ?? null;
+  if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
+  return node.table.defaults.get(name) ?? null;
+}
+
+function isChanged(node: Node): boolean {
+  for (const column of node.assigned.keys()) if (isReplaced(node, column)) return true;
+  return changedText(node) !== undefined;
+}
+
+/** The text of the open keys, if it becomes another one. */
+function changedText(node: Node): string | undefined {
+  const openKeys = openColumn(node);
+  return openKeys === storedValue(node, OPEN_COLUMN) ? undefined : openKeys;
+}
+
+/** `again`: columns that hold something else meanwhile. */
+export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
+  const changes: ColumnValue[] = [];
+  for (const [column, { value }] of node.assigned)
+    if (isReplaced(node, column) || again.includes(column)) changes.push([column, value]);
+  const openKeys = changedText(node);
+  if (openKeys !== undefined) changes.push([OPEN_COLUMN, openKeys]);
+  const kept = again.filter((column) => !node.assigned.has(column));
+  return [...changes, ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null])];
+}
+
+const isLink = ({ type }: Node, name: string): boolean => type.references.some(({ column }) => column === name);
+const isNullableLink = ({ type }: Node, name: string): boolean =>
+  type.references.some(({ column, required }) => column === name && !required);
+
+/** Where something is deleted, a link that is to change is cut before, too. */
+function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
+  const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] =>
+    (value === null && isLink(node, column)) || (deletes && isNullableLink(node, column)) ? [[column, null]] : [],
+  );
+  return changes.length === 0 ? [] : [{ kind: 'update', node, changes }];
+}
+
+// The order of updates and inserts.
+
+/** Records that wait for one another before the call stack is left. */
+const MAX_NESTED = 100;
+
+async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<WritePlan['steps']> {
+  const holders = holdersAmong(session, changed);
+  const steps: WritePlan['steps'][number][] = [];
+  const [begun, done] = [new Set<Node>(), new Set<Node>()];
+  const parked = new Map<Node, readonly string[]>();
+  let spares = 0;
+
+  function push(node: Node): void {
+    done.add(node);
+    if (!node.stored) return void steps.push({ kind: 'insert', node });
+    const again = parked.get(node) ?? [];
+    const changes = changesOf(node, again).filter(
+      ([column, value]) => value !== null || again.includes(column) || !isLink(node, column),
+    );
+    if (changes.length > 0) steps.push({ kind: 'update', node, changes });
+  }
+
+  async function visit(node: Node, depth = 1): Promise<void> {
+    if (begun.has(node)) return;
+    begun.add(node);
+    if (depth % MAX_NESTED === 0) await undefined;
+    for (const { value } of node.assigned.values()) if (isNode(value)) await visit(value, depth + 1);
+    for (const holder of holders(node)) await handOver(node, holder, depth + 1);
+    push(node);
+  }
+
+  /** If the owner of the value depends on a record that does not exist yet, the value is cleared temporarily. */
+  async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
+    if (!linksNew(node)) await visit(node, depth);
+    if (done.has(node)) return;
+    const members = columns.flatMap((name) => node.table.columns.find((column) => column.name === name) ?? []);
+    const empty = members.find(({ nullable }) => nullable);
+    const column = empty ?? members.find(({ field }) => field?.type.spare);
+    if (!column) throw exchangeConflict(session, taker, node, columns);
+    const value = column.field && !empty ? await spareValue(node, column.field) : null;
+    steps.push({ kind: 'update', node, changes: [[column.name, value]] });
+    parked.set(node, [...(parked.get(node) ?? []), column.name]);
+  }
+
+  /** A value that no record has where it must be unique. It may exceed the limits of the descriptor: it is never committed. */
+  async function spareValue(node: Node, field: Field): Promise<SqlValue> {
+    for (;;) {
+      spares += 1;
+      const value = encode(field, session.dialect, field.type.spare?.(spares) ?? null);
+      if (!(await isTaken(session, node, field.column, value))) return value;
+    }
+  }
+
+  for (const node of changed) if (!linksNew(node)) await visit(node);
+  // In the order of the body, which is that of their identifiers: the links to them come after.
+  for (const node of session.made) await visit(node);
+  for (const node of changed) await visit(node);
+  return steps;
+}
+
+function linksNew({ assigned }: Node): boolean {
+  for (const { value } of assigned.values()) if (isNode(value)) return true;
+  return false;
+}
+
+/** A record that has stored what another one is to get in columns that are unique together. */
+interface Holder {
+  readonly node: Node;
+  readonly columns: readonly string[];
+}
+
+/** Finds, among the records that the body changes, those that hold what a record is to get. */
+function holdersAmong({ dialect, made }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
+  const holders = new Map<RecordType, Map<string, Holder>>();
+  /** The values of columns that are unique together, as text; undefined if one of them is null. */
+  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
+    const values = columns.map((column) => comparable(node, column, asStored, dialect));
+    return values.includes(undefined) ? undefined : JSON.stringify([columns, values]);
+  };
+  for (const node of changed)
+    for (const columns of uniqueColumns(node.type)) {
+      if (!columns.some((column) => node.assigned.has(column))) continue;
+      const held = keyOf(node, columns, true);
+      if (held === undefined || held === keyOf(node, columns, false)) continue;
+      const known = holders.get(node.type) ?? new Map<string, Holder>();
+      holders.set(node.type, known.set(held, { node, columns }));
+    }
+  if (holders.size === 0 || changed.length + made.length < 2) return () => [];
+  return (node) => {
+    const held = holders.get(node.type);
+    if (!held) return [];
+    return uniqueColumns(node.type).flatMap((columns) => {
+      const holder = held.get(keyOf(node, columns, false) ?? '');
+      return holder && holder.node !== node ? [holder] : [];
+    });
+  };
+}
+
+const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
+  ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
+  ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
+]);
+
+function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
+  const column = node.table.columns.find((one) => one.name === name);
+  const assigned = node.assigned.get(name)?.value;
+  // A link that is cut is cut before anything else is written.
+  if (asStored && assigned === null && column?.reference) return undefined;
+  const value =
+    asStored || assigned === undefined ? ((node.stored ? storedValue(node, name) : column?.default) ?? null) : assigned;
+  if (value === null || typeof value === 'object') return undefined;
+  const operand = column?.field ? heldOperand(column.field, dialect, value) : value;
+  return node.table.folded.has(name) ? foldedText(operand) : operand;
+}
+
+/** Whether another record would be in the way of this one, with that value in this column. */
+async function isTaken(session: WriteSession, node: Node, column: string, value: SqlValue): Promise<boolean> {
+  for (const index of uniqueIndexes(node.type)) {
+    if (!index.members.some((member) => columnOf(member) === column)) continue;
+    const key = index.members.map((member) => {
+      const name = columnOf(member);
+      return heldAs(session, member, name === column ? value : (storedValue(node, name) ?? null));
+    });
+    if (key.includes(null)) continue;
+    const [holder] = await findHolders(session.writer, node.table, index, [key]);
+    if (holder !== undefined) return true;
+  }
+  return false;
+}

@@ -1,0 +1,164 @@
+/**
+ * What a dry run answers: records as a plan would make them, without writing anything. Every table that the plan changes is
+ * replaced, in the statements that read the answer, by the rows that the answer needs of it.
+ */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { RecordType } from '../../model/model.ts';
+import { Problem } from '../../problem.ts';
+import type { View } from '../../query/list-query.ts';
+import { columnSql } from '../tables.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Reader, Statement } from '../driver.ts';
+import type { Reads } from '../read/reads.ts';
+import { withFolded } from '../columns.ts';
+import { plain } from './members.ts';
+import { changesOf, newValues, type WritePlan } from './plan.ts';
+import type { Node, RecordSet, WriteSession } from './session.ts';
+import { rowsJson } from './tables.ts';
+
+/** The identifiers that new records would get: those that follow the greatest one ever used. */
+export async function numberNew({ made, given, tables, writer }: WriteSession): Promise<void> {
+  for (const [type, nodes] of Map.groupBy(made, (node) => node.type)) {
+    const last = Number((await writer.value(tables.of(type).lastIdentifier, [])) ?? 0);
+    let next = Math.max(last, ...(given.get(type)?.keys() ?? []));
+    for (const node of nodes) node.identifier ??= next += 1;
+  }
+}
+
+interface Parts {
+  readonly session: WriteSession;
+  readonly plan: WritePlan;
+  readonly dialect: Dialect;
+  readonly reads: Pick<Reads, 'shown'>;
+}
+
+/** Reads records of the view as they would be once the plan was applied. */
+export async function previewReader(parts: Parts, view: View, roots: readonly Node[]): Promise<Reader> {
+  const { session, dialect } = parts;
+  const { writer } = session;
+  const replaced = replacements(parts, await shownRows(parts, view, roots));
+  if (replaced.length === 0) return writer;
+  const named = replaced.map(({ table, sql }) => `${dialect.quote(table)} as (${sql})`);
+  const values = replaced.flatMap((one) => one.values);
+  const over = ({ sql }: Statement): Statement => ({ sql: `with ${named.join(', ')} ${sql}` });
+  return {
+    ...writer,
+    value: (statement, bound) => writer.value(over(statement), [...values, ...bound]),
+    page: (page, caller) =>
+      writer.page({ ...page, statement: over(page.statement), values: [...values, ...page.values] }, caller),
+  };
+}
+
+/** By table, the stored records that the answer may show. */
+async function shownRows(
+  { session: { existing, writer }, reads }: Parts,
+  view: View,
+  roots: readonly Node[],
+): Promise<RecordSet> {
+  const shown: RecordSet = new Map();
+  const add = ({ table }: RecordType, identifiers: readonly number[]): void => {
+    const known = shown.get(table) ?? new Set<number>();
+    shown.set(table, known);
+    for (const identifier of identifiers) known.add(identifier);
+  };
+  const named = ({ table }: RecordType): readonly number[] =>
+    [...existing].flatMap(([type, nodes]) => (type.table === table ? [...nodes.keys()] : []));
+  const places = (one: View, identifiers: readonly number[]): readonly (readonly [View, readonly number[]])[] => [
+    [one, identifiers],
+    ...one.relations.flatMap(({ view: related }) => places(related, named(related.type))),
+  ];
+  const stored = roots.flatMap(({ stored: row, identifier = 0 }) => (row ? [identifier] : []));
+  for (const [type, nodes] of existing) add(type, [...nodes.keys()]);
+  for (const [one, identifiers] of places(view, stored)) {
+    if (one.relations.length === 0 || identifiers.length === 0) continue;
+    const rows = await reads.shown(writer, one, identifiers);
+    if (rows === undefined) throw tooMany();
+    for (const { type, identifier } of rows) add(type, [identifier]);
+  }
+  return shown;
+}
+
+interface Replacement {
+  readonly table: string;
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+function tooMany(): Problem {
+  const message = 'The record would show more related records than an answer may: leave some out with include=';
+  return new Problem('too-many-related', message);
+}
+
+function replacements({ session, plan, dialect }: Parts, shown: RecordSet): readonly Replacement[] {
+  const { quote, oneOf } = dialect;
+  const stored = (table: string): string => (dialect.locks ? quote(table) : `main.${quote(table)}`);
+  const listed = (some: Iterable<number>): string => JSON.stringify([...some]);
+  const written = Map.groupBy([...plan.changed, ...session.made], ({ type }) => type.table);
+  const types = new Map(
+    [...plan.unlinks, ...plan.deletes.flatMap(({ levels }) => levels), ...[...written.values()].flat()].map(
+      ({ type }) => [type.table, type],
+    ),
+  );
+  const tables = [...types.values()].map((type): Replacement => {
+    const { columns } = session.tables.of(type);
+    const nodes = written.get(type.table) ?? [];
+    const values: SqlValue[] = [];
+    const identifier = quote(type.identifier.column);
+    const names = [type.identifier.column, ...columns.map(({ name }) => name)];
+    const selected = names.map((name) => {
+      const unlinked = plan.unlinks.filter((one) => one.type.table === type.table && one.reference.column === name);
+      if (unlinked.length === 0) return quote(name);
+      values.push(listed(unlinked.flatMap((one) => one.identifiers)));
+      return `case when ${oneOf(identifier)} then null else ${quote(name)} end as ${quote(name)}`;
+    });
+    const replaced = new Set([
+      ...nodes.flatMap((node) => (node.stored ? (node.identifier ?? []) : [])),
+      ...(session.gone.get(type.table) ?? []),
+    ]);
+    const kept = [...(shown.get(type.table) ?? [])].filter((one) => !replaced.has(one));
+    const sqlTypes = [dialect.integer, ...columns.map((column) => columnSql(column, dialect))];
+    values.push(listed(kept), rowsJson(nodes.map((node) => rowOf(node, names))));
+    const sql = `select ${selected.join(', ')} from ${stored(type.table)} where ${oneOf(identifier)} union all ${rowsOf(sqlTypes, dialect)}`;
+    return { table: type.table, sql, values };
+  });
+  const changedPairs = [
+    ...plan.pairs.map(({ table }) => table),
+    ...plan.unpaired.map(({ table }) => table),
+    ...plan.deletes.flatMap(({ pairs }) => pairs.map(({ table }) => table)),
+  ];
+  const joins = [...new Set(changedPairs)].map((join): Replacement => {
+    const columns = [join.left.column, join.right.column].map(quote) as [string, string];
+    const id = (value: number | Node): number => (typeof value === 'number' ? value : (value.identifier ?? 0));
+    const pairsIn = (some: WritePlan['pairs']): readonly (readonly [number, number])[] =>
+      some.flatMap(({ table, left, right }) => (table === join ? [[id(left), id(right)] as const] : []));
+    const gone = plan.deletes.flatMap(({ pairs }) => pairs.flatMap((lost) => (lost.table === join ? lost.pairs : [])));
+    const values: SqlValue[] = [JSON.stringify([...pairsIn(plan.unpaired), ...pairsIn(plan.pairs), ...gone])];
+    const within = [join.left, join.right].map(({ type }, index) => {
+      values.push(listed(shown.get(type.table) ?? []));
+      return ` and ${oneOf(columns[index] ?? '')}`;
+    });
+    values.push(rowsJson(pairsIn(plan.pairs)));
+    const sql = `select ${columns.join(', ')} from ${stored(join.name)} where not (${dialect.oneOfPairs(...columns)})${within.join('')} union all ${rowsOf([dialect.integer, dialect.integer], dialect)}`;
+    return { table: join.name, sql, values };
+  });
+  return [...tables, ...joins];
+}
+
+/** SQL: rows of a JSON array, as `rowsJson` makes it. */
+const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
+  rowsOfJson?.(types.map((type, index) => ({ name: `c${index}`, type }))) ??
+  `select ${types.map((type, index) => `cast(value ->> '$.c${index}' as ${type})`).join(', ')} from json_each(?)`;
+
+/** The whole row, as it would be. */
+function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
+  const { stored, table } = node;
+  if (!stored) return newValues(node, names);
+  const changes = withFolded(
+    table,
+    changesOf(node).map(([column, value]) => [column, plain(value) ?? null]),
+  );
+  const changed = new Map(changes);
+  return names.map((name) =>
+    changed.has(name) ? (changed.get(name) ?? null) : (stored[table.position.get(name) ?? -1] ?? null),
+  );
+}
