@@ -86,7 +86,7 @@ export const commands = {
   },
   restore: {
     description: 'Replace the database with a backup, and keep the old one beside it: FILE; --force.',
-    load: async () => (await import('./commands/restore.ts')).restoreBackup,
+    load: async () => (await import('./commands/backup.ts')).restoreBackup,
   },
 } as const satisfies Record<string, CommandEntry>;
 

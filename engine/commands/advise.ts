@@ -4,11 +4,10 @@ import { createInterface } from 'node:readline';
 import { isObject, parsedJson } from '../json.ts';
 import type { Field, Model, Relation, RecordType } from '../model/model.ts';
 import { ownPath } from '../query/paths.ts';
-import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
 import { print } from '../terminal.ts';
-import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
+import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE =
   'records advise [LOG] [--json]: reads the log of the service, which has slow statements with SLOW_STATEMENT_MS, or of a proxy with the addresses of requests, from a file or from standard input; exit code 0 nothing to do, 2 an index would help, 1 faults';
@@ -23,16 +22,11 @@ interface Advice {
   readonly milliseconds?: number;
 }
 
-export const advise: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const { values, positionals } = readOptions(args, { json: BOOLEAN }, 1, USAGE);
-    const model = readModel(readSettings(process.env).schemaDirectory);
-    const all = together(await readLog(positionals[0]), model);
-    print(values.json ? JSON.stringify(all, null, 2) : format(all));
-    return all.length === 0 ? 0 : 2;
-  },
-};
+export const advise = command(USAGE, { json: BOOLEAN }, 1, async ({ json }, [file], { schemaDirectory }) => {
+  const all = together(await readLog(file), readModel(schemaDirectory));
+  print(json ? JSON.stringify(all, null, 2) : format(all));
+  return all.length === 0 ? 0 : 2;
+});
 
 /** A list as a line of the log has it. */
 interface LoggedList {

@@ -5,7 +5,6 @@
 import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../caller.ts';
 import { didYouMean } from '../names.ts';
-import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { linksOf } from '../storage/tables.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
@@ -15,22 +14,17 @@ import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
 import { titleOf } from '../storage/migrate/tasks.ts';
 import { databaseAt, insertSeeds } from '../storage/open.ts';
-import { print, printable, printError } from '../terminal.ts';
-import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
+import { print, printError } from '../terminal.ts';
+import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE =
   'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
 
-export const apply: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const known = {
-      allow: { type: 'string', multiple: true },
-      back: BOOLEAN,
-      json: BOOLEAN,
-    } as const;
-    const { allow = [], back = false, json = false } = readOptions(args, known, 0, USAGE).values;
-    const { schemaDirectory, databaseUrl } = readSettings(process.env);
+export const apply = command(
+  USAGE,
+  { allow: { type: 'string', multiple: true }, back: BOOLEAN, json: BOOLEAN },
+  0,
+  async ({ allow = [], back = false, json = false }, _, { schemaDirectory, databaseUrl }) => {
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();
     const { watch, stopCode, end } = follow({ json, isStoppable: driver.dialect.locks });
@@ -60,7 +54,7 @@ export const apply: Command = {
       await driver.close();
     }
   },
-};
+);
 
 const STOPPED =
   'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
@@ -108,7 +102,7 @@ interface Following {
   readonly watch: Follower;
   /** The exit code of a process that a signal has stopped; undefined without one. */
   readonly stopCode: () => number | undefined;
-  /** Signals end the process again, and what is printed begins in a line of its own. */
+  /** Signals end the process again. */
   readonly end: () => void;
 }
 
@@ -127,11 +121,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 export function follow({ json, isStoppable }: FollowOptions): Following {
   const stopping = new AbortController();
   const rateOf = rates();
-  const show: (event: MigrationEvent, rate: number | undefined) => void = json
-    ? showLines(eventAsJson)
-    : process.stderr.isTTY
-      ? showLive
-      : showLines(asText);
+  const show = showLines(json ? eventAsJson : asText);
   let code: number | undefined;
   let hasBegun = false;
   const stop = (signal: NodeJS.Signals): void => {
@@ -154,10 +144,7 @@ export function follow({ json, isStoppable }: FollowOptions): Following {
       },
     },
     stopCode: () => code,
-    end: () => {
-      ignore();
-      if (hasBegun && show === showLive) process.stderr.write(CLEAR);
-    },
+    end: ignore,
   };
 }
 
@@ -169,12 +156,8 @@ const UNDONE = 'You can stop this with Ctrl-C or SIGTERM. Nothing is changed the
 
 type Show = (event: MigrationEvent, rowsPerSecond: number | undefined) => void;
 
-/** Clears the line that the cursor is in. */
-const CLEAR = '\r\u001B[K';
 /** Of work on rows, a line is printed for each of so many parts. */
 const PARTS = 10;
-
-const showLive: Show = (event, rate) => void process.stderr.write(`${CLEAR}${printable(asText(event, rate))}`);
 
 /** Batches are short: most of them are not worth a line. */
 function showLines(textOf: (...shown: Parameters<Show>) => string): Show {

@@ -1,31 +1,92 @@
-/** `backup FILE`: the database as it is now, in one file, while the service goes on writing. */
-import { readSettings } from '../settings.ts';
+/** `backup FILE`: copies the database as it is now, while the service goes on. `restore FILE` replaces it with the copy. */
+import { Problem } from '../problem.ts';
+import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { backUp, listed } from '../storage/sqlite/backup.ts';
+import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
+import { blockers, formatSteps } from '../storage/migrate/report.ts';
+import { ownView, planFor } from '../storage/migrate/apply.ts';
+import { backUp, listed, restore } from '../storage/sqlite/backup.ts';
 import { print, printError } from '../terminal.ts';
-import { type Command, readOptions } from './command.ts';
+import { BOOLEAN, command, databaseFile, withDatabase } from './command.ts';
 
-const USAGE =
+const BACKUP =
   'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force overwrites an existing file';
 
-export const backup: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const { values, positionals } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
-    const [to] = positionals;
-    if (to === undefined) throw new StartError(USAGE);
-    const file = sqliteFile(`pg_dump --format=custom --file=${to} DATABASE_URL`);
-    const { rows, tables, foreign } = await backUp(file, to, values.force ?? false);
-    print(`${to}: ${rows} rows in ${tables} tables, verified`);
-    if (foreign.length > 0)
-      printError(`Not made by this engine, and refused by "records restore" without --force: ${listed(foreign)}`);
-    return 0;
-  },
-};
+export const backup = command(BACKUP, { force: BOOLEAN }, 1, async ({ force = false }, [to], settings) => {
+  if (to === undefined) throw new StartError(BACKUP);
+  const file = sqliteFile(settings, `pg_dump --format=custom --file=${to} DATABASE_URL`);
+  const { rows, tables, foreign } = await backUp(file, to, force);
+  print(`${to}: ${rows} rows in ${tables} tables, verified`);
+  if (foreign.length > 0)
+    printError(`Not made by this engine, and refused by "records restore" without --force: ${listed(foreign)}`);
+  return 0;
+});
 
-/** Other databases have tools of their own: what this would be with them. */
-export function sqliteFile(instead: string): string {
-  const { databaseUrl } = readSettings(process.env);
-  if (databaseUrl.startsWith('sqlite:')) return databaseUrl.slice('sqlite:'.length);
+/** The file of the database. PostgreSQL has tools of its own: `instead`. */
+function sqliteFile(settings: Settings, instead: string): string {
+  const file = databaseFile(settings);
+  if (file !== undefined) return file;
   throw new StartError(`This is for SQLite files. PostgreSQL has a program of its own for it: ${instead}`);
 }
+
+const RESTORE =
+  'records restore FILE [--force]: verifies FILE, and replaces the database with a copy of it; --force accepts a file that does not fit the descriptors, or holds what the engine did not create';
+
+export const restoreBackup = command(RESTORE, { force: BOOLEAN }, 1, async ({ force }, [from], settings) => {
+  if (from === undefined) throw new StartError(RESTORE);
+  const file = sqliteFile(
+    settings,
+    `pg_restore --clean --if-exists --single-transaction --dbname=DATABASE_URL ${from}`,
+  );
+  const { rows, tables, former } = await restore(from, file, async (copy, { foreign }) => {
+    if (force) return;
+    if (foreign.length > 0) throw new StartError(refuseForeign(from, foreign));
+    await fits(settings, from, copy);
+  });
+  print(`${file} is ${from} now: ${rows} rows in ${tables} tables, verified`);
+  if (former !== undefined) print(`What was there before: ${former}`);
+  return 0;
+});
+
+const refuseForeign = (from: string, foreign: readonly string[]): string =>
+  [
+    `${from} holds what this engine did not make: ${listed(foreign)}.`,
+    'Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.',
+  ].join('\n');
+
+/** A service must be able to start with it: throws a StartError where somebody would have to decide something first. */
+async function fits(settings: Settings, from: string, copy: string): Promise<void> {
+  const steps = await stepsFor(settings, copy);
+  if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
+  const made = steps.filter(({ state }) => state === 'ready');
+  if (made.length > 0)
+    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(made)}`);
+}
+
+async function stepsFor(settings: Settings, copy: string): Promise<readonly Assessed[]> {
+  try {
+    return await withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
+      const plan = await planFor(model, driver);
+      if (plan.standing.state !== 'behind') return await assessIn(plan, driver, new Set());
+      // Made for newer descriptors: a start changes nothing, and throws a StartError if it could not serve the tables.
+      ownView(model, plan.standing);
+      return [];
+    });
+  } catch (error) {
+    if (error instanceof StartError || error instanceof Problem) throw error;
+    // Whoever made the file has written into what the engine remembers of its tables.
+    throw new StartError('The file remembers tables in a form that this engine does not know. Nothing was changed.', {
+      cause: error,
+    });
+  }
+}
+
+const refusal = (from: string, steps: readonly Assessed[]): string =>
+  [
+    `${from} was made with other descriptors, and the service would not start with it:`,
+    '',
+    formatSteps(steps),
+    '',
+    'Use the descriptors that it was made with, or restore it with --force and decide with "records plan" and "records apply".',
+    'Nothing was changed.',
+  ].join('\n');

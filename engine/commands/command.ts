@@ -4,12 +4,17 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { Problem } from '../problem.ts';
 import { reasonOf, StartError } from '../start-error.ts';
-import { doubtsAbout } from '../settings.ts';
+import { doubtsAbout, readSettings, type Settings } from '../settings.ts';
 import { printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import type { Model } from '../model/model.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { unknownTypes } from '../access/restrict.ts';
+import type { TypeNames } from '../access/tokens.ts';
+import { didYouMean } from '../names.ts';
+import type { Driver } from '../storage/driver.ts';
+import { databaseAt } from '../storage/open.ts';
 
 export interface Command {
   /** Printed by `--help`, and after an error in the command line. */
@@ -56,15 +61,27 @@ async function exitCode(run: () => Promise<number>): Promise<number> {
 }
 
 export const BOOLEAN = { type: 'boolean' } as const;
+export const STRING = { type: 'string' } as const;
 
 type Known = NonNullable<ParseArgsConfig['options']>;
 
+export type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
+
 /** `words`: the maximum number of positional arguments. Throws a StartError with the usage if the command line is wrong. */
-export function readOptions<O extends Known>(args: readonly string[], options: O, words: number, usage: string) {
-  const parsed = parse(args, options, usage);
-  if (parsed.positionals.length <= words) return parsed;
-  throw new StartError(`"${parsed.positionals[words] ?? ''}" is one argument too many\n${usage}`);
-}
+export const command = <const O extends Known>(
+  usage: string,
+  options: O,
+  words: number,
+  run: (values: Values<O>, positionals: readonly string[], settings: Settings) => Promise<number>,
+): Command => ({
+  usage,
+  run: async (args) => {
+    const { values, positionals } = parse(args, options, usage);
+    if (positionals.length > words)
+      throw new StartError(`"${positionals[words] ?? ''}" is one argument too many\n${usage}`);
+    return run(values, positionals, readSettings(process.env));
+  },
+});
 
 function parse<O extends Known>(args: readonly string[], options: O, usage: string) {
   try {
@@ -79,4 +96,57 @@ export function readModel(directory: string): Model {
   const { schema, diagnostics } = checkSchema(directory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   return schema.model;
+}
+
+export function typeNamed({ types }: Model, name: string): RecordType {
+  const type = types.get(name);
+  if (type) return type;
+  throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}`);
+}
+
+/** Throws a StartError where rights name a type that there is not. */
+export function refuseUnknownTypes(
+  model: Model,
+  rights: { readonly read: TypeNames; readonly write: TypeNames },
+): void {
+  const [unknown] = unknownTypes(model, rights);
+  if (unknown !== undefined) typeNamed(model, unknown);
+}
+
+/** The file of an SQLite database; undefined for PostgreSQL. */
+export const databaseFile = ({ databaseUrl }: Settings): string | undefined =>
+  databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
+
+export async function withDatabase<T>(
+  { schemaDirectory, databaseUrl }: Settings,
+  work: (model: Model, driver: Driver) => Promise<T>,
+): Promise<T> {
+  const model = readModel(schemaDirectory);
+  const driver = await databaseAt(databaseUrl).open();
+  try {
+    return await work(model, driver);
+  } finally {
+    await driver.close();
+  }
+}
+
+const WIDTH = 30;
+/** Milliseconds between updates: of one line on a terminal, of new lines elsewhere. */
+const INTERVAL = { line: 50, lines: 5000 };
+
+/** Shows progress on standard error: a bar on a terminal, lines elsewhere. */
+export function progressBar(): (done: number, all: number) => void {
+  const { stderr } = process;
+  const interval = stderr.isTTY ? INTERVAL.line : INTERVAL.lines;
+  let shownAt = stderr.isTTY ? 0 : performance.now();
+  return (done, all) => {
+    if (performance.now() - shownAt < interval && (done < all || !stderr.isTTY)) return;
+    shownAt = performance.now();
+    const share = all === 0 ? 1 : Math.min(1, done / all);
+    if (stderr.isTTY)
+      stderr.write(
+        `\r${'█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '·')} ${done}/${all}${done < all ? '' : '\n'}`,
+      );
+    else stderr.write(`${done} of ${all} lines (${Math.floor(share * 100)} %)\n`);
+  };
 }

@@ -1,12 +1,9 @@
 /** `delete`: deletes a record and everything that goes with it, in short transactions, while the service runs. */
-import type { Model, RecordType } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
 import { StartError } from '../start-error.ts';
 import { deleteTree, TreeRestricted } from '../storage/write/delete-tree.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { print, printError } from '../terminal.ts';
-import { type Command, readOptions } from './command.ts';
-import { withDatabase } from './transfer.ts';
+import { BOOLEAN, command, typeNamed, withDatabase } from './command.ts';
 
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
@@ -17,39 +14,27 @@ const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
 /** Milliseconds between two lines of progress. */
 const INTERVAL = 1000;
 
-export const remove: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const { values, positionals } = readOptions(args, { chunked: { type: 'boolean' } }, 2, USAGE);
-    const [name = '', text = ''] = positionals;
-    const identifier = Number(text);
-    if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
-      throw new StartError(`"${text}" is not an identifier; expected an integer of 1 or more\n${USAGE}`);
-    if (values.chunked !== true)
-      throw new StartError(
-        `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
-      );
-    const { found, rows } = await withDatabase(async (own, driver) => {
-      typeOf(own, name);
-      const { steps, kept, model } = await planFor(own, driver);
-      const type = typeOf(model, name);
-      if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
-        throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
-      const progress = reportProgress();
-      const wasThere = await deleteTree(model, driver, type, identifier, progress.add).catch(explain);
-      return { found: wasThere, rows: progress.rows() };
-    });
-    if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
-    print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
-    return 0;
-  },
-};
-
-function typeOf({ types }: Model, name: string): RecordType {
-  const type = types.get(name);
-  if (type) return type;
-  throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}\n${USAGE}`);
-}
+export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }, [name = '', text = ''], settings) => {
+  const identifier = Number(text);
+  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
+    throw new StartError(`"${text}" is not an identifier; expected an integer of 1 or more\n${USAGE}`);
+  if (chunked !== true)
+    throw new StartError(
+      `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
+    );
+  const { found, rows } = await withDatabase(settings, async (own, driver) => {
+    typeNamed(own, name);
+    const { steps, kept, model } = await planFor(own, driver);
+    if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
+      throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
+    const progress = reportProgress();
+    const wasThere = await deleteTree(model, driver, typeNamed(model, name), identifier, progress.add).catch(explain);
+    return { found: wasThere, rows: progress.rows() };
+  });
+  if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
+  print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
+  return 0;
+});
 
 function explain(error: unknown): never {
   if (error instanceof TreeRestricted) throw new StartError(error.message, { cause: error });

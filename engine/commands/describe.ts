@@ -2,35 +2,23 @@
 import { stringify } from 'yaml';
 import { describeType } from '../describe/describe.ts';
 import { mermaidOf } from '../describe/mermaid.ts';
-import type { Model, RecordType } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
-import { readSettings } from '../settings.ts';
-import { StartError } from '../start-error.ts';
+import type { RecordType } from '../model/model.ts';
 import { print } from '../terminal.ts';
-import { type Command, readModel, readOptions } from './command.ts';
+import { BOOLEAN, command, readModel, typeNamed } from './command.ts';
 
 const USAGE = 'records describe [TYPE] [--json | --diagram]';
 
-export const describe: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const known = { json: { type: 'boolean' }, diagram: { type: 'boolean' } } as const;
-    const { values, positionals } = readOptions(args, known, 1, USAGE);
-    const model = readModel(readSettings(process.env).schemaDirectory);
-    const [name] = positionals;
-    print(values.diagram ? mermaidOf(model) : format(chosen(model, name), values.json ?? false));
+export const describe = command(
+  USAGE,
+  { json: BOOLEAN, diagram: BOOLEAN },
+  1,
+  async ({ json = false, diagram }, [name], { schemaDirectory }) => {
+    const model = readModel(schemaDirectory);
+    const types = name === undefined ? [...model.types.values()] : [typeNamed(model, name)];
+    print(diagram ? mermaidOf(model) : format(types, json));
     return 0;
   },
-};
-
-function chosen({ types }: Model, name: string | undefined): readonly RecordType[] {
-  if (name === undefined) return [...types.values()];
-  const type = types.get(name);
-  if (type) return [type];
-  throw new StartError(
-    `There is no type "${name}"${didYouMean(name, types.keys()) || `; choose from ${[...types.keys()].join(', ')}`}`,
-  );
-}
+);
 
 function format(types: readonly RecordType[], json: boolean): string {
   const described = types.map(describeType);

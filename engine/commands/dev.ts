@@ -4,11 +4,11 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findDescriptors } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import { readSettings, type Settings } from '../settings.ts';
+import type { Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
-import { type Command, messageOf, readOptions, stopSignal } from './command.ts';
+import { command, messageOf, stopSignal } from './command.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { drain, listen, urlOf } from '../server/listener.ts';
 import { answering, forHost, pagesAt } from '../server/serve.ts';
@@ -17,24 +17,19 @@ const POLL_MS = 120;
 
 const USAGE = 'records dev: serves the records, and reloads the descriptors whenever they are saved';
 
-export const dev: Command = {
-  usage: USAGE,
-  run: async (options) => {
-    readOptions(options, {}, 0, USAGE);
-    const settings = readSettings(process.env);
-    const before = stateOf(settings.schemaDirectory);
-    const serving = await serveReloading(settings);
-    printWarnings(serving);
-    print(
-      `Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}\n${pagesAt(serving.url, settings)}`,
-    );
-    const stop = follow(settings.schemaDirectory, before, () => reload(serving));
-    await stopSignal();
-    await stop();
-    await serving.close();
-    return 0;
-  },
-};
+export const dev = command(USAGE, {}, 0, async (_, __, settings) => {
+  const before = stateOf(settings.schemaDirectory);
+  const serving = await serveReloading(settings);
+  printWarnings(serving);
+  print(
+    `Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}\n${pagesAt(serving.url, settings)}`,
+  );
+  const stop = follow(settings.schemaDirectory, before, () => reload(serving));
+  await stopSignal();
+  await stop();
+  await serving.close();
+  return 0;
+});
 
 async function reload(serving: Reloading): Promise<void> {
   const started = performance.now();

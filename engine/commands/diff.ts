@@ -3,22 +3,17 @@ import type { Change } from '../diff/change.ts';
 import { compareModels } from '../diff/diff.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
-import { type Command, readModel, readOptions } from './command.ts';
+import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE = 'records diff OLD_DIR NEW_DIR [--json]: exits with 0 if nothing breaks, 3 if something does, 1 on errors';
 const BREAKING = 3;
 
-export const diff: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const { values, positionals } = readOptions(args, { json: { type: 'boolean' } }, 2, USAGE);
-    const [before, after] = positionals;
-    if (before === undefined || after === undefined) throw new StartError(`Give two schema directories\n${USAGE}`);
-    const changes = compareModels(readModel(before), readModel(after));
-    print(values.json ? JSON.stringify(changes, null, 2) : format(changes));
-    return changes.some(({ breaking }) => breaking) ? BREAKING : 0;
-  },
-};
+export const diff = command(USAGE, { json: BOOLEAN }, 2, async ({ json }, [before, after]) => {
+  if (before === undefined || after === undefined) throw new StartError(`Give two schema directories\n${USAGE}`);
+  const changes = compareModels(readModel(before), readModel(after));
+  print(json ? JSON.stringify(changes, null, 2) : format(changes));
+  return changes.some(({ breaking }) => breaking) ? BREAKING : 0;
+});
 
 function format(changes: readonly Change[]): string {
   if (changes.length === 0) return 'Nothing changes for clients.';

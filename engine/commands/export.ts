@@ -9,31 +9,25 @@ import type { Driver } from '../storage/driver.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { exportLines } from '../storage/transfer/export.ts';
 import { print } from '../terminal.ts';
-import { type Command, readOptions } from './command.ts';
-import { databaseFile, progressBar, withDatabase } from './transfer.ts';
+import { BOOLEAN, command, databaseFile, progressBar, withDatabase } from './command.ts';
 
 const USAGE =
   'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file';
 
-export const exportRecords: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const { values, positionals } = readOptions(args, { force: { type: 'boolean' } }, 1, USAGE);
-    const [name] = positionals;
-    if (name === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
-    const file = newFile(name, { force: values.force ?? false, database: databaseFile() });
-    try {
-      const count = await withDatabase(async (model, driver) => {
-        return write(await requireApplied(model, driver), driver, file.partial, name);
-      });
-      file.finish();
-      print(`Wrote ${count} lines to ${name}`);
-    } finally {
-      file.discard();
-    }
-    return 0;
-  },
-};
+export const exportRecords = command(USAGE, { force: BOOLEAN }, 1, async ({ force = false }, [name], settings) => {
+  if (name === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
+  const file = newFile(name, { force, database: databaseFile(settings) });
+  try {
+    const count = await withDatabase(settings, async (model, driver) =>
+      write(await requireApplied(model, driver), driver, file.partial, name),
+    );
+    file.finish();
+    print(`Wrote ${count} lines to ${name}`);
+  } finally {
+    file.discard();
+  }
+  return 0;
+});
 
 /** The model, where the database keeps it. */
 async function requireApplied(own: Model, driver: Driver): Promise<Model> {

@@ -1,78 +1,78 @@
 /** `import`: reads an export into an empty database. */
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { readSettings } from '../settings.ts';
+import { writeFileSync } from 'node:fs';
+import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { prepare } from '../storage/migrate/apply.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
 import { type CheckLine, type Faults, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
 import { print } from '../terminal.ts';
-import { BOOLEAN, type Command, readOptions } from './command.ts';
-import { databaseFile, progressBar, withDatabase } from './transfer.ts';
+import { BOOLEAN, command, databaseFile, progressBar, STRING, withDatabase } from './command.ts';
 import { escapeStep, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { type Fault, MAX_ERRORS, Problem } from '../problem.ts';
 import type { RawMembers } from '../json/texts.ts';
 import { type KeptMembers, readObject } from '../json/tokenizer.ts';
 import { createLineValidator } from '../validation/line-validator.ts';
-import { type NewFile, newFile, type OutputOptions } from '../files.ts';
+import { type NewFile, newFile } from '../files.ts';
 import { shortened } from '../names.ts';
 
 const USAGE =
   'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export` into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type';
 
-export const importRecords: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const known = { report: { type: 'string' }, force: BOOLEAN, unchecked: BOOLEAN } as const;
-    const { values, positionals } = readOptions(args, known, 1, USAGE);
-    const [file] = positionals;
+export const importRecords = command(
+  USAGE,
+  { report: STRING, force: BOOLEAN, unchecked: BOOLEAN },
+  1,
+  async ({ report: reportFile, force = false, unchecked = false }, [file], settings) => {
     if (file === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
-    await refuseForeign(file);
-    const report = lineReport(values.report, { force: values.force ?? false, database: databaseFile() });
+    await refuseForeign(file, settings);
+    const output =
+      reportFile === undefined ? undefined : newFile(reportFile, { force, database: databaseFile(settings) });
+    const report = new LineReport(output === undefined ? MAX_ERRORS : MOST_REPORTED);
     try {
-      const count = await imported(file, report, values.unchecked ?? false);
-      report.finish();
+      const count = await imported(file, settings, report, unchecked);
+      report.write(output);
       print(`Read ${count} lines from ${file}`);
       return 0;
     } catch (error) {
       if (!(error instanceof LinesRefused)) throw error;
-      report.finish();
-      throw new StartError(report.text(file), { cause: error });
+      report.write(output);
+      throw new StartError(report.text(file, reportFile), { cause: error });
     } finally {
-      report.close();
+      output?.discard();
     }
   },
-};
+);
 
 /** The maximum length of a line, in body limits: a record can grow over several requests, but the values of a longer line might not fit into memory. */
 const BODIES = 16;
 /** The longest string that Node.js can decode, with a margin. */
 const LONGEST = 256 * 1024 * 1024;
 
-const linesOf = (file: string): AsyncGenerator<readonly LineText[]> =>
-  readLines(file, Math.min(LONGEST, BODIES * readSettings(process.env).bodyLimit));
+const linesOf = (file: string, { bodyLimit }: Settings): AsyncGenerator<readonly LineText[]> =>
+  readLines(file, Math.min(LONGEST, BODIES * bodyLimit));
 
 /** Checks the head of the file before a database is created for it. */
-async function refuseForeign(file: string): Promise<void> {
-  for await (const [index, text] of firstLines(file)) return void headOf(text, index + 1);
+async function refuseForeign(file: string, settings: Settings): Promise<void> {
+  for await (const [index, text] of firstLines(file, settings)) return void headOf(text, index + 1);
   throw new StartError(`${file} is empty. Nothing was changed.`);
 }
 
-async function* firstLines(file: string): AsyncGenerator<readonly [index: number, text: LineText]> {
+async function* firstLines(file: string, settings: Settings): AsyncGenerator<readonly [index: number, text: LineText]> {
   let before = 0;
-  for await (const texts of linesOf(file)) {
+  for await (const texts of linesOf(file, settings)) {
     for (const [index, text] of texts.entries()) if (text !== '' && text !== '\r') yield [before + index, text];
     before += texts.length;
   }
 }
 
-const imported = (file: string, report: LineReport, isUnchecked: boolean): Promise<number> =>
-  withDatabase((own, driver) =>
+const imported = (file: string, settings: Settings, report: LineReport, isUnchecked: boolean): Promise<number> =>
+  withDatabase(settings, (own, driver) =>
     driver.exclusively(async () => {
       const { model } = await prepare(own, driver);
       const progress = progressBar();
       return importLines(model, driver, {
-        source: () => linesOf(file),
+        source: () => linesOf(file, settings),
         check: lineChecker(model, isUnchecked),
         faults: report,
         progress,
@@ -146,120 +146,70 @@ const isNamed = ({ fields, relations, identifier }: RecordType, key: string): bo
 
 // Reports the faults of lines: the first ones as text, and all of them in a file if one is named.
 
-interface LineReport extends Faults {
-  /** The first faults, one per line, and a summary. */
-  text(file: string): string;
-  /** Gives the report file its final name. */
-  finish(): void;
-  /** Removes an unfinished report file. */
-  close(): void;
-}
-
 /** Maximum characters of a pointer in the output. */
 const MAX_POINTER = 200;
-/** Characters buffered before a write. */
-const PIECE = 64 * 1024;
-
-interface Sink {
-  write(text: string): void;
-  restart(): void;
-  finish(): void;
-  close(): void;
-}
+/** Faults in a report: each takes memory until the import ends. */
+const MOST_REPORTED = 100_000;
 
 interface LineFault {
   readonly line: number;
-  readonly text: string;
+  readonly fault: Fault;
 }
 
-/** Databases find the faults of a line sooner or later, but before this many others are found. */
-const HELD = 10_000;
+/** The import ends after `most` faults. */
+class LineReport implements Faults {
+  readonly #most: number;
+  #faults: LineFault[] = [];
 
-const byLine = (faults: readonly LineFault[]): LineFault[] => faults.toSorted((a, b) => a.line - b.line);
+  constructor(most: number) {
+    this.#most = most;
+  }
 
-/** Without a file, the import ends after MAX_ERRORS faults. */
-function lineReport(file: string | undefined, naming: OutputOptions): LineReport {
-  const sink = file === undefined ? undefined : openSink(newFile(file, naming));
-  let shown: LineFault[] = [];
-  let held: LineFault[] = [];
-  let count = 0;
-  const release = (most: number): void => {
-    held = byLine(held);
-    for (const { text } of held.splice(0, most)) sink?.write(text);
+  get count(): number {
+    return this.#faults.length;
+  }
+
+  get room(): number {
+    return this.#most - this.count;
+  }
+
+  readonly add = (line: number, fault: Fault): void => {
+    this.#faults.push({ line, fault });
+    if (this.room <= 0) throw new LinesRefused();
   };
-  return {
-    get count() {
-      return count;
-    },
-    get room() {
-      return sink ? Infinity : MAX_ERRORS - count;
-    },
-    add: (line, fault) => {
-      count += 1;
-      if (shown.length < MAX_ERRORS) shown.push({ line, text: textOf(line, fault) });
-      if (sink) held.push({ line, text: `${JSON.stringify({ line, ...fault })}\n` });
-      if (held.length === 2 * HELD) release(HELD);
-      if (!sink && count >= MAX_ERRORS) throw new LinesRefused();
-    },
-    restart: () => {
-      [shown, held, count] = [[], [], 0];
-      sink?.restart();
-    },
-    text: (from) => [...byLine(shown).map(({ text }) => text), summary(from, count, file)].join('\n'),
-    finish: () => {
-      release(held.length);
-      sink?.finish();
-    },
-    close: () => sink?.close(),
-  };
-}
 
-function summary(from: string, count: number, report: string | undefined): string {
-  const faults = `${count} ${count === 1 ? 'fault' : 'faults'}`;
-  if (report !== undefined) return `${from}: ${faults}, all of them in ${report}. Nothing was changed.`;
-  const more = count < MAX_ERRORS ? '' : '; the rest was not read, --report FILE writes all faults';
-  return `${from}: ${faults}${more}. Nothing was changed.`;
+  restart(): void {
+    this.#faults = [];
+  }
+
+  /** Databases find the faults of a line sooner or later. */
+  #sorted(): readonly LineFault[] {
+    return this.#faults.toSorted((a, b) => a.line - b.line);
+  }
+
+  /** Writes all faults, a line of JSON each. */
+  write(file: NewFile | undefined): void {
+    if (file === undefined) return;
+    const lines = this.#sorted().map(({ line, fault }) => `${JSON.stringify({ line, ...fault })}\n`);
+    writeFileSync(file.partial, lines.join(''));
+    file.finish();
+  }
+
+  /** The first faults, one per line, and a summary. */
+  text(from: string, report: string | undefined): string {
+    const shown = this.#sorted().slice(0, MAX_ERRORS);
+    const faults = `${this.count} ${this.count === 1 ? 'fault' : 'faults'}`;
+    const rest = this.room > 0 ? '' : '; the rest was not read';
+    const where =
+      report === undefined ? rest && `${rest}, --report FILE writes all faults` : `, all of them in ${report}${rest}`;
+    return [
+      ...shown.map(({ line, fault }) => textOf(line, fault)),
+      `${from}: ${faults}${where}. Nothing was changed.`,
+    ].join('\n');
+  }
 }
 
 function textOf(line: number, fault: Fault): string {
   const place = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
   return `Line ${line}${place}: ${fault.message}`;
-}
-
-function openSink(file: NewFile): Sink {
-  const handle = openSync(file.partial, 'r+');
-  let open = true;
-  let piece = '';
-  let end = 0;
-  const flush = (): void => {
-    const bytes = Buffer.from(piece);
-    piece = '';
-    for (let from = 0; from < bytes.length;) {
-      const written = writeSync(handle, bytes, from, bytes.length - from, end);
-      [from, end] = [from + written, end + written];
-    }
-  };
-  const close = (): void => {
-    if (open) closeSync(handle);
-    open = false;
-  };
-  return {
-    write: (text) => {
-      piece += text;
-      if (piece.length > PIECE) flush();
-    },
-    restart: () => {
-      [piece, end] = ['', 0];
-      ftruncateSync(handle);
-    },
-    finish: () => {
-      flush();
-      close();
-      file.finish();
-    },
-    close: () => {
-      close();
-      file.discard();
-    },
-  };
 }

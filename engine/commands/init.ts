@@ -4,10 +4,9 @@ import { dirname } from 'node:path';
 import { findDescriptors } from '../descriptor/load.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { PACKAGE_NAME } from '../package.ts';
-import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
-import { type Command, readOptions } from './command.ts';
+import { command } from './command.ts';
 import { writeDescriptor } from './new.ts';
 
 const USAGE =
@@ -34,24 +33,19 @@ const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
 const IGNORED = ['node_modules/', 'data/'];
 
-export const init: Command = {
-  usage: USAGE,
-  run: async (options) => {
-    readOptions(options, {}, 0, USAGE);
-    const { schemaDirectory } = readSettings(process.env);
-    const manifest = readManifest();
-    const hasDescriptors = existsSync(schemaDirectory) && findDescriptors(schemaDirectory).length > 0;
-    const said = [
-      ...(hasDescriptors
-        ? [`Kept ${schemaDirectory}, which has descriptors`]
-        : [`Wrote ${writeDescriptor(TYPE, schemaDirectory)}`, writeNew(TEST_FILE, testOf(schemaDirectory))]),
-      writeIgnored(),
-      ...addScripts(manifest),
-    ];
-    print([...said, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));
-    return 0;
-  },
-};
+export const init = command(USAGE, {}, 0, async (_, __, { schemaDirectory }) => {
+  const manifest = readManifest();
+  const hasDescriptors = existsSync(schemaDirectory) && findDescriptors(schemaDirectory).length > 0;
+  const said = [
+    ...(hasDescriptors
+      ? [`Kept ${schemaDirectory}, which has descriptors`]
+      : [`Wrote ${writeDescriptor(TYPE, schemaDirectory)}`, writeNew(TEST_FILE, testOf(schemaDirectory))]),
+    writeIgnored(),
+    ...addScripts(manifest),
+  ];
+  print([...said, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));
+  return 0;
+});
 
 function readManifest(): Manifest {
   const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;

@@ -2,43 +2,41 @@
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createToken, parseTypes, type Rights, tokenLine } from '../access/tokens.ts';
-import { unknownTypes } from '../access/restrict.ts';
 import { InProcessCaller, type Position, requestOf, serveCall } from '../embed/call.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { createAgentServer } from '../mcp/agent-server.ts';
 import type { AgentRights } from '../mcp/tools.ts';
-import { didYouMean } from '../names.ts';
-import { readSettings, type Settings, withoutPassword } from '../settings.ts';
+import { type Settings, withoutPassword } from '../settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import { StartError } from '../start-error.ts';
 import { printError } from '../terminal.ts';
-import { BOOLEAN, type Command, readOptions, stopSignal } from './command.ts';
+import { BOOLEAN, type Command, command, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
 
 const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Agents only read unless there is --write; without TYPES it allows everything`;
 
-export const mcp: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const known = { read: { type: 'string' }, write: { type: 'string' }, 'no-migrate': BOOLEAN } as const;
-    const { values } = readOptions(withTypes(args), known, 0, USAGE);
-    const read = readSettings(process.env);
+const withRights = command(
+  USAGE,
+  { read: STRING, write: STRING, 'no-migrate': BOOLEAN },
+  0,
+  async (values, _, read) => {
     const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
     const rights = rightsIn(values);
     const { line, authorization } = accessFor(rights);
     const engine = await startEngine({ ...settings, tokens: line, tokensFile: '', rateLimit: Infinity });
     try {
-      refuseUnknown(engine, rights);
+      refuseUnknownTypes(engine.model, rights);
       await serve(engine, settings, authorization);
     } finally {
       await engine.close();
     }
     return 0;
   },
-};
+);
+
+export const mcp: Command = { usage: USAGE, run: (args) => withRights.run(withTypes(args)) };
 
 interface RightsOptions {
-  readonly read?: string;
-  readonly write?: string;
+  readonly read?: string | undefined;
+  readonly write?: string | undefined;
 }
 
 /** `--write` without types, the last word or before another option, means all of them. */
@@ -55,12 +53,6 @@ const rightsIn = ({ read = '*', write }: RightsOptions): Rights => ({
 function accessFor(rights: Rights): { readonly line: string; readonly authorization: string } {
   const token = createToken();
   return { line: tokenLine({ name: 'mcp', ...rights }, token), authorization: `Bearer ${token}` };
-}
-
-function refuseUnknown({ model }: Engine, rights: Rights): void {
-  const [unknown] = unknownTypes(model, rights);
-  if (unknown === undefined) return;
-  throw new StartError(`There is no type "${unknown}"${didYouMean(unknown, model.types.keys())}`);
 }
 
 /** Resolves when the agent has left, or at a signal. */

@@ -8,26 +8,20 @@ import { loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
 import { snakeCase } from '../names.ts';
-import { readSettings } from '../settings.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';
-import { type Command, readOptions } from './command.ts';
+import { command } from './command.ts';
 
 const USAGE = 'records new TYPE, for example "records new GiftCard"';
 
-export const create: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const [type] = readOptions(args, {}, 1, USAGE).positionals;
-    if (type === undefined) throw new StartError(USAGE);
-    const { schemaDirectory } = readSettings(process.env);
-    const file = writeDescriptor(type, schemaDirectory);
-    const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
-    if (faults.length > 0) printError(formatDiagnostics(faults));
-    print(`Wrote ${file}. Edit it, then run "records check" and "records start" (or "records dev").`);
-    return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
-  },
-};
+export const create = command(USAGE, {}, 1, async (_, [type], { schemaDirectory }) => {
+  if (type === undefined) throw new StartError(USAGE);
+  const file = writeDescriptor(type, schemaDirectory);
+  const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
+  if (faults.length > 0) printError(formatDiagnostics(faults));
+  print(`Wrote ${file}. Edit it, then run "records check" and "records start" (or "records dev").`);
+  return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
+});
 
 /** Returns the path of the new file, for messages. */
 export function writeDescriptor(type: string, directory: string): string {

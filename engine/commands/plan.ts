@@ -1,6 +1,5 @@
 /** `plan`: what the descriptors would change in the database, and what that would do to its records. Changes nothing. */
 import type { Model } from '../model/model.ts';
-import { readSettings } from '../settings.ts';
 import { NO_MODEL } from '../storage/migrate/applied.ts';
 import { type Database, databaseAt } from '../storage/open.ts';
 import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
@@ -10,7 +9,7 @@ import type { Standing } from '../storage/migrate/history.ts';
 import { formatDrift, formatOthers, formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { print } from '../terminal.ts';
-import { BOOLEAN, type Command, readModel, readOptions } from './command.ts';
+import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE =
   'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults; --allow and --back show what "records apply" would do with them';
@@ -25,17 +24,16 @@ interface Looked {
   readonly others: readonly string[];
 }
 
-export const plan: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const known = { allow: { type: 'string', multiple: true }, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN } as const;
-    const { allow = [], back = false, sql = false, json = false } = readOptions(args, known, 0, USAGE).values;
-    const { schemaDirectory, databaseUrl } = readSettings(process.env);
+export const plan = command(
+  USAGE,
+  { allow: { type: 'string', multiple: true }, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN },
+  0,
+  async ({ allow = [], back = false, sql = false, json = false }, _, { schemaDirectory, databaseUrl }) => {
     const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
     print(json ? asJson(looked, sql) : format(looked, sql));
     return exitCode(looked);
   },
-};
+);
 
 async function look(model: Model, database: Database, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {

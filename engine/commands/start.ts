@@ -3,10 +3,10 @@ import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
 import { VERSION } from '../package.ts';
 import { pagesAt, serve, type Serving } from '../server/serve.ts';
-import { readSettings, type Settings, withoutPassword } from '../settings.ts';
+import { type Settings, withoutPassword } from '../settings.ts';
 import { print, printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
-import { BOOLEAN, type Command, readOptions, stopSignal } from './command.ts';
+import { BOOLEAN, command, stopSignal } from './command.ts';
 
 /** Milliseconds after which the process exits, even if handles are still open. */
 const EXIT_DELAY = 100;
@@ -14,17 +14,12 @@ const EXIT_DELAY = 100;
 const USAGE =
   'records start [--no-migrate]: serves the records, with settings from the environment; --no-migrate changes no tables, and fails if they do not suit the descriptors';
 
-export const start: Command = {
-  usage: USAGE,
-  run: async (options) => {
-    const { values } = readOptions(options, { 'no-migrate': BOOLEAN }, 0, USAGE);
-    const read = readSettings(process.env);
-    // The workers are started with the same options.
-    const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
-    if (workerNumber !== undefined) return work(settings);
-    return settings.workers === 1 ? alone(settings) : together(settings);
-  },
-};
+export const start = command(USAGE, { 'no-migrate': BOOLEAN }, 0, async (values, _, read) => {
+  // The workers are started with the same options.
+  const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
+  if (workerNumber !== undefined) return work(settings);
+  return settings.workers === 1 ? alone(settings) : together(settings);
+});
 
 async function alone(settings: Settings): Promise<number> {
   const serving = await serve({ ...settings, waits: true });

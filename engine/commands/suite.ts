@@ -3,26 +3,23 @@ import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
-import { readSettings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
 import { suiteOf } from '../suite/suite.ts';
 import { failureText, junitXml, summaryText } from '../suite/results.ts';
 import { type Case, type Result, run } from '../suite/run.ts';
 import { print, printable, printError } from '../terminal.ts';
-import { type Command, readModel, readOptions } from './command.ts';
-import { databaseFile } from './transfer.ts';
+import { BOOLEAN, command, databaseFile, readModel, STRING, typeNamed, type Values } from './command.ts';
 
 const OPTIONS = {
-  url: { type: 'string' },
-  write: { type: 'boolean' },
-  yes: { type: 'boolean' },
-  token: { type: 'string' },
-  'read-token': { type: 'string' },
-  type: { type: 'string' },
-  json: { type: 'boolean' },
-  junit: { type: 'string' },
-  force: { type: 'boolean' },
+  url: STRING,
+  write: BOOLEAN,
+  yes: BOOLEAN,
+  token: STRING,
+  'read-token': STRING,
+  type: STRING,
+  json: BOOLEAN,
+  junit: STRING,
+  force: BOOLEAN,
 } as const;
 
 const USAGE = [
@@ -30,7 +27,7 @@ const USAGE = [
   'Replays requests that read; --write adds those that write. --token and --read-token (a token that may only read) add checks of access',
 ].join('\n');
 
-type Options = ReturnType<typeof readOptions<typeof OPTIONS>>['values'];
+type Options = Values<typeof OPTIONS>;
 
 function checkedUrl(url: string | undefined): string {
   if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url;
@@ -55,24 +52,20 @@ async function requireResponse(url: string): Promise<void> {
   }
 }
 
-export const suite: Command = {
-  usage: USAGE,
-  run: async (args) => {
-    const { values: options, positionals } = readOptions(args, OPTIONS, 1, USAGE);
-    const url = checkedUrl(positionals[0] ?? options.url);
-    const model = readModel(readSettings(process.env).schemaDirectory);
-    const cases = chosenCases(model, options);
-    await requireResponse(url);
-    // Created before the first request, so that an unwritable file is reported at once.
-    const { junit: file, force = false } = options;
-    const junit = file === undefined ? undefined : newFile(file, { force, database: databaseFile() });
-    try {
-      return await replay(cases, model, url, options, junit);
-    } finally {
-      junit?.discard();
-    }
-  },
-};
+export const suite = command(USAGE, OPTIONS, 1, async (options, [word], settings) => {
+  const url = checkedUrl(word ?? options.url);
+  const model = readModel(settings.schemaDirectory);
+  const cases = chosenCases(model, options);
+  await requireResponse(url);
+  // Created before the first request, so that an unwritable file is reported at once.
+  const { junit: file, force = false } = options;
+  const junit = file === undefined ? undefined : newFile(file, { force, database: databaseFile(settings) });
+  try {
+    return await replay(cases, model, url, options, junit);
+  } finally {
+    junit?.discard();
+  }
+});
 
 async function replay(
   cases: readonly Case[],
@@ -118,8 +111,7 @@ const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_00
 
 function chosenCases(model: Model, options: Options): readonly Case[] {
   const { type, token, 'read-token': readToken } = options;
-  if (type !== undefined && !model.types.has(type))
-    throw new StartError(`There is no record type "${type}"${didYouMean(type, model.types.keys())}`);
+  if (type !== undefined) typeNamed(model, type);
   const access = { guarded: token !== undefined, hasReader: readToken !== undefined };
   const cases = suiteOf(model, { seed: seedOfNow(), ...access });
   return cases.filter((one) => type === undefined || one.type === type);
