@@ -31,6 +31,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['model'],
   ['query'],
   ['storage', 'validation', 'suite', 'diff', 'describe'],
+  ['operations'],
   ['check.ts', 'openapi'],
   ['http'],
   ['access', 'metrics.ts'],

@@ -13,12 +13,10 @@ import {
 import type { Transform } from 'node:stream';
 import Negotiator from 'negotiator';
 import { createBoundedCache } from '../memo.ts';
+import { CSV_TYPE, JSON_TYPE, MERGE_PATCH_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 
-export const JSON_TYPE = 'application/json';
-const MERGE_PATCH_TYPE = 'application/merge-patch+json';
-export const NDJSON_TYPE = 'application/x-ndjson';
-export const CSV_TYPE = 'text/csv';
+export { CSV_TYPE, JSON_TYPE, NDJSON_TYPE };
 export const PROBLEM_TYPE = 'application/problem+json';
 
 /** The media types of bodies, by method. A 415 names them in the header (RFC 9110, 15.5.16). */

@@ -1,12 +1,12 @@
 /** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
-import type { Operation as OperationName } from '../descriptor/descriptor.ts';
-import { namedUniques, type RecordType } from '../model/model.ts';
+import type { Operation as OperationRight } from '../descriptor/descriptor.ts';
+import type { RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
+import { type OperationEntry, operationEntries, type OperationName, type OperationPath } from '../operations/table.ts';
 import { Problem, shortenedPath } from '../problem.ts';
 import type { Answer } from './answer.ts';
 import { DRY_RUN_TYPE } from './dry-run.ts';
-import { LIST_FORMATS } from './formats.ts';
-import { type BodyTypes, JSON_TYPE, PATCH_BODY, RECORDS_PATCH } from './negotiation.ts';
+import { type BodyTypes, PATCH_BODY, RECORDS_PATCH } from './negotiation.ts';
 import { get, remove, type Service, update, updateMany } from './operations.ts';
 import type { Label, ServeOperation } from './request.ts';
 import { list, removeFound } from './list.ts';
@@ -45,49 +45,47 @@ interface TypeRoutes {
 export type Routes = ReadonlyMap<string, TypeRoutes>;
 
 export interface Binding {
-  readonly operation: OperationName;
+  readonly name: OperationName;
+  readonly operation: OperationRight;
   /** Offered only together with this one. */
-  readonly beside?: OperationName;
-  readonly path: 'collection' | 'item';
+  readonly beside: OperationRight | undefined;
+  readonly path: OperationPath;
   readonly methods: readonly string[];
   readonly mediaTypes: readonly string[];
+  readonly isOffered: OperationEntry['isOffered'];
   /** `withheld`: operations that the type has, but that the client's token does not allow. */
   readonly serve: (service: Service, method: string, withheld: Operations) => ServeOperation;
 }
 
-const RECORD: readonly string[] = [JSON_TYPE];
-const LIST: readonly string[] = [...LIST_FORMATS.keys()];
-
 const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
-/** How operations are requested, in the order in which `Allow` names their methods. */
-export const BINDINGS: readonly Binding[] = [
-  { operation: 'list', path: 'collection', methods: READ_METHODS, mediaTypes: LIST, serve: list },
-  {
-    operation: 'create',
-    path: 'collection',
-    methods: ['POST'],
-    mediaTypes: RECORD,
-    serve: (service, _, withheld) => post(service, withheld),
-  },
-  { operation: 'update', beside: 'create', path: 'collection', methods: ['PUT'], mediaTypes: RECORD, serve: upsert },
-  { operation: 'update', path: 'collection', methods: ['PATCH'], mediaTypes: RECORD, serve: updateMany },
-  { operation: 'delete', path: 'collection', methods: ['DELETE'], mediaTypes: RECORD, serve: removeFound },
-  { operation: 'get', path: 'item', methods: READ_METHODS, mediaTypes: RECORD, serve: get },
-  { operation: 'update', path: 'item', methods: ['PUT', 'PATCH'], mediaTypes: RECORD, serve: update },
-  { operation: 'delete', path: 'item', methods: ['DELETE'], mediaTypes: RECORD, serve: remove },
-];
+/** How each operation of the table is served. */
+const SERVERS: Readonly<Record<OperationName, Binding['serve']>> = {
+  list,
+  create: (service, _, withheld) => post(service, withheld),
+  upsert,
+  updateMany,
+  deleteFound: removeFound,
+  summary,
+  get,
+  update,
+  patch: update,
+  delete: remove,
+};
 
-/**
- * What a collection lacks: no filter can name the tag of each record, no body what is unique nowhere, and no item of an
- * array its record without an identifier.
- */
-function isBound(type: RecordType, { operation, path, beside }: Binding): boolean {
-  if (path === 'item') return true;
-  if (operation === 'delete') return type.preconditions !== 'required';
-  if (operation !== 'update') return true;
-  return beside === undefined ? type.identifier.inRecord : namedUniques(type).length > 0;
-}
+/** In the order in which `Allow` names their methods. */
+export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry]) => ({
+  name,
+  operation: entry.right,
+  beside: entry.and,
+  path: entry.path,
+  methods: entry.method === 'GET' ? READ_METHODS : [entry.method],
+  mediaTypes: entry.mediaTypes,
+  isOffered: entry.isOffered,
+  serve: SERVERS[name],
+}));
+
+const isBound = (type: RecordType, { isOffered }: Binding): boolean => isOffered?.(type) ?? true;
 
 /** Types without operations are only reached through others: they do not have a path. */
 export function createRoutes(
@@ -106,7 +104,7 @@ export function createRoutes(
   );
 }
 
-export type Operations = ReadonlySet<OperationName>;
+export type Operations = ReadonlySet<OperationRight>;
 const NO_OPERATIONS: Operations = new Set();
 
 interface TypeBinding {
@@ -118,22 +116,18 @@ interface TypeBinding {
 const routesOf = (bound: TypeBinding): TypeRoutes => ({
   collection: routeOf(bound, 'collection'),
   item: routeOf(bound, 'item'),
-  summary:
-    bound.bindings === BINDINGS && bound.service.type.operations.has('list') ? summaryRoute(bound.service) : undefined,
+  summary: summaryOf(bound),
 });
 
-/** Who may list the records may summarize them. */
-function summaryRoute(service: Service): Route {
-  const offer = { serve: summary(service), mediaTypes: LIST, label: { type: service.type.name, operation: 'summary' } };
-  const offers = new Map(READ_METHODS.map((method) => [method, offer]));
-  const allow = [...READ_METHODS, 'OPTIONS'].join(', ');
-  return { offers, withheld: new Set(), allow, options: optionsAnswer(allow, undefined) };
+function summaryOf(bound: TypeBinding): Route | undefined {
+  const route = routeOf(bound, 'summary');
+  return route.offers.size === 0 ? undefined : route;
 }
 
 function routeOf({ service, withheld: withheldOperations, bindings }: TypeBinding, path: Binding['path']): Route {
   const { type } = service;
   const here = bindings.filter((binding) => binding.path === path && isBound(type, binding));
-  const needs = ({ operation, beside }: Binding): readonly OperationName[] => [operation, beside ?? operation];
+  const needs = ({ operation, beside }: Binding): readonly OperationRight[] => [operation, beside ?? operation];
   const bound = here.filter((binding) => needs(binding).every((one) => type.operations.has(one)));
   const offered = here.filter((binding) =>
     needs(binding).every((one) => type.operations.has(one) || withheldOperations.has(one)),
@@ -153,7 +147,7 @@ function routeOf({ service, withheld: withheldOperations, bindings }: TypeBindin
               serve: serve(service, method, withheldOperations),
               mediaTypes,
               ...(READ_METHODS.includes(method) ? {} : { tried: [...mediaTypes, DRY_RUN_TYPE] }),
-              label: { type: type.name, operation },
+              label: { type: type.name, operation: path === 'summary' ? path : operation },
             },
           ] as const,
       ),

@@ -77,16 +77,15 @@ function spoken(service: Service, root: string, { parser }: HttpDialect, limits:
 /** Lists and creates on the collection, and everything on one record. */
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
   BINDINGS.flatMap((binding) => {
-    const { operation, path, serve } = binding;
+    const { name, path, serve } = binding;
     const renaming = (served: Binding['serve']): Binding => ({
       ...binding,
       mediaTypes: [JSON_TYPE],
       serve: (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect),
     });
     if (path === 'item') return renaming(serve);
-    if (operation === 'list')
-      return renaming((service) => framedList(service, { frame: dialect.frame, needsTotal: true }));
-    return operation === 'create' ? renaming(create) : [];
+    if (name === 'list') return renaming((service) => framedList(service, { frame: dialect.frame, needsTotal: true }));
+    return name === 'create' ? renaming(create) : [];
   });
 
 /** Problems name what the client has sent. */
