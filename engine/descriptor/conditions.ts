@@ -1,7 +1,6 @@
 /** The conditions of checks: which fields they compare with what. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonValue } from '../json.ts';
-import { nearest } from '../names.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
 import type { YamlPath } from './source.ts';
 
@@ -12,20 +11,8 @@ export const GROUPS: ReadonlyMap<string, GroupKind> = new Map([
   ['$all', 'all'],
   ['$none', 'none'],
 ]);
-/** What other query languages call them. */
-const GROUPS_ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ['or', '$any'],
-  ['and', '$all'],
-  ['not', '$none'],
-  ['nor', '$none'],
-]);
-
-/** The group that somebody may have meant: `$any` for `$or`, `any` and `$an`. */
-export function groupMeant(name: string): string | undefined {
-  const word = name.replace(/^\$/, '').toLowerCase();
-  const meant = GROUPS_ELSEWHERE.get(word) ?? (GROUPS.has(`$${word}`) ? `$${word}` : undefined);
-  return meant ?? (name.startsWith('$') ? nearest(name, GROUPS.keys()) : undefined);
-}
+/** `$any` for `any`. */
+export const groupMeant = (name: string): string | undefined => (GROUPS.has(`$${name}`) ? `$${name}` : undefined);
 
 /** How deep groups can be nested. */
 export const MAX_GROUP_DEPTH = 3;

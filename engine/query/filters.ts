@@ -11,13 +11,12 @@ import type { Field, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { didYouMeanHint } from './hints.ts';
-import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
-import type { Filter, Group, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
+import type { Filter, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
+import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
 import { textArray, wireArray } from './wire-arrays.ts';
 
-const NO_FILTERS: readonly Filter[] = Object.freeze([]);
 /** What takes the place of a field in a condition that is not within a group or a set. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
@@ -28,16 +27,21 @@ const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
   ['$none', 'no'],
   ['$every', 'every'],
 ]);
+const SET_WORDS = [...QUANTIFIERS.keys(), COUNT];
 
-const NO_PARAMETER: Parameter = { key: '', steps: [], value: '' };
-
-/** One request's filters while they are read. */
-interface Reading {
-  readonly faults: Fault[];
-  readonly maxFilters: number;
-  readonly maxIdentifiers: number;
-  /** How many filters were read so far. */
-  read: number;
+export function resolveFilters(
+  parameters: readonly Parameter[],
+  names: PathNames,
+  faults: Fault[],
+  limits: QueryLimits,
+): readonly Filter[] {
+  const [first] = parameters;
+  if (!first) return [];
+  const reader = new FilterReader(faults, limits);
+  const all = reader.conditions({ parameters, at: 0 }, { names, followed: 0, groups: 0 });
+  if (reader.count > limits.maxFilters)
+    complainAbout(faults, first.key)('too-many', `A list can have at most ${limits.maxFilters} filters`);
+  return all;
 }
 
 /** Parameters whose first `at` steps have been read. */
@@ -51,44 +55,115 @@ interface ReadingPlace extends FilterPlace {
   readonly groups: number;
 }
 
-export function resolveFilters(
-  parameters: readonly Parameter[],
-  names: PathNames,
-  faults: Fault[],
-  { maxFilters, maxIdentifiers = MAX_IN_VALUES }: QueryLimits,
-): readonly Filter[] {
-  const [first] = parameters;
-  if (!first) return NO_FILTERS;
-  const reading = { faults, maxFilters, maxIdentifiers, read: 0 };
-  const all = conditionsOf({ parameters, at: 0 }, { names, followed: 0, groups: 0 }, reading);
-  if (reading.read > maxFilters)
-    complainAbout(faults, first.key)('too-many', `A list can have at most ${maxFilters} filters`);
-  return all;
-}
+/** What is compared: what a path leads to, or the number of records of a set, which is never null. */
+type ComparedPath = Path & { readonly isCount?: true };
 
-/** The parameters of each condition: they have the same name, and the same operator or quantifier. */
-function conditionsOf({ parameters, at }: Unread, place: ReadingPlace, reading: Reading): readonly Filter[] {
-  const together = Map.groupBy(parameters, ({ steps = [] }) =>
-    steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
-  );
-  return [...together.values()].flatMap((same) => conditionOf({ parameters: same, at }, place, reading) ?? []);
-}
+/** Reads the filters of one request. */
+class FilterReader {
+  readonly #faults: Fault[];
+  readonly #limits: QueryLimits;
+  /** How many filters were read so far. */
+  count = 0;
 
-function conditionOf({ parameters, at }: Unread, place: ReadingPlace, reading: Reading): readonly Filter[] | undefined {
-  const [{ key = '', steps = [] } = {}] = parameters;
-  const complain = complainAbout(reading.faults, key);
-  const [name, word = ''] = steps.slice(at);
-  const inside = { parameters, at: at + 1 };
-  if (name === undefined || name === '')
-    return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
-  if (name.startsWith('$')) return groupOf(name, inside, place, reading, complain);
-  const subject = resolveSubject(place, name, complainOfName(name, complain), at === 0 ? OTHER_CONDITIONS : []);
-  if (!subject) return undefined;
-  const { through, set, value, followed } = subject;
-  const found = set
-    ? setConditions(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, followed) }, reading, complain)
-    : value && filterOf(value, inside, reading, complain);
-  return found && found.length > 0 ? throughSets(through, found) : undefined;
+  constructor(faults: Fault[], limits: QueryLimits) {
+    this.#faults = faults;
+    this.#limits = limits;
+  }
+
+  /** The parameters of one condition have the same name, and the same operator or quantifier. */
+  conditions({ parameters, at }: Unread, place: ReadingPlace): readonly Filter[] {
+    const together = Map.groupBy(parameters, ({ steps = [] }) =>
+      steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
+    );
+    return [...together.values()].flatMap((same) => this.#condition({ parameters: same, at }, place) ?? []);
+  }
+
+  #condition({ parameters, at }: Unread, place: ReadingPlace): readonly Filter[] | undefined {
+    const complain = this.#complain(parameters);
+    const [name = '', word = ''] = parameters[0]?.steps?.slice(at) ?? [];
+    const inside = { parameters, at: at + 1 };
+    if (name === '') return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
+    if (name.startsWith('$')) return this.#group(name, inside, place);
+    const subject = resolveSubject(place, name, complainOfName(name, complain), at === 0 ? OTHER_CONDITIONS : []);
+    if (!subject) return undefined;
+    const { through, set, value, followed } = subject;
+    const found = set
+      ? this.#set(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, followed) })
+      : value && this.#comparison(value, inside, (path, compared) => ({ kind: 'value', path, ...compared }));
+    if (!found || found.length === 0) return undefined;
+    // The conditions hold for some record of each set on the way.
+    return through.reduceRight<readonly Filter[]>((conditions, path) => [{ kind: 'some', path, conditions }], found);
+  }
+
+  #group(name: string, inside: Unread, place: ReadingPlace): readonly Filter[] | undefined {
+    const complain = this.#complain(inside.parameters);
+    const kind = GROUPS.get(name);
+    if (!kind)
+      return complain('unknown-group', `${quote(name)} is not a group; there are ${[...GROUPS.keys()].join(', ')}`);
+    if (place.groups === MAX_GROUP_DEPTH)
+      return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
+    const found = this.#items(inside, { ...place, groups: place.groups + 1 });
+    // Without brackets of their own, each condition is an item.
+    return found && [{ kind, items: found.isPlain ? found.items.flat().map((one) => [one]) : found.items }];
+  }
+
+  /** The conditions of each item of an array of objects: `[0][name]=x&[0][code]=y`, `[][name]=x`, or without either. */
+  #items({ parameters, at }: Unread, place: ReadingPlace) {
+    const array = wireArray(parameters, at, this.#complain(parameters));
+    if (!array) return undefined;
+    const isPlain = array.form === 'plain';
+    const inside = isPlain ? at : at + 1;
+    const items = array.items.map(([, item]) => this.conditions({ parameters: item, at: inside }, place));
+    return { items, isPlain };
+  }
+
+  /** Each item is about a record of its own; without indices, all conditions are about one. */
+  #set(path: SetPath, word: string, rest: Unread, place: ReadingPlace): readonly Filter[] | undefined {
+    const kind = QUANTIFIERS.get(word);
+    if (kind) return this.#items(rest, place)?.items.map((conditions) => ({ kind, path, conditions }));
+    if (word === COUNT) return this.#setCount(path, rest);
+    const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
+    return this.#complain(rest.parameters)(
+      'to-many',
+      message,
+      () => memberHint(path.set.target, path.name, word) ?? didYouMean(word, SET_WORDS),
+    );
+  }
+
+  #setCount(path: SetPath, { parameters, at }: Unread): readonly Filter[] {
+    const name = `_cnd[${path.name}][${COUNT}]`;
+    const number: ComparedPath = { name, relations: [], type: path.set.target, field: undefined, isCount: true };
+    const all = Map.groupBy(parameters, ({ steps = [] }) => steps[at] ?? '');
+    return [...all.values()].flatMap(
+      (same) =>
+        this.#comparison(number, { parameters: same, at }, (_, compared) => ({ kind: 'count', path, ...compared })) ??
+        [],
+    );
+  }
+
+  /** An operator follows, or nothing, which means `eq`. */
+  #comparison(
+    path: ComparedPath,
+    { parameters, at }: Unread,
+    filter: (path: Path, compared: { readonly operator: OperatorName; readonly value: JsonValue }) => Filter,
+  ): readonly Filter[] | undefined {
+    this.count += 1;
+    const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#limits;
+    if (this.count > maxFilters) return undefined;
+    const complain = this.#complain(parameters);
+    const operator = resolveOperator(path, parameters[0]?.steps?.[at] ?? operators.eq.name, complain);
+    if (!operator) return undefined;
+    const isOwnIdentifier = path.field === undefined && path.relations.length === 0 && !path.isCount;
+    const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
+    const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain, most);
+    if (value === undefined) return undefined;
+    const excess = operator.excess(value, most);
+    if (excess) return complain('too-many', excess);
+    // Once for the request: what compares it takes it as it is.
+    return [filter(path, { operator: operator.name, value: path.field?.caseless ? foldedValue(value) : value })];
+  }
+
+  #complain = ([parameter]: readonly Parameter[]): Complain => complainAbout(this.#faults, parameter?.key ?? '_cnd');
 }
 
 /** Names that are not fields may be known elsewhere. */
@@ -102,131 +177,27 @@ const complainOfName =
     return complain(code, message, group === undefined ? suggest : () => didYouMeanHint(group));
   };
 
-/** The conditions hold for some record of each set. */
-const throughSets = (through: readonly SetPath[], conditions: readonly Filter[]): readonly Filter[] =>
-  through.reduceRight<readonly Filter[]>((inner, path) => [{ kind: 'some', path, conditions: inner }], conditions);
-
-function groupOf(
-  name: string,
-  inside: Unread,
-  place: ReadingPlace,
-  reading: Reading,
-  complain: Complain,
-): readonly Filter[] | undefined {
-  const kind = GROUPS.get(name);
-  const known = [...GROUPS.keys()];
-  if (!kind)
-    return complain('unknown-group', `${quote(name)} is not a group; there are ${known.join(', ')}`, () =>
-      didYouMeanHint(groupMeant(name)),
-    );
-  if (place.groups === MAX_GROUP_DEPTH)
-    return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
-  const found = itemsOf(inside, { ...place, groups: place.groups + 1 }, reading, complain);
-  if (!found) return undefined;
-  const { items, isPlain } = found;
-  // Without brackets of their own, each condition is an item.
-  return [{ kind, items: isPlain ? items.flat().map((condition) => [condition]) : items }];
-}
-
-/** The conditions of each item of an array of objects: `[0][name]=x&[0][code]=y`, `[][name]=x`, or without either. */
-function itemsOf(
-  { parameters, at }: Unread,
-  place: ReadingPlace,
-  reading: Reading,
-  complain: Complain,
-): { readonly items: Group['items']; readonly isPlain: boolean } | undefined {
-  const array = wireArray(parameters, at, complain);
-  if (!array) return undefined;
-  const isPlain = array.form === 'plain';
-  const inside = isPlain ? at : at + 1;
-  const items = array.items.map(([, item]) => conditionsOf({ parameters: item, at: inside }, place, reading));
-  return { items, isPlain };
-}
-
-/** Each item is about a record of its own; without indices, all conditions are about one. */
-function setConditions(
-  path: SetPath,
-  word: string,
-  rest: Unread,
-  place: ReadingPlace,
-  reading: Reading,
-  complain: Complain,
-): readonly Filter[] | undefined {
-  if (word === COUNT) return countOf(path, rest, reading, complain);
-  const kind = QUANTIFIERS.get(word);
-  if (!kind) {
-    const known = [...QUANTIFIERS.keys(), COUNT];
-    const message = `"${path.name}" leads to many records; one of ${known.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
-    return complain('to-many', message, () => memberHint(path.set.target, path.name, word) ?? didYouMean(word, known));
-  }
-  const found = itemsOf(rest, place, reading, complain);
-  return found?.items.map((conditions) => ({ kind, path, conditions }));
-}
-
-/** What is compared: what a path leads to, or the number of records of a set, which is never null. */
-type ComparedPath = Path & { readonly isCount?: true };
-
-/** An operator follows, or nothing, which means `eq`. */
-interface Compared {
-  readonly operator: OperatorName;
-  readonly value: JsonValue;
-}
-
-function filterOf(path: Path, rest: Unread, reading: Reading, complain: Complain): readonly Filter[] | undefined {
-  const compared = comparedWith(path, rest, reading, complain);
-  return compared && [{ kind: 'value', path, ...compared }];
-}
-
-function countOf(path: SetPath, rest: Unread, reading: Reading, complain: Complain): readonly Filter[] | undefined {
-  const name = `_cnd[${path.name}][${COUNT}]`;
-  const number: ComparedPath = { name, relations: [], type: path.set.target, field: undefined, isCount: true };
-  const all = Map.groupBy(rest.parameters, ({ steps = [] }) => steps[rest.at] ?? '');
-  return [...all.values()].flatMap((parameters) => {
-    const compared = comparedWith(number, { parameters, at: rest.at }, reading, complain);
-    return compared ? [{ kind: 'count', path, ...compared }] : [];
-  });
-}
-
-function comparedWith(
-  path: ComparedPath,
-  { parameters, at }: Unread,
-  reading: Reading,
-  complain: Complain,
-): Compared | undefined {
-  reading.read += 1;
-  if (reading.read > reading.maxFilters) return undefined;
-  const operator = resolveOperator(path, { parameters, at }, complain);
-  if (!operator) return undefined;
-  const isOwnIdentifier = path.field === undefined && path.relations.length === 0 && !path.isCount;
-  const most = isOwnIdentifier ? reading.maxIdentifiers : MAX_IN_VALUES;
-  const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain, most);
-  const excess = value !== undefined && operator.excess(value, most);
-  if (excess) return complain('too-many', excess);
-  // Once for the request: what compares it takes it as it is.
-  const operand = value !== undefined && path.field?.caseless ? foldedValue(value) : value;
-  return operand === undefined ? undefined : { operator: operator.name, value: operand };
-}
-
 function resolveOperator(
   { name, relations, field, type: related, isCount }: ComparedPath,
-  { parameters: [parameter = NO_PARAMETER], at }: Unread,
+  text: string,
   complain: Complain,
 ): Operator | undefined {
-  const text = parameter.steps?.[at] ?? 'eq';
   const { operators: all, name: type } = field?.type ?? integer;
   const known = isCount ? countOperators : all;
   if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by fields of type ${type}`);
   const operator = operatorsByName.get(text);
   if (operator && known.includes(operator.name)) return operator;
-  const last = relations.at(-1);
-  if (last && !field && (QUANTIFIERS.has(text) || text === COUNT))
-    return complain('unknown-operator', `"${text}" is for sets, and "${last.name}" leads to one record`);
+  // The related record that the path ends at.
+  const record = field ? undefined : relations.at(-1);
+  if (record && SET_WORDS.includes(text))
+    return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
   const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
   const way = relations.map((relation) => relation.name).join('.');
-  return complain('unknown-operator', message, () => {
-    const hint = field || isCount || !last ? undefined : memberHint(related, way, text);
-    return hint ?? didYouMean(text, known);
-  });
+  return complain(
+    'unknown-operator',
+    message,
+    () => (record && memberHint(related, way, text)) ?? didYouMean(text, known),
+  );
 }
 
 /** `_cnd[author.name]` for `_cnd[author][name]`. */

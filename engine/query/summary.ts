@@ -2,7 +2,7 @@
 import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { Relation } from '../model/model.ts';
-import { didYouMean, nearest } from '../names.ts';
+import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import type { QueryReading } from './accepted.ts';
 import { resolveLimit } from './cursor.ts';
@@ -51,20 +51,9 @@ interface Item {
 
 const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
 
-/** A call without an end, which no name is. */
-const isCutOff = (name: string): boolean => name.includes('(') && !CALL.test(name);
-
-/** A word, and perhaps the beginning of what stands in its parentheses. */
-const BEGUN = /^(?<word>[^()]*)(?:\((?<inner>[^()]*)\)?)?$/;
-
-/** The nearest form, with the field that was named. */
-function callHint(text: string, words: readonly string[]): string {
-  const { word = '', inner = '' } = BEGUN.exec(text)?.groups ?? {};
-  const near = nearest(word.toLowerCase(), words);
-  if (near === undefined) return '';
-  const field = ['', '*'].includes(inner) ? undefined : inner;
-  return `; did you mean "${near === COUNT && field === undefined ? COUNT : `${near}(${field ?? 'field'})`}"?`;
-}
+/** The word nearest to the one that was written. */
+const wordHint = (name: string, words: readonly string[]): string =>
+  didYouMean((name.split('(', 1)[0] ?? '').toLowerCase(), words);
 
 function itemsOf(text: string, most: number, complain: Complain): readonly Item[] {
   // One more than there may be tells that there are too many; the others are not looked at.
@@ -89,8 +78,9 @@ function resolveKeys(text: string | undefined, names: PathNames, faults: Fault[]
 
 function resolveKey({ name, word, path: text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
   const period = PERIODS.find((known) => known === word);
-  if (isCutOff(name) || (word !== undefined && (period === undefined || text.trim() === '')))
-    return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => callHint(name, PERIODS));
+  // No name has a bracket.
+  if (text.includes('(') || (word !== undefined && (period === undefined || text.trim() === '')))
+    return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => wordHint(name, PERIODS));
   const path = shownPath(text, names, complain, word === undefined ? PERIODS.map((known) => `${known}()`) : []);
   if (path === undefined) return undefined;
   const { type } = path.field ?? { type: integer };
@@ -139,7 +129,7 @@ function resolveMeasure({ name, word, path: text }: Item, names: PathNames, comp
   const aggregate = word === COUNT ? COUNT : AGGREGATES.find((known) => known === word);
   if (aggregate === undefined || ['', '*'].includes(text))
     return complain('unknown-measure', `${quote(name)} is not one of ${MEASURE_FORMS}`, () =>
-      callHint(name, [COUNT, ...AGGREGATES]),
+      wordHint(name, [COUNT, ...AGGREGATES]),
     );
   const path = shownPath(text, names, complain);
   if (path === undefined) return undefined;
