@@ -28,14 +28,14 @@ export function recordCases(all: Samples, type: RecordType): readonly Case[] {
   const { operations } = type;
   return [
     ...(operations.has('create') ? [...creations(make, type), ...refusedCreations(make, type)] : []),
-    ...(operations.has('get') ? gets(make, type, all) : []),
-    ...(operations.has('update') ? updates(make, type, all) : []),
+    ...(operations.has('get') ? gets(make, type) : []),
+    ...(operations.has('update') ? updates(make, type) : []),
     ...(operations.has('create') && operations.has('delete') ? deletion(make, type) : []),
-    ...(operations.has('list') ? lists(make, type, all) : []),
+    ...(operations.has('list') ? lists(make, type) : []),
     ...refusedMethods(make, type),
     ...[...type.variants.values()]
       .filter((one) => one !== type.defaultVariant)
-      .flatMap((one) => variantCases(make, type, one, all)),
+      .flatMap((one) => variantCases(make, type, one)),
   ];
 }
 
@@ -80,12 +80,15 @@ function creations(make: MakeCase, type: RecordType): readonly Case[] {
     ...uniqueIndexes(type).flatMap(({ members }) =>
       make(
         `${title} with the ${members.map(({ name }) => name).join(' and ')} of another record`,
-        members.every((member) => !('column' in member && member.readOnly)),
+        members.every((member) => ('column' in member ? !member.readOnly : !isUniqueLink(member.link))),
         (context) => taken(context, type, members),
       ),
     ),
   ];
 }
+
+/** Only one record can have a link to that one, whatever its other values are. */
+const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
 /** Bodies of one array, each refused at one place. */
 export async function refuses(
@@ -161,8 +164,7 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
   const values: Record<string, JsonValue> = {};
   for (const member of members) {
     if ('column' in member) values[member.name] = samples.goodValue(context, member);
-    else if (context.samples.sources.has(member.target))
-      values[member.name] = await samples.relatedBody(context, member);
+    else if (samples.isObtainable(member.target)) values[member.name] = await samples.relatedBody(context, member);
     else throw new Skip();
   }
   const names = members.map(({ name }) => name);
@@ -188,8 +190,8 @@ function breaking(all: Samples, type: RecordType, check: Check): JsonObject | un
 
 // One record.
 
-const gets = (make: MakeCase, type: RecordType, all: Samples): readonly Case[] => [
-  ...make(`GET ${item(type, '{id}')}`, all.sources.has(type), async (context) => {
+const gets = (make: MakeCase, type: RecordType): readonly Case[] => [
+  ...make(`GET ${item(type, '{id}')}`, samples.isObtainable(type), async (context) => {
     const { id, record } = type.operations.has('create')
       ? await creates(context, type, await newBody(context, type, { full: true }))
       : await obtain(context, type, { full: true });
@@ -205,9 +207,9 @@ const gets = (make: MakeCase, type: RecordType, all: Samples): readonly Case[] =
 const changeable = (type: RecordType): readonly Field[] =>
   writable(type).filter((field) => !field.unique && differing(field, field.type.good(field, 1)) !== undefined);
 
-function updates(make: MakeCase, type: RecordType, all: Samples): readonly Case[] {
+function updates(make: MakeCase, type: RecordType): readonly Case[] {
   const { operations } = type;
-  const isHad = all.sources.has(type);
+  const isHad = samples.isObtainable(type);
   const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
   const [one, missing] = [item(type, '{id}'), item(type, MISSING)];
   const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => field.type.bad(field)[0]);
@@ -265,10 +267,10 @@ const filterable = ({ defaultVariant }: RecordType): readonly Field[] =>
 const totalOf = ({ count }: RecordType, exact: number): string | null =>
   count === 'exact' ? String(exact) : count === 'none' ? null : '*';
 
-function lists(make: MakeCase, type: RecordType, all: Samples): readonly Case[] {
+function lists(make: MakeCase, type: RecordType): readonly Case[] {
   const path = collection(type);
   const { inRecord, name: key } = type.identifier;
-  const isHad = all.sources.has(type);
+  const isHad = samples.isObtainable(type);
   const parsed = filterable(type).filter((one) => one.type.parse('no value') === undefined);
   return [
     ...make(`GET ${path} with limit 0`, true, (context) => {
@@ -360,8 +362,8 @@ function refusedMethods(make: MakeCase, type: RecordType): readonly Case[] {
   const onCollection = methods([
     [operations.has('list'), 'GET', 'HEAD'],
     [canCreate, 'POST'],
-    [canUpdate && identifier.inRecord, 'PATCH'],
     [canUpdate && canCreate && uniqueIndexes(type).length > 0, 'PUT'],
+    [canUpdate && identifier.inRecord, 'PATCH'],
     [operations.has('delete') && preconditions !== 'required', 'DELETE'],
   ]);
   const onItem = methods([
@@ -382,7 +384,7 @@ function refusedMethods(make: MakeCase, type: RecordType): readonly Case[] {
   return [...refused(collection(type), onCollection), ...refused(item(type, MISSING), onItem)];
 }
 
-function variantCases(make: MakeCase, type: RecordType, variant: Variant, all: Samples): readonly Case[] {
+function variantCases(make: MakeCase, type: RecordType, variant: Variant): readonly Case[] {
   const query = `?variant=${encodeURIComponent(variant.name)}`;
   const hidden = type.defaultVariant.fields.filter((field) => !variant.fields.includes(field));
   const { operations } = type;
@@ -391,13 +393,17 @@ function variantCases(make: MakeCase, type: RecordType, variant: Variant, all: S
   const method = isMade ? 'POST' : 'PATCH';
   const field = hidden.find((one) => one.type.operators.includes('null'));
   return [
-    ...make(`GET ${item(type, '{id}', query)}`, operations.has('get') && all.sources.has(type), async (context) => {
-      const { id, record } = await obtain(context, type, { full: true });
-      const others = variant.fields.filter(({ name }) => !Object.hasOwn(record, name)).map(({ name }) => [name, ANY]);
-      const isShown = ([key]: readonly [string, JsonValue]): boolean => !hidden.some(({ name }) => name === key);
-      const body = { ...Object.fromEntries(Object.entries(record).filter(isShown)), ...Object.fromEntries(others) };
-      await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
-    }),
+    ...make(
+      `GET ${item(type, '{id}', query)}`,
+      operations.has('get') && samples.isObtainable(type),
+      async (context) => {
+        const { id, record } = await obtain(context, type, { full: true });
+        const others = variant.fields.filter(({ name }) => !Object.hasOwn(record, name)).map(({ name }) => [name, ANY]);
+        const isShown = ([key]: readonly [string, JsonValue]): boolean => !hidden.some(({ name }) => name === key);
+        const body = { ...Object.fromEntries(Object.entries(record).filter(isShown)), ...Object.fromEntries(others) };
+        await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
+      },
+    ),
     ...make(
       `${method} ${path} with fields of other variants`,
       hidden.length > 0 && (isMade || operations.has('update')),

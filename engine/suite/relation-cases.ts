@@ -5,17 +5,14 @@ import { creates, refuses } from './record-cases.ts';
 import { ANY, collection, condition, guard, item, MISSING, problem, shows } from './requests.ts';
 import { type Case, Skip } from './run.ts';
 import { caseMaker, type Context, differing, type MakeCase, newBody, obtain, type Obtained } from './samples.ts';
-import { refusedBody, type Samples, writable } from './samples.ts';
+import { isObtainable, refusedBody, type Samples, writable } from './samples.ts';
 
 export function relationCases(samples: Samples, type: RecordType): readonly Case[] {
   const make = caseMaker(samples, type.name);
   const { operations, relations, referrers } = type;
   if (!operations.has('create')) return [];
   return [
-    ...[...relations.values()].flatMap((relation) => [
-      ...linkCases(make, relation, samples),
-      ...refusedLinks(make, relation),
-    ]),
+    ...[...relations.values()].flatMap((relation) => [...linkCases(make, relation), ...refusedLinks(make, relation)]),
     ...(operations.has('delete') ? referrers.flatMap((referrer) => deletion(make, type, referrer)) : []),
   ];
 }
@@ -64,10 +61,10 @@ const newLink = async (context: Context, { target }: Relation): Promise<JsonObje
 const childIn = ({ name, target }: Relation, { record }: Obtained): number =>
   Number(([record[name] ?? null].flat() as readonly JsonObject[])[0]?.[target.identifier.name]);
 
-function linkCases(make: MakeCase, relation: Relation, samples: Samples): readonly Case[] {
+function linkCases(make: MakeCase, relation: Relation): readonly Case[] {
   const { source, name, target, toMany, nested } = relation;
   const { name: key, inRecord } = source.identifier;
-  const canLink = isLinkable(relation) && samples.sources.has(target);
+  const canLink = isLinkable(relation) && isObtainable(target);
   const isListed = !toMany && source.operations.has('list') && inRecord;
   const field = relation.fields.find((one) => isIndependent(target, one));
   const empty = toMany ? '[]' : 'null';
@@ -85,7 +82,7 @@ function linkCases(make: MakeCase, relation: Relation, samples: Samples): readon
     ),
     ...make(
       titleOf(relation, `a link and another ${field?.name}${nested === 'write' ? '' : ', which is refused'}`),
-      field !== undefined && isLinkable(relation) && samples.sources.get(target) === 'create',
+      field !== undefined && isLinkable(relation) && target.operations.has('create'),
       (context) => linkChanged(context, relation, field),
     ),
     ...make(

@@ -1,17 +1,12 @@
 /** Bodies from the samples of the field types, the records that a case needs, and what responses show of them. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Field, Model, RecordType, Relation } from '../model/model.ts';
+import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
 import { ANY, collection, condition, type Expected, guard, item, MISSING, type Request } from './requests.ts';
 import { type Case, createdId, recordIn, type Session, Skip } from './run.ts';
 
-/** How a record of a type is had: by its own create, inside another record, or one that is there is borrowed. */
-type Source = 'create' | Relation | 'borrow';
-
 export interface Samples {
-  readonly model: Model;
-  readonly sources: ReadonlyMap<RecordType, Source>;
   /** Numbers that make values differ. */
   seed: number;
 }
@@ -47,48 +42,9 @@ export const caseMaker =
     return isPossible ? [{ type, title, run }] : [];
   };
 
-/** Types are added until no more can be: each source depends only on types that were added before. */
-export function createSamples(model: Model, seed: number): Samples {
-  const sources = new Map<RecordType, Source>();
-  const types = [...model.types.values()];
-  const sourceOf = (type: RecordType): Source | undefined => {
-    if (type.operations.has('create') && canMake(sources, type)) return 'create';
-    const around = types
-      .filter((one) => one !== type && one.operations.has('create') && sources.get(one) === 'create')
-      .flatMap((one) => [...one.relations.values()])
-      .filter(({ target, nested, link }) => target === type && nested === 'write' && !isUniqueLink(link))
-      .find((one) => canMake(sources, type, one));
-    return type.identifier.inRecord ? around : undefined;
-  };
-  const grow = (find: (type: RecordType) => Source | undefined): boolean => {
-    const found = types.filter((type) => !sources.has(type)).map((type) => [type, find(type)] as const);
-    for (const [type, source] of found) if (source) sources.set(type, source);
-    return found.some(([, source]) => source);
-  };
-  while (grow(sourceOf) || grow((type) => (isBorrowed(type) ? 'borrow' : undefined)));
-  return { model, sources, seed };
-}
-
-/** A record that only one other can be linked to is of no use once it has been made inside that one. */
-const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
-
-const isBorrowed = ({ operations, identifier }: RecordType): boolean =>
-  !operations.has('create') && operations.has('list') && identifier.inRecord;
-
-/** Whether everything that a new record needs can be had. */
-function canMake(
-  sources: ReadonlyMap<RecordType, Source>,
-  type: RecordType,
-  via?: Relation,
-  above: readonly RecordType[] = [],
-): boolean {
-  if (above.includes(type) || !takesWhole(type, via)) return false;
-  return neededBy(type, via).every(
-    (relation) =>
-      (relation.target.identifier.inRecord && sources.has(relation.target)) ||
-      (relation.nested === 'write' && canMake(sources, relation.target, relation, [...above, type])),
-  );
-}
+/** Whether requests can have a record of the type: create one, or borrow one that is there. */
+export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
+  operations.has('create') || (operations.has('list') && identifier.inRecord);
 
 /** Whether a record that is nested in the relation can have all that it needs. */
 const takesWhole = ({ fields }: RecordType, via?: Relation): boolean =>
@@ -190,11 +146,11 @@ export async function newBody(
   return meeting(type, { ...body, ...values }, free) ?? Promise.reject(new Skip());
 }
 
-/** What a relation may hold: a link to a record that is made for it, else a new record. */
+/** What a relation may hold: a link to a record, else a new record. */
 export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
   const { target, nested } = relation;
   const { inRecord, name } = target.identifier;
-  if (inRecord && context.samples.sources.has(target) && !context.pending.has(target))
+  if (inRecord && isObtainable(target) && !context.pending.has(target))
     return { [name]: (await obtain(context, target)).id };
   if (nested !== 'write') throw new Skip();
   return newBody(context, target, { via: relation });
@@ -244,14 +200,12 @@ function obtained({ records }: Context, type: RecordType, id: number, record: Js
 
 /** A record, for the case alone where it can be created. */
 export async function obtain(context: Context, type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
-  const { samples, pending } = context;
-  const source = samples.sources.get(type);
-  if (source === undefined || pending.has(type)) throw new Skip();
+  const { pending } = context;
+  if (!isObtainable(type) || pending.has(type)) throw new Skip();
   pending.add(type);
   try {
-    if (source === 'borrow') return await borrow(context, type, wish);
-    if (source === 'create') return await create(context, type, await newBody(context, type, wish));
-    return await obtainNested(context, source, wish);
+    if (!type.operations.has('create')) return await borrow(context, type, wish);
+    return await create(context, type, await newBody(context, type, wish));
   } finally {
     pending.delete(type);
   }
@@ -271,25 +225,6 @@ export async function create(
   const id = createdId(response);
   context.check(request, expected(id), response);
   return obtained(context, type, id, recordIn(response));
-}
-
-async function obtainNested(context: Context, relation: Relation, wish: BodyWish): Promise<Obtained> {
-  const { source, target, toMany, name } = relation;
-  const child = await newBody(context, target, { ...wish, via: relation });
-  const body = await newBody(context, source, { values: { [name]: toMany ? [child] : child } });
-  const { record } = await create(context, source, body, `?include=${encodeURIComponent(name)}`);
-  const [made] = [record[name] ?? null].flat() as readonly JsonObject[];
-  return read(context, target, Number(made?.[target.identifier.name]));
-}
-
-/** The record as the service shows it; without its content where nothing shows it. */
-async function read(context: Context, type: RecordType, id: number): Promise<Obtained> {
-  const { operations, identifier } = type;
-  const path = operations.has('get') ? item(type, id) : collection(type, `?${condition([identifier.name], id)}`);
-  if (!operations.has('get') && !operations.has('list')) return obtained(context, type, id, {});
-  const { body } = await context.expect({ method: 'GET', path }, { status: 200 });
-  const [record = {}] = [body].flat() as readonly JsonObject[];
-  return obtained(context, type, id, record);
 }
 
 /** A record that is there already. It gets the values that are asked for, and its own again after the case. */
