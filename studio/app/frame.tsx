@@ -1,6 +1,7 @@
 /** What stands around every page: the bar at the top, and the record types at the side. */
 import AppBar from '@mui/material/AppBar';
 import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
 import Drawer from '@mui/material/Drawer';
 import IconButton from '@mui/material/IconButton';
 import Link from '@mui/material/Link';
@@ -10,11 +11,17 @@ import type { Theme } from '@mui/material/styles';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link as RouterLink, useLocation } from 'react-router-dom';
 import { useText } from '../texts/texts.ts';
-import { MenuIcon } from './icons.tsx';
+import { SEARCH_ID } from '../lists/search-box.tsx';
+import { dialog } from './boundary.tsx';
+import { MenuIcon, SearchIcon } from './icons.tsx';
+import { useKeys } from './keys.ts';
 import { SettingsMenu } from './settings-menu.tsx';
 import { TypesMenu } from './types-menu.tsx';
 
+const PaletteDialog = dialog(() => import('./palette-dialog.tsx'));
+
 const MENU_WIDTH = 248;
+const IS_MAC = navigator.platform.startsWith('Mac');
 
 interface FrameProps {
   readonly title: string;
@@ -26,6 +33,11 @@ export function Frame({ title, onLeave, children }: FrameProps) {
   const say = useText();
   const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('md'), { noSsr: true });
   const [isOpen, setOpen] = useState(false);
+  const [isSearching, setSearching] = useState(false);
+  useKeys({
+    'mod+k': () => setSearching(true),
+    '/': () => document.getElementById(SEARCH_ID)?.focus(),
+  });
   const { pathname } = useLocation();
   const main = useRef<HTMLElement>(null);
   const seen = useRef(pathname);
@@ -79,6 +91,24 @@ export function Frame({ title, onLeave, children }: FrameProps) {
           >
             {title}
           </Link>
+          {isWide ? (
+            <Button
+              color="inherit"
+              variant="outlined"
+              startIcon={<SearchIcon />}
+              onClick={() => setSearching(true)}
+              sx={{ color: 'text.secondary', borderColor: 'divider', fontWeight: 400, minWidth: 220 }}
+            >
+              {say('search.all')}
+              <Box component="kbd" sx={{ marginInlineStart: 'auto', font: 'inherit' }}>
+                {IS_MAC ? '⌘K' : 'Ctrl K'}
+              </Box>
+            </Button>
+          ) : (
+            <IconButton aria-label={say('search.all')} onClick={() => setSearching(true)}>
+              <SearchIcon />
+            </IconButton>
+          )}
           <SettingsMenu onLeave={onLeave} />
         </Toolbar>
       </AppBar>
@@ -105,6 +135,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
       >
         {children}
       </Box>
+      {isSearching && <PaletteDialog onClose={() => setSearching(false)} />}
     </Box>
   );
 }

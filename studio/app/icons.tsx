@@ -16,6 +16,17 @@ export const SettingsIcon = icon(
   'Settings',
 );
 export const AddIcon = icon('M19 13h-6v6h-2v-6H5v-2h6V5h2v6h6z', 'Add');
+export const SearchIcon = icon(
+  'M15.5 14h-.79l-.28-.27A6.47 6.47 0 0 0 16 9.5 6.5 6.5 0 1 0 9.5 16c1.61 0 3.09-.59 4.23-1.57l.27.28v.79l5 4.99L20.49 19zm-6 0C7.01 14 5 11.99 5 9.5S7.01 5 9.5 5 14 7.01 14 9.5 11.99 14 9.5 14',
+  'Search',
+);
+export const ChartIcon = icon('M5 9.2h3V19H5zM10.6 5h2.8v14h-2.8zm5.6 8H19v6h-2.8z', 'Chart');
+export const HomeIcon = icon('M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z', 'Home');
+export const MoreIcon = icon(
+  'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4m0 2a2 2 0 1 0 0 4 2 2 0 0 0 0-4m0 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4',
+  'More',
+);
+export const CopyIcon = icon('M16 1H2v16h2V3h12zm5 4H6v18h15zm-2 16H8V7h11z', 'Copy');
 export const FilterIcon = icon('M10 18h4v-2h-4zM3 6v2h18V6zm3 7h12v-2H6z', 'Filter');
 export const ColumnsIcon = icon('M14.67 5v14H9.33V5zm1 14H21V5h-5.33zm-7.34 0V5H3v14z', 'Columns');
 export const RefreshIcon = icon(

@@ -19,6 +19,7 @@ import { mirror } from './mirror.ts';
 import { Notices } from './notices.tsx';
 import { Pages } from './pages.tsx';
 import { createRouter, routerProvider } from './router.ts';
+import { forgetRecent } from './recent.ts';
 import { store } from './store.ts';
 import { themeFor } from './theme.ts';
 
@@ -45,6 +46,7 @@ function Opened({ title, nonce, asked }: StudioProps) {
   const [hasLeft, setLeft] = useState(false);
   const leave = (): void => {
     setLeft(true);
+    forgetRecent();
     setModel(undefined);
   };
   const provider = useMemo(() => (model === undefined ? undefined : createProvider(model)), [model]);

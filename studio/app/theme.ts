@@ -1,5 +1,22 @@
 /** Colours and measures: those of the start page, light and dark. */
 import { createTheme, type Theme } from '@mui/material/styles';
+
+declare module '@mui/material/styles' {
+  interface Palette {
+    readonly chart: Chart;
+  }
+  interface PaletteOptions {
+    readonly chart?: Chart;
+  }
+}
+
+/** Bars behind text, marked ones, and columns. */
+interface Chart {
+  readonly soft: string;
+  readonly strong: string;
+  readonly column: string;
+}
+
 import type { Direction } from './direction.ts';
 
 const LIGHT = {
@@ -7,6 +24,7 @@ const LIGHT = {
   background: { default: '#f7f8f7', paper: '#ffffff' },
   text: { primary: '#1d2329', secondary: '#566069' },
   divider: '#e2e4e1',
+  chart: { soft: '#d9ebe7', strong: '#b5d8d0', column: '#3c9383' },
 };
 const DARK = {
   primary: { main: '#6cc8b6' },
@@ -14,6 +32,7 @@ const DARK = {
   background: { default: '#14181b', paper: '#1b2024' },
   text: { primary: '#e4e7e9', secondary: '#a3adb5' },
   divider: '#2f363b',
+  chart: { soft: '#23403b', strong: '#2f5d55', column: '#5fb3a3' },
 };
 
 export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>

@@ -3,7 +3,7 @@ import type { DataProvider, GetListParams, GetOneParams, RaRecord } from 'ra-cor
 import { isValueList, isValueObject, type Value, type ValueObject } from './json.ts';
 import { includesOf } from './includes.ts';
 import { type Column, listQuery, type ListRequest, nextAfter } from './list-request.ts';
-import { whereOf } from './where.ts';
+import { searchedWhere } from '../lists/search.ts';
 import { identifierOf, type StudioModel, type TypeInfo } from './model.ts';
 import { send } from './request.ts';
 
@@ -12,6 +12,12 @@ export interface StudioRecord extends RaRecord<string> {
   readonly values: ValueObject;
   /** Undefined in lists. */
   readonly etag: string | undefined;
+}
+
+/** What a list is filtered by: filters as a query, and what is typed into its search box. */
+export interface ListFilter {
+  readonly where?: string;
+  readonly q?: string;
 }
 
 /** What a list says besides sort and page, as `meta`. */
@@ -52,7 +58,7 @@ export function createProvider(model: StudioModel): DataProvider {
     supportAbortSignal: true,
     async getList(resource: string, params: GetListParams) {
       const type = typeAt(resource);
-      const target = listTarget(type, params, after.get(resource, params));
+      const target = listTarget(model, type, params, after.get(resource, params));
       const { body, headers } = await send({ method: 'GET', target, headers: UNCOUNTED }, params.signal);
       const next = nextAfter(headers.get('Link'));
       after.keep(resource, params, next);
@@ -72,17 +78,20 @@ export function createProvider(model: StudioModel): DataProvider {
 export const UNCOUNTED = { Prefer: 'count=none' } as const;
 
 /** The request that a list sends. */
-export const listTarget = (type: TypeInfo, params: GetListParams, after?: string): string =>
-  `${type.path}?${listQuery(type, { ...requestOf(params), after })}`;
+export const listTarget = (model: StudioModel, type: TypeInfo, params: GetListParams, after?: string): string =>
+  `${type.path}?${listQuery(type, { ...requestOf(model, type, params), after })}`;
 
-function requestOf({ pagination, sort, filter, meta }: GetListParams): ListRequest {
+function requestOf(
+  model: StudioModel,
+  type: TypeInfo,
+  { pagination, sort, filter, meta }: GetListParams,
+): ListRequest {
   const { page = 1, perPage = 25 } = pagination ?? {};
   const { columns = [], variant } = (meta ?? {}) as Partial<ListMeta>;
-  const { where = '' } = (filter ?? {}) as { readonly where?: string };
   return {
     columns,
     variant,
-    where: whereOf(where),
+    where: searchedWhere(model, type, (filter ?? {}) as ListFilter, variant).where,
     sort: sort?.field ? { field: sort.field, descending: sort.order === 'DESC' } : undefined,
     offset: (page - 1) * perPage,
     limit: perPage,

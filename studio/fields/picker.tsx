@@ -118,7 +118,7 @@ export function Picker({
   );
 }
 
-function usePaused(text: string): string {
+export function usePaused(text: string): string {
   const [paused, setPaused] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setPaused(text), PAUSE_MS);

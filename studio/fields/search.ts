@@ -3,6 +3,9 @@ import { isValueList, isValueObject, type Value, type ValueObject } from '../dat
 import { can, identifierOf, nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
+import { textOfWhere, type Where } from '../data/where.ts';
+import { writeTree } from '../lists/filter-tree.ts';
+import { searchOf } from '../lists/search.ts';
 import { detailFields } from './detail.ts';
 
 export interface Choice {
@@ -114,4 +117,37 @@ function filters({ identifier }: TypeInfo, prefix: string, label: string | null,
   return both.length === 1
     ? both.map(([name = '', value = '']) => [`_cnd${name}`, value])
     : both.map(([name = '', value = ''], index) => [`_cnd[$any][${index}]${name}`, value]);
+}
+
+export interface FoundRecord {
+  readonly type: TypeInfo;
+  readonly id: string;
+  readonly name: string;
+  readonly values: ValueObject;
+}
+
+const MOST_OF_TYPE = 5;
+
+/** Records whose labels hold all words, or whose identifier is the word. */
+export async function findByLabel(
+  model: StudioModel,
+  type: TypeInfo,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly FoundRecord[]> {
+  const { label, identifier } = type;
+  const byLabel = {
+    ...type,
+    fields: type.fields.filter(({ name }) => name === label),
+    relations: [],
+  };
+  const { nodes } = searchOf(model, byLabel, text, model.limits.maxFilters);
+  if (nodes.length === 0 || !can(type, 'get') || !identifier.inRecord) return [];
+  const fields = [label ?? '', ...detailFields(type, label).map(({ name }) => name)].filter(Boolean).join(',');
+  const where: Where = [['include', ''], ['fields', fields], ...writeTree(nodes)];
+  const query = textOfWhere([...where, ['_cnd[limit]', '0'], ['_cnd[limit]', String(MOST_OF_TYPE)]]);
+  const { body } = await send({ method: 'GET', target: `${type.path}?${query}`, headers: UNCOUNTED }, signal);
+  return (isValueList(body) ? body : [])
+    .filter(isValueObject)
+    .map((values) => ({ type, id: identifierOf(type, values), name: nameOf(type, values), values }));
 }

@@ -11,7 +11,7 @@ import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { fullestVariant, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
-import { useText } from '../texts/texts.ts';
+import { inSentence, useText } from '../texts/texts.ts';
 import { newDraft, recordDraft } from './draft.ts';
 import { RecordForm } from './record-form.tsx';
 
@@ -41,7 +41,7 @@ function NewForm({ type }: { readonly type: TypeInfo }) {
   const draft = useMemo(() => newDraft(type), [type]);
   return (
     <>
-      <Heading text={say('form.new', { type: type.title.one })} sx={{ my: 2 }} />
+      <Heading text={say('form.new', { type: inSentence(type.title.one) })} sx={{ my: 2 }} />
       <RecordForm type={type} record={undefined} draft={draft} />
     </>
   );

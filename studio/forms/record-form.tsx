@@ -9,7 +9,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
-import { CurlButton } from '../app/curl-button.tsx';
+import { MoreMenu } from '../app/more-menu.tsx';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -210,7 +210,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           >
             {say('filter.cancel')}
           </Button>
-          <CurlButton sent={requestShown} />
+          <MoreMenu groups={[]} sent={requestShown} />
         </Box>
       </Box>
       {began.record !== undefined && problemOf(error).status === 412 && (

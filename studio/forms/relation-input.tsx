@@ -24,7 +24,7 @@ import { send } from '../data/request.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { Picker } from '../fields/picker.tsx';
 import { type Choice, findRecords } from '../fields/search.ts';
-import { useText } from '../texts/texts.ts';
+import { inSentence, useText } from '../texts/texts.ts';
 import { isChangeable, isInline, type Item, keyOf, newItem, storedDraft } from './draft.ts';
 import { atEnd, positionField, positionsOf } from './positions.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
@@ -99,7 +99,7 @@ function OneInput({ relation, path }: RelationInputProps) {
   };
   const create = relation.canCreate && (
     <Button size="small" startIcon={<AddIcon />} onClick={() => set(newItem(model, relation))}>
-      {say('form.create', { type: type.title.one })}
+      {say('form.create', { type: inSentence(type.title.one) })}
     </Button>
   );
   if (item !== null && item.record !== null) {
@@ -269,7 +269,7 @@ function SetInput({ relation, path }: RelationInputProps) {
             relation={relation}
             path={`${path}.${index}`}
             item={item}
-            title={item.id === null ? say('form.new', { type: type.title.one }) : item.name}
+            title={item.id === null ? say('form.new', { type: inSentence(type.title.one) }) : item.name}
           >
             {ordered !== undefined && (
               <>
@@ -300,7 +300,7 @@ function SetInput({ relation, path }: RelationInputProps) {
             <Picker
               key={items.length}
               relation={relation}
-              label={say('form.add', { type: type.title.one })}
+              label={say('form.add', { type: inSentence(type.title.one) })}
               value={null}
               without={items.flatMap(({ id }) => id ?? [])}
               onChange={(choice) => choice !== null && add(linked(choice))}
@@ -309,7 +309,7 @@ function SetInput({ relation, path }: RelationInputProps) {
         )}
         {relation.canCreate && (
           <Button size="small" startIcon={<AddIcon />} onClick={() => add(newItem(model, relation))}>
-            {say('form.create', { type: type.title.one })}
+            {say('form.create', { type: inSentence(type.title.one) })}
           </Button>
         )}
       </Box>

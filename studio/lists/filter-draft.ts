@@ -1,6 +1,6 @@
 /** Filters while a person edits them. */
 import type { OperatorName } from '../data/model.ts';
-import { filterNodes, filterPeriods } from '../presentations/filter.ts';
+import { CONTAINS, filterNodes, filterOperators, readCondition } from '../presentations/filter.ts';
 import { choicesOf, type FilterSubject } from './filter-terms.ts';
 import type { FilterNode, GroupMode, Quantifier } from './filter-tree.ts';
 
@@ -48,7 +48,8 @@ export function draftOfNode(node: FilterNode): FilterDraft {
   const row = { ...newRow(), path: node.path };
   if (node.kind === 'set') return { ...row, operator: `$${node.quantifier}`, items: node.items.map(draftOfNode) };
   if (node.kind === 'count') return { ...row, operator: COUNT + node.operator, text: node.value };
-  return { ...row, operator: node.operator, text: node.values.join('\n') };
+  const { operator, value } = readCondition(node.operator, node.values.join('\n'));
+  return { ...row, operator, text: value };
 }
 
 const COUNT = '$count.';
@@ -59,13 +60,14 @@ export const countOperator = (operator: string): OperatorName => operator.slice(
 export const quantifierOf = (operator: string): Quantifier => operator.slice(1) as Quantifier;
 
 export const operatorsOf = ({ operators, set, field }: FilterSubject): readonly string[] =>
-  set === undefined ? [...operators, ...filterPeriods(field)] : SET_OPERATORS;
+  set === undefined ? filterOperators(field, operators) : SET_OPERATORS;
 
 /** Texts are mostly known in part. */
 export function operatorOf(subject: FilterSubject, chosen: string | undefined): string {
   const operators = operatorsOf(subject);
   if (chosen !== undefined && operators.includes(chosen)) return chosen;
-  return operators.includes('like') ? 'like' : (operators[0] ?? 'eq');
+  const isText = operators.includes(CONTAINS) && subject.field?.enum === undefined;
+  return isText ? CONTAINS : (operators.find((one) => one !== CONTAINS) ?? 'eq');
 }
 
 export function valueOfRow(subject: FilterSubject, operator: string, text: string): string {

@@ -13,7 +13,7 @@ import { useNames } from '../fields/names.ts';
 import { Picker } from '../fields/picker.tsx';
 import { filterText, periodOf } from '../presentations/filter.ts';
 import { presentationOf } from '../presentations/registry.ts';
-import { type Say, useText } from '../texts/texts.ts';
+import { inSentence, type Say, useText } from '../texts/texts.ts';
 import {
   countOperator,
   type FilterDraft,
@@ -252,7 +252,7 @@ function RecordValue({ relation, text, isSeveral, onText }: RecordValueProps) {
       <Picker
         key={ids.length}
         relation={relation}
-        label={say('form.add', { type: type.title.one })}
+        label={say('form.add', { type: inSentence(type.title.one) })}
         value={null}
         without={ids}
         onChange={(choice) => choice !== null && onText([...ids, choice.id].join('\n'))}

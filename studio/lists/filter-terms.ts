@@ -9,7 +9,9 @@ import {
   typeNamed,
 } from '../data/model.ts';
 import type { Named } from '../fields/names.ts';
-import { filterChoices, filterText } from '../presentations/filter.ts';
+import { CONTAINS, filterChoices, filterText, readCondition } from '../presentations/filter.ts';
+import { pageLanguage } from '../presentations/plain.ts';
+import { monthBetween, monthText } from '../presentations/times.ts';
 import type { Say } from '../texts/texts.ts';
 import type { FilterNode } from './filter-tree.ts';
 
@@ -86,6 +88,28 @@ interface Words {
   readonly nameOf?: ((type: string, id: string) => string | undefined) | undefined;
 }
 
+/** Filters, each with its words; two limits of a whole month are one. */
+export function spokenNodes(words: Words, nodes: readonly FilterNode[]): readonly Spoken[] {
+  const months = nodes.flatMap((from) =>
+    nodes.flatMap((to): readonly Spoken[] => {
+      if (from.kind !== 'condition' || to.kind !== 'condition' || from.path !== to.path) return [];
+      if (from.operator !== 'gte' || to.operator !== 'lt') return [];
+      const month = monthBetween(from.values.join(), to.values.join());
+      if (month === undefined) return [];
+      const title = subjectsOf(words.model, words.type).find(({ path }) => path === from.path)?.title ?? from.path;
+      const text = words.say('filter.in_month', { title, month: monthText(month, pageLanguage()) });
+      return [{ nodes: [from, to], text }];
+    }),
+  );
+  const others = nodes.filter((node) => !months.some((spoken) => spoken.nodes.includes(node)));
+  return [...months, ...others.map((node) => ({ nodes: [node], text: textOfNode(words, node) }))];
+}
+
+interface Spoken {
+  readonly nodes: readonly FilterNode[];
+  readonly text: string;
+}
+
 /** A filter in words. */
 export function textOfNode(words: Words, node: FilterNode): string {
   const { say, model, type, nameOf } = words;
@@ -97,14 +121,16 @@ export function textOfNode(words: Words, node: FilterNode): string {
     return `${say('filter.number_of', { title })} ${operatorText(say, node.operator)} “${node.value}”`;
   if (node.kind === 'set')
     return `${title}: ${say(`set.${node.quantifier}`)} (${textOfNodes({ ...words, type: subject?.set ?? type }, node.items)})`;
-  const relation = subject === undefined ? undefined : chosenFrom(subject, node.operator);
-  const values = node.values.map((value) => {
-    const isChoice = subject !== undefined && (choicesOf(subject, node.operator)?.includes(value) ?? false);
+  const { operator } = readCondition(node.operator, node.values.join('\n'));
+  const relation = subject === undefined ? undefined : chosenFrom(subject, operator);
+  const values = node.values.map((stored) => {
+    const { value } = readCondition(node.operator, stored);
+    const isChoice = subject !== undefined && (choicesOf(subject, operator)?.includes(value) ?? false);
     const name = relation === undefined ? undefined : nameOf?.(relation.type, value);
-    const text = filterText(say, subject?.field, node.operator, value);
+    const text = filterText(say, subject?.field, operator, value);
     return isChoice ? text : `“${name ?? text}”`;
   });
-  return `${title} ${operatorText(say, node.operator)} ${values.join(', ')}`;
+  return `${title} ${operatorText(say, operator)} ${values.join(', ')}`;
 }
 
 const textOfNodes = (words: Words, nodes: readonly FilterNode[]): string =>
@@ -124,4 +150,8 @@ export const namedIn = (words: Pick<Words, 'model' | 'type'>, nodes: readonly Fi
 
 const OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in', 'like', 'null']);
 export const operatorText = (say: Say, operator: string): string =>
-  OPERATORS.has(operator) ? say(`operator.${operator as OperatorName}`) : operator;
+  operator === CONTAINS
+    ? say('operator.contains')
+    : OPERATORS.has(operator)
+      ? say(`operator.${operator as OperatorName}`)
+      : operator;

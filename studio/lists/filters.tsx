@@ -7,11 +7,13 @@ import { useMemo, useState } from 'react';
 import { dialog } from '../app/boundary.tsx';
 import { FilterIcon } from '../app/icons.tsx';
 import { textOfWhere, whereOf } from '../data/where.ts';
+import type { ListFilter } from '../data/provider.ts';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { useNames } from '../fields/names.ts';
-import { namedIn, textOfNode } from './filter-terms.ts';
+import { namedIn, spokenNodes } from './filter-terms.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
+import { filterOf } from './search-box.tsx';
 
 const FilterEditor = dialog(() => import('./filter-editor.tsx'));
 
@@ -20,41 +22,41 @@ export function Filters({ type }: { readonly type: TypeInfo }) {
   const model = useModel();
   const { filterValues, setFilters } = useListContext();
   const [open, setOpen] = useState<'add' | 'edit'>();
-  const { where = '' } = filterValues as { readonly where?: string };
+  const { where = '', q } = filterValues as ListFilter;
   const nodes = useMemo(() => readTree(whereOf(where)), [where]);
   const named = useMemo(() => namedIn({ model, type }, nodes), [model, type, nodes]);
   const nameOf = useNames(named);
   const set = (next: readonly FilterNode[]): void => {
-    const written = writeTree(next);
-    setFilters(written.length === 0 ? {} : { where: textOfWhere(written) }, [], false);
+    setFilters(filterOf({ where: textOfWhere(writeTree(next)), q }), [], false);
   };
   return (
-    <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1 }}>
-      {nodes.map((node) => {
-        const text = textOfNode({ say, model, type, nameOf }, node);
-        return (
-          <Chip
-            key={textOfNode({ say, model, type }, node)}
-            label={<bdi>{text}</bdi>}
-            title={text}
-            onDelete={() => set(nodes.filter((one) => one !== node))}
-            slotProps={{ root: { 'aria-label': say('filter.remove', { filter: text }) } }}
-            sx={{ maxWidth: '100%' }}
-          />
-        );
-      })}
-      <Button size="small" startIcon={<FilterIcon />} onClick={() => setOpen('add')}>
+    <>
+      <Button color="inherit" startIcon={<FilterIcon />} onClick={() => setOpen('add')}>
         {say('filter.add')}
       </Button>
       {nodes.length > 0 && (
-        <Button size="small" color="inherit" onClick={() => setOpen('edit')}>
-          {say('filter.edit')}
-        </Button>
-      )}
-      {nodes.length > 1 && (
-        <Button size="small" color="inherit" onClick={() => set([])}>
-          {say('filter.clear')}
-        </Button>
+        <Box sx={{ order: 1, flexBasis: '100%', display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1 }}>
+          {spokenNodes({ say, model, type, nameOf }, nodes).map(({ nodes: spoken, text }) => (
+            <Chip
+              key={JSON.stringify(spoken)}
+              label={<bdi>{text}</bdi>}
+              title={text}
+              onDelete={() => set(nodes.filter((one) => !spoken.includes(one)))}
+              slotProps={{ root: { 'aria-label': say('filter.remove', { filter: text }) } }}
+              sx={{ maxWidth: '100%' }}
+            />
+          ))}
+          {nodes.length > 0 && (
+            <Button size="small" color="inherit" onClick={() => setOpen('edit')}>
+              {say('filter.edit')}
+            </Button>
+          )}
+          {nodes.length > 1 && (
+            <Button size="small" color="inherit" onClick={() => set([])}>
+              {say('filter.clear')}
+            </Button>
+          )}
+        </Box>
       )}
       {open && (
         <FilterEditor
@@ -68,6 +70,6 @@ export function Filters({ type }: { readonly type: TypeInfo }) {
           }}
         />
       )}
-    </Box>
+    </>
   );
 }

@@ -5,34 +5,42 @@ import IconButton from '@mui/material/IconButton';
 import LinearProgress from '@mui/material/LinearProgress';
 import Tooltip from '@mui/material/Tooltip';
 import Typography from '@mui/material/Typography';
-import { ListContextProvider, useListController } from 'ra-core';
-import { useEffect, useState } from 'react';
+import useMediaQuery from '@mui/material/useMediaQuery';
+import type { Theme } from '@mui/material/styles';
+import { ListContextProvider, useListController, useStore } from 'ra-core';
+import { useEffect, useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
+import { dialog } from '../app/boundary.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { keepList } from '../app/kept-lists.ts';
 import { Late } from '../app/late.tsx';
-import { AddIcon, RefreshIcon } from '../app/icons.tsx';
-import { textOfWhere, whereOf } from '../data/where.ts';
-import { can, type TypeInfo } from '../data/model.ts';
-import { listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
+import { AddIcon, ChartIcon, RefreshIcon } from '../app/icons.tsx';
+import { textOfWhere } from '../data/where.ts';
+import { can, type TypeInfo, useModel } from '../data/model.ts';
+import { type ListFilter, listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useTotal } from '../data/total.ts';
-import { useText } from '../texts/texts.ts';
-import { CurlButton } from '../app/curl-button.tsx';
+import { inSentence, useText } from '../texts/texts.ts';
 import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
-import { ManyButtons } from '../many/many-buttons.tsx';
 import { SelectedBar } from '../many/selected-bar.tsx';
-import { ColumnsButton } from './columns-button.tsx';
 import { useColumns } from './columns.ts';
 import { Filters } from './filters.tsx';
+import { ListMenu } from './list-menu.tsx';
 import { Pager } from './pager.tsx';
 import { RecordTable } from './record-table.tsx';
+import { SearchBox } from './search-box.tsx';
+import { searchedWhere } from './search.ts';
 import { SlowNotice } from './slow-notice.tsx';
 
+const Strip = dialog(() => import('../charts/strip.tsx'));
+
 const PER_PAGE = 25;
+/** As many are added up without being asked. */
+const MOST_ADDED = 50_000;
 
 export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const say = useText();
+  const model = useModel();
   const { search } = useLocation();
   useEffect(() => keepList(type.path, search), [type, search]);
   const variant = useVariant();
@@ -47,54 +55,71 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     queryOptions: { meta: { ...meta }, onError: () => undefined },
   });
   const { sort, page, perPage, filterValues, error, isFetching, refetch, data, hasNextPage } = list;
-  const target = listTarget(type, {
-    sort,
-    filter: filterValues,
-    pagination: { page, perPage },
-    meta,
-  });
-  const where = whereOf((filterValues as { readonly where?: string }).where ?? '');
+  const { where: filters = '', q = '' } = filterValues as ListFilter;
+  const target = listTarget(model, type, { sort, filter: filterValues, pagination: { page, perPage }, meta });
+  const { where, left } = useMemo(
+    () => searchedWhere(model, type, { where: filters, q }, variant),
+    [model, type, filters, q, variant],
+  );
+  const wanted = textOfWhere(where);
   const [counted, setCounted] = useState<string>();
-  const filters = textOfWhere(where);
   const total = useTotal({
     type,
     where,
     known: page === 1 && hasNextPage === false ? data?.length : undefined,
-    isExact: counted === filters,
+    isExact: counted === wanted,
     isWanted: data !== undefined,
   });
+  const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('sm'), { noSsr: true });
+  const [wantsCharts, setCharts] = useStore<boolean | undefined>('charts');
+  const isLarge = total === undefined || total.count > MOST_ADDED;
+  const hasCharts = wantsCharts ?? (isWide && !isLarge);
   const found = { type, where, sort, variant };
   // What other filters find is not selected.
   const [allOf, setAllOf] = useState<string>();
   const all = {
-    isSelected: allOf === filters,
-    select: (isSelected: boolean) => setAllOf(isSelected ? filters : undefined),
+    isSelected: allOf === wanted,
+    select: (isSelected: boolean) => setAllOf(isSelected ? wanted : undefined),
   };
   return (
     <ListContextProvider value={list}>
-      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1 }}>
-        <Heading text={type.title.many} sx={{ flexGrow: 1 }} />
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1.5 }}>
+        <Box sx={{ flexGrow: 1, minWidth: 0 }}>
+          <Heading text={type.title.many} />
+          {type.description === undefined ? undefined : (
+            <Typography variant="body2" sx={{ color: 'text.secondary', maxWidth: '44rem' }}>
+              {type.description}
+            </Typography>
+          )}
+        </Box>
         <VariantChoice type={type} />
+        {can(type, 'create') && (
+          <Button variant="contained" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
+            {say('list.create', { type: inSentence(type.title.one) })}
+          </Button>
+        )}
+      </Box>
+      <Box sx={BAR}>
+        <SearchBox left={left} />
+        <Filters type={type} />
+        <Box sx={{ flexGrow: 1 }} />
+        <Pager total={total} onCount={() => setCounted(wanted)} />
+        <Tooltip title={say(hasCharts ? 'charts.hide' : 'charts.show')}>
+          <IconButton
+            aria-label={say(hasCharts ? 'charts.hide' : 'charts.show')}
+            aria-expanded={hasCharts}
+            onClick={() => setCharts(!hasCharts)}
+          >
+            <ChartIcon />
+          </IconButton>
+        </Tooltip>
         <Tooltip title={say('list.refresh')}>
           <IconButton aria-label={say('list.refresh')} onClick={() => void refetch()}>
             <RefreshIcon />
           </IconButton>
         </Tooltip>
-        <ColumnsButton columns={columns} />
-        <ManyButtons found={found} columns={meta.columns} />
-        <CurlButton sent={{ method: 'GET', target }} />
-        {can(type, 'create') && (
-          <Button variant="contained" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
-            {say('list.create')}
-          </Button>
-        )}
+        <ListMenu type={type} columns={columns} found={found} target={target} />
       </Box>
-      {type.description === undefined ? undefined : (
-        <Typography variant="body2" sx={{ color: 'text.secondary', mb: 2, maxWidth: '44rem' }}>
-          {type.description}
-        </Typography>
-      )}
-      <Filters type={type} />
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && (
           <Late>
@@ -102,11 +127,24 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
           </Late>
         )}
       </Box>
+      {hasCharts && total?.count !== 0 && <Strip type={type} where={where} variant={variant} />}
       <SlowNotice type={type} total={total} />
       {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : undefined}
       {error && data === undefined ? undefined : <RecordTable type={type} columns={columns.shown} all={all} />}
       <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
-      <Pager type={type} total={total} onCount={() => setCounted(filters)} />
     </ListContextProvider>
   );
 }
+
+/** It stays in sight while the list is read, below the bar of the studio. */
+const BAR = {
+  display: 'flex',
+  flexWrap: 'wrap',
+  alignItems: 'center',
+  gap: 1,
+  py: 1,
+  position: { md: 'sticky' },
+  top: 56,
+  zIndex: 4,
+  bgcolor: 'background.default',
+} as const;

@@ -13,7 +13,7 @@ import Stack from '@mui/material/Stack';
 import TextField from '@mui/material/TextField';
 import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
-import { CurlButton } from '../app/curl-button.tsx';
+import { useCurl } from '../app/curl.ts';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { useModel } from '../data/model.ts';
 import { numberText, useText } from '../texts/texts.ts';
@@ -30,6 +30,7 @@ interface ExportDialogProps {
 
 export default function ExportDialog({ found, columns, onClose }: ExportDialogProps) {
   const say = useText();
+  const copyCurl = useCurl();
   const model = useModel();
   const notify = useNotify();
   const [format, setFormat] = useState<Format>('csv');
@@ -111,7 +112,13 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
       </DialogContent>
       <DialogActions>
         {targets.slice(0, 1).map((target) => (
-          <CurlButton key="curl" sent={{ method: 'GET', target, headers: { Accept: FORMATS[format].mediaType } }} />
+          <Button
+            key="curl"
+            color="inherit"
+            onClick={() => copyCurl({ method: 'GET', target, headers: { Accept: FORMATS[format].mediaType } })}
+          >
+            {say('curl.show')}
+          </Button>
         ))}
         <Button color="inherit" onClick={onClose}>
           {say('filter.cancel')}

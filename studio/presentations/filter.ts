@@ -1,6 +1,7 @@
 /** What a filter of a field takes, what it says, and the conditions that it becomes. */
 import type { FieldInfo } from '../data/model.ts';
 import type { FilterNode } from '../lists/filter-tree.ts';
+import { containing } from '../lists/search.ts';
 import type { Say } from '../texts/texts.ts';
 import { presentationName } from './choose.ts';
 import { plainText } from './plain.ts';
@@ -8,12 +9,26 @@ import { periodDays, PERIODS, spanOf, storedTime } from './times.ts';
 
 const FLAGS = ['true', 'false'];
 const PERIOD = '$period.';
+/** A part of a text, which needs no `*`. */
+export const CONTAINS = '$contains';
+
+/** The operators of the interface, with those that people know better: a part of a text, and whole periods of time. */
+export const filterOperators = (field: FieldInfo | undefined, operators: readonly string[]): readonly string[] => [
+  ...(operators.includes('like') ? [CONTAINS] : []),
+  ...operators,
+  ...filterPeriods(field),
+];
+
+/** A condition as people read it: `*x*` is a text that contains x. */
+export function readCondition(operator: string, value: string): { readonly operator: string; readonly value: string } {
+  const [, part] = /^\*([^*]+)\*$/.exec(value) ?? [];
+  return operator === 'like' && part !== undefined ? { operator: CONTAINS, value: part } : { operator, value };
+}
 
 const isTime = (field: FieldInfo | undefined): boolean =>
   field !== undefined && ['date', 'timestamp'].includes(presentationName(field));
 
-/** Besides those of the interface: whole periods of time. */
-export const filterPeriods = (field: FieldInfo | undefined): readonly string[] =>
+const filterPeriods = (field: FieldInfo | undefined): readonly string[] =>
   isTime(field) ? PERIODS.map((period) => PERIOD + period) : [];
 
 export const periodOf = (operator: string) => PERIODS.find((period) => PERIOD + period === operator);
@@ -21,13 +36,13 @@ export const periodOf = (operator: string) => PERIODS.find((period) => PERIOD + 
 /** Undefined: any text can be a value. */
 export function filterChoices(field: FieldInfo | undefined, operator: string): readonly string[] | undefined {
   if (operator === 'null') return FLAGS;
-  if (operator === 'in' || operator === 'like') return undefined;
+  if (operator === 'in' || operator === 'like' || operator === CONTAINS) return undefined;
   return field?.type === 'boolean' ? FLAGS : field?.enum;
 }
 
 export function filterText(say: Say, field: FieldInfo | undefined, operator: string, value: string): string {
   if (operator === 'null') return say(value === 'true' ? 'value.yes' : 'value.no');
-  return field === undefined || operator === 'like' ? value : plainText(say, field, value);
+  return field === undefined || operator === 'like' || operator === CONTAINS ? value : plainText(say, field, value);
 }
 
 /** `values`: what was typed. A date or a minute stands for all that is within it, in local time. */
@@ -49,6 +64,7 @@ export function filterNodes(
     mode: 'all',
     items: [condition('gte', from), condition('lt', to)],
   });
+  if (operator === CONTAINS) return values.some(Boolean) ? [condition('like', containing(values[0] ?? ''))] : [];
   const isPoint = field !== undefined && presentationName(field) === 'timestamp';
   const period = periodOf(operator);
   if (period !== undefined) {

@@ -11,6 +11,7 @@ import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
 import { WHOLE } from '../forms/faults.ts';
 import { itemOf } from './choose.ts';
 import { draftOf, valueOf } from './field-draft.ts';
+import { inSentence } from '../texts/texts.ts';
 import { helpOf, modeOf } from './field-help.tsx';
 import { ShownJson } from './json.tsx';
 import { type InputProps, type Presentation, titleOf } from './presentation.ts';
@@ -82,7 +83,7 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         <Button
           size="small"
           startIcon={<AddIcon />}
-          aria-label={say('form.add', { type: field.title })}
+          aria-label={say('form.add', { type: inSentence(field.title) })}
           onClick={() => put([...items, item.type === 'string' ? '' : null])}
         >
           {say('form.add_item')}

@@ -38,8 +38,8 @@ const Quiet = ({ text, label }: { readonly text: string; readonly label: string 
 /** For screen readers alone. */
 export const HIDDEN = {
   position: 'absolute',
-  width: 1,
-  height: 1,
+  width: '1px',
+  height: '1px',
   overflow: 'hidden',
   clipPath: 'inset(50%)',
   whiteSpace: 'nowrap',

@@ -86,3 +86,30 @@ function formatOf(language: string, options: Intl.DateTimeFormatOptions): Intl.D
   formats.set(key, format);
   return format;
 }
+
+// Months as summaries write them: `2026-11`, in UTC.
+
+const monthAt = (month: string, ahead: number): string => {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number - 1 + ahead, 1)).toISOString().slice(0, 7);
+};
+
+/** So many months, of which this is the last one. */
+export const monthsBefore = (last: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => monthAt(last, index - count + 1));
+
+/** The first day of a month, and the day behind its last one. */
+export const monthDays = (month: string): { readonly from: string; readonly to: string } => ({
+  from: `${month}-01`,
+  to: `${monthAt(month, 1)}-01`,
+});
+
+export const monthText = (month: string, language: string, style: 'short' | 'long' = 'long'): string =>
+  formatOf(language, { year: 'numeric', month: style, timeZone: 'UTC' }).format(new Date(`${month}-01T00:00:00Z`));
+
+/** The month that lies between two limits; undefined if it is another period. */
+export function monthBetween(from: string, to: string): string | undefined {
+  const [, month = ''] = /^(\d{4}-\d{2})-01(?:T00:00:00(?:\.0+)?Z)?$/.exec(from) ?? [];
+  const [, next] = /^(\d{4}-\d{2})-01(?:T00:00:00(?:\.0+)?Z)?$/.exec(to) ?? [];
+  return month !== '' && next === monthAt(month, 1) ? month : undefined;
+}

@@ -5,13 +5,14 @@ import Link from '@mui/material/Link';
 import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
 import { useGetOne } from 'ra-core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
-import { CurlButton } from '../app/curl-button.tsx';
+import { MoreMenu } from '../app/more-menu.tsx';
 import { EditIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { keepRecent } from '../app/recent.ts';
 import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
@@ -43,6 +44,10 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   const model = useModel();
   const variant = useVariant();
   const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id, meta: { variant } }, { retry: false });
+  const recent = data === undefined ? '' : nameOf(type, data.values);
+  useEffect(() => {
+    if (recent !== '') keepRecent({ path: type.path, id, name: recent });
+  }, [type.path, id, recent]);
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   const { values } = data;
@@ -65,7 +70,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
           )}
         </Box>
         <VariantChoice type={type} />
-        <CurlButton sent={{ method: 'GET', target }} />
+        <MoreMenu groups={[]} sent={() => ({ method: 'GET', target })} />
         {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
         {can(type, 'update') && (
           <Button variant="contained" startIcon={<EditIcon />} component={RouterLink} to={`/${type.path}/${id}/edit`}>

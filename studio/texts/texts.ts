@@ -39,3 +39,9 @@ export function useText(): Say {
 
 /** A number with the marks between its thousands that the language of the page has. */
 export const numberText = (value: number): string => value.toLocaleString(document.documentElement.lang);
+
+/** A title within an English sentence: "New order", but "New VAT rate". Other languages keep its first letter. */
+export const inSentence = (title: string): string =>
+  document.documentElement.lang === 'en' && /^\p{Lu}\p{Ll}/u.test(title)
+    ? title.charAt(0).toLowerCase() + title.slice(1)
+    : title;

@@ -38,16 +38,16 @@ test('a nested form, its pickers and sets, and a deletion, by Tab, Enter and arr
     await page.keyboard.press('Enter');
   };
   await open(page, '/folders');
-  await press('link', 'New');
+  await press('link', 'New folder <b>of</b> papers');
   await type('Name *', 'Keys');
   await pick('Parent', 'Root');
   for (const [index, text] of ['a', 'b'].entries()) {
-    await press('button', 'New: Line');
+    await press('button', 'New line');
     await type('Text *', text, index);
   }
   await press('button', 'Move up', 1);
-  await pick('Add: Tag', 'old');
-  await press('button', 'New: Tag');
+  await pick('Add tag', 'old');
+  await press('button', 'New tag');
   await type('Word *', 'new');
   await keep(page, 'studio-keyboard', true);
   expect(await violations(page)).toEqual([]);

@@ -40,12 +40,18 @@ async function post(path: string, type: string, body: string): Promise<void> {
 const list = async (query: string): Promise<readonly Record<string, unknown>[]> =>
   (await fetch(`${server.url}/api/tmp-vars?${query}`)).json() as Promise<readonly Record<string, unknown>[]>;
 
+/** What a list has behind the button at its end. */
+async function fromMenu(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'More', exact: true }).click();
+  await page.getByRole('menuitem', { name }).click();
+}
+
 async function exported(
   page: Page,
   choose: () => Promise<void>,
-  button = 'Export Temporary variables',
+  begin = () => fromMenu(page, 'Export Temporary variables'),
 ): Promise<readonly [name: string, text: string]> {
-  await page.getByRole('button', { name: button, exact: true }).click();
+  await begin();
   await choose();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -113,7 +119,7 @@ describe('import', () => {
   async function opened(): Promise<Awaited<ReturnType<typeof visit>>> {
     const visited = await visit(browser, { locale: 'en-US' });
     await visited.page.goto(`${server.url}/studio#/tmp-vars`);
-    await visited.page.getByRole('button', { name: 'Import Temporary variables' }).click();
+    await fromMenu(visited.page, 'Import Temporary variables');
     return visited;
   }
 
@@ -248,12 +254,12 @@ describe('all that a filter finds, on other pages too', () => {
 test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wide', async (colorScheme, width) => {
   const { page, close } = await visit(browser, { colorScheme, locale: 'en-US', viewport: { width, height: 800 } });
   await page.goto(`${server.url}/studio#/tmp-vars`);
-  await page.getByRole('button', { name: 'Export Temporary variables' }).click();
+  await fromMenu(page, 'Export Temporary variables');
   await page.getByRole('heading', { name: 'Export Temporary variables' }).waitFor();
   await keep(page, `studio-export-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'Import Temporary variables' }).click();
+  await fromMenu(page, 'Import Temporary variables');
   await page.setInputFiles('input[type=file]', {
     name: 'a.csv',
     mimeType: 'text/csv',

@@ -93,7 +93,7 @@ test('a list is paged, sorted and filtered through relations, and its address ho
   await page.click('text=Add a filter');
   await page.getByRole('combobox', { name: 'Field' }).fill('Zone › Name');
   await page.getByRole('option', { name: 'Zone › Name', exact: true }).click();
-  await page.getByLabel('Value').fill('Isl*');
+  await page.getByLabel('Value').fill('Isl');
   await page.keyboard.press('Enter');
   await page.getByText('20 records').waitFor();
   await rows(page, 20);
@@ -136,7 +136,7 @@ describe('groups of filters, and filters by the records of sets', () => {
     await field(1, 'Code');
     await dialog.getByLabel('Value').fill('x');
     await page.keyboard.press('Enter');
-    await page.getByText('Providers: at least one with (Code matches “x”)').waitFor();
+    await page.getByText('Providers: at least one with (Code contains “x”)').waitFor();
     await rows(page, 2);
     await page.click('text=Edit');
     await dialog.getByRole('button', { name: 'Group' }).last().click();
@@ -147,9 +147,9 @@ describe('groups of filters, and filters by the records of sets', () => {
     await keep(page, 'studio-filter-editor');
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('at least one of these is true (Name matches “tab1”; Position is “2”)').waitFor();
+    await page.getByText('at least one of these is true (Name contains “tab1”; Position is “2”)').waitFor();
     await rows(page, 1);
-    expect(decodeURIComponent(decodeURIComponent(page.url()))).toContain('$any[0][service_name][like]=tab1');
+    expect(decodeURIComponent(decodeURIComponent(page.url()))).toContain('$any[0][service_name][like]=*tab1*');
     await page.reload();
     await rows(page, 1);
     await keep(page, 'studio-filter-words');
@@ -263,7 +263,7 @@ test('what is not offered is not there; a related record without a list is found
   const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
   await page.goto(`${server.url}/studio#/notifications`);
   await page.waitForSelector('tbody tr');
-  expect(await page.getByRole('link', { name: 'New', exact: true }).count()).toBe(0);
+  expect(await page.getByRole('link', { name: /^New / }).count()).toBe(0);
   await page.goto(`${server.url}/studio#/shipping-markups/1/edit`);
   const zone = page.getByRole('combobox', { name: 'Zone' });
   await zone.waitFor();
@@ -352,7 +352,7 @@ test('a list is as it was left, also offline, and its table stays where it is wh
   await page.locator('tbody tr td a').first().waitFor();
   expect(await cells(page, 1)).toEqual(seen);
   await page.context().setOffline(true);
-  await page.click('[aria-label="Read again"]');
+  await page.click('[aria-label="Refresh"]');
   await page.getByText('The service cannot be reached').waitFor();
   expect(await cells(page, 1)).toEqual(seen);
   await close();

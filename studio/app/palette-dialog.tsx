@@ -1,0 +1,128 @@
+/** The search over all types: opened by a key, and left by choosing. */
+import Autocomplete from '@mui/material/Autocomplete';
+import Box from '@mui/material/Box';
+import Dialog from '@mui/material/Dialog';
+import type { PopperProps } from '@mui/material/Popper';
+import TextField from '@mui/material/TextField';
+import Typography from '@mui/material/Typography';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { useNavigate } from 'react-router-dom';
+import { listedTypes, recordPath, useModel } from '../data/model.ts';
+import { detailOf } from '../fields/detail.ts';
+import { usePaused } from '../fields/picker.tsx';
+import { findByLabel } from '../fields/search.ts';
+import { useText } from '../texts/texts.ts';
+import { ProblemAlert } from './problem-alert.tsx';
+import { MOST_TYPES, wantedBy } from './palette.ts';
+import { recentRecords } from './recent.ts';
+
+interface Option {
+  readonly group: string;
+  readonly key: string;
+  readonly name: string;
+  readonly detail: string;
+  readonly to: string;
+}
+
+/** The options stand in the dialog itself. */
+const Inline = ({ children }: PopperProps) => <div>{typeof children === 'function' ? undefined : children}</div>;
+
+export default function PaletteDialog({ onClose }: { readonly onClose: () => void }) {
+  const say = useText();
+  const model = useModel();
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState('');
+  const paused = usePaused(typed.trim());
+  const listed = useMemo(() => listedTypes(model), [model]);
+  const recent = recentRecords();
+  const wanted = wantedBy(
+    paused,
+    listed,
+    recent.map(({ path }) => path),
+  );
+  const { data, error, isFetching } = useQuery({
+    queryKey: ['palette', paused],
+    queryFn: async ({ signal }) => {
+      const found = wanted.searched.map((type) => findByLabel(model, type, wanted.text, signal));
+      return (await Promise.all(found)).flat();
+    },
+    enabled: wanted.searched.length > 0 && wanted.text !== '',
+    gcTime: 0,
+  });
+  const types = wantedBy(typed, listed).types.map((type): Option => {
+    const { path, title } = type;
+    return { group: say('search.types'), key: path, name: title.many, detail: '', to: `/${path}` };
+  });
+  const seen = recent.map(({ path, id, name }): Option => {
+    const type = listed.find((one) => one.path === path);
+    const detail = type === undefined ? id : `${type.title.one} ${id}`;
+    return { group: say('search.recent'), key: `${path} ${id}`, name, detail, to: `/${path}/${id}` };
+  });
+  const records = (data ?? []).map(({ type, id, name, values }): Option => {
+    const detail = `${type.title.one} ${detailOf(say, type, type.label, values)}`;
+    return { group: say('search.records'), key: `${type.path} ${id}`, name, detail, to: recordPath(type, id) };
+  });
+  const options = typed.trim() === '' ? [...seen, ...types] : [...types, ...records];
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      fullWidth
+      maxWidth="sm"
+      aria-label={say('search.all')}
+      sx={{ '& .MuiDialog-container': { alignItems: 'flex-start' } }}
+    >
+      <Autocomplete
+        open
+        autoHighlight
+        options={options}
+        filterOptions={(all) => all}
+        groupBy={({ group }) => group}
+        getOptionLabel={({ name }) => name}
+        getOptionKey={({ key }) => key}
+        inputValue={typed}
+        value={null}
+        loading={isFetching}
+        loadingText={say('app.loading')}
+        noOptionsText={say('picker.none')}
+        forcePopupIcon={false}
+        onInputChange={(_event, text, reason) => reason === 'input' && setTyped(text)}
+        onChange={(_event, option) => {
+          if (option === null) return;
+          onClose();
+          void navigate(option.to);
+        }}
+        onKeyDown={(event) => event.key === 'Escape' && onClose()}
+        slots={{ popper: Inline }}
+        slotProps={{ listbox: { sx: { maxHeight: '60vh' } } }}
+        renderOption={({ key: _key, ...props }, { key, name, detail }) => (
+          <Box component="li" key={key} {...props} sx={{ display: 'flex', gap: 1.5, alignItems: 'baseline' }}>
+            <bdi>{name}</bdi>
+            <Typography variant="body2" component="span" noWrap sx={{ color: 'text.secondary', minWidth: 0 }}>
+              <bdi>{detail}</bdi>
+            </Typography>
+          </Box>
+        )}
+        renderInput={(props) => (
+          <TextField
+            {...props}
+            autoFocus
+            placeholder={say('search.help')}
+            sx={{ p: 2 }}
+            slotProps={{
+              ...props.slotProps,
+              htmlInput: { ...props.slotProps?.htmlInput, 'aria-label': say('search.all') },
+            }}
+          />
+        )}
+      />
+      {error !== null && <ProblemAlert error={error} />}
+      {wanted.isPart && (
+        <Typography variant="body2" sx={{ px: 2, pb: 1.5, color: 'text.secondary' }}>
+          {say('search.part', { count: MOST_TYPES })}
+        </Typography>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,32 @@
+/** What the search over all types looks for: types by their names, and records by their labels. */
+import type { TypeInfo } from '../data/model.ts';
+
+/** Each of them is a request: those whose records were opened last come first. */
+export const MOST_TYPES = 12;
+
+export interface Wanted {
+  /** Types whose names begin with what is typed, or contain it. */
+  readonly types: readonly TypeInfo[];
+  /** Types whose records are looked for, and by which words. */
+  readonly searched: readonly TypeInfo[];
+  readonly text: string;
+  /** Whether there are more types than are searched. */
+  readonly isPart: boolean;
+}
+
+/** `order meyer`: the name of a type before other words means its records alone. */
+export function wantedBy(typed: string, listed: readonly TypeInfo[], recent: readonly string[] = []): Wanted {
+  const text = typed.trim().toLowerCase();
+  const named = listed.filter(({ title, type }) =>
+    [title.many, title.one, type].some((name) => name.toLowerCase().includes(text)),
+  );
+  const alone = listed.flatMap((type) =>
+    [type.title.many, type.title.one]
+      .filter((name) => text.startsWith(`${name.toLowerCase()} `))
+      .map((name) => ({ type, rest: typed.trim().slice(name.length).trim() })),
+  )[0];
+  if (alone !== undefined) return { types: [], searched: [alone.type], text: alone.rest, isPart: false };
+  const rank = ({ path }: TypeInfo): number => (recent.includes(path) ? recent.indexOf(path) : recent.length);
+  const searched = text === '' ? [] : listed.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_TYPES);
+  return { types: named, searched, text: typed.trim(), isPart: searched.length > 0 && searched.length < listed.length };
+}

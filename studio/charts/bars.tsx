@@ -1,0 +1,80 @@
+/** How records are divided by a field or a relation: a bar for each value, which filters by it. */
+import Box from '@mui/material/Box';
+import ButtonBase from '@mui/material/ButtonBase';
+import { type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import type { Where } from '../data/where.ts';
+import { numberInWords } from '../presentations/numbers.ts';
+import { pageLanguage } from '../presentations/plain.ts';
+import { useText } from '../texts/texts.ts';
+import { ChartCard } from './chart-card.tsx';
+import { type Division, divisionTarget, type Measure, type Slice, slicesOf } from './figures.ts';
+import { useSummary } from './use-summary.ts';
+
+interface BarsProps {
+  readonly type: TypeInfo;
+  readonly division: Division;
+  readonly measure: Measure;
+  readonly where: Where;
+  readonly isChosen: (slice: Slice) => boolean;
+  readonly onChoose: (slice: Slice) => void;
+}
+
+export function Bars({ type, division, measure, where, isChosen, onChoose }: BarsProps) {
+  const say = useText();
+  const model = useModel();
+  const { groups, error } = useSummary(type, divisionTarget(type, division, measure, where));
+  const target = division.relation === undefined ? undefined : typeNamed(model, division.relation.type);
+  const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
+  const slices = groups === undefined ? undefined : slicesOf(division, target, groups, measure, words);
+  const most = Math.max(...(slices ?? []).map(({ figure }) => Math.abs(Number(figure))), 0);
+  return (
+    <ChartCard title={division.title} error={error} isEmpty={slices?.length === 0}>
+      <Box component="ul" sx={{ listStyle: 'none', p: 0, m: 0 }}>
+        {slices?.map((slice) => (
+          <li key={slice.value}>
+            <ButtonBase aria-pressed={isChosen(slice)} onClick={() => onChoose(slice)} sx={BAR}>
+              <Box
+                component="span"
+                aria-hidden
+                className="bar"
+                style={{ width: `${most === 0 ? 0 : (100 * Math.abs(Number(slice.figure))) / most}%` }}
+              />
+              <Box
+                component="bdi"
+                sx={{ overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap', flexGrow: 1 }}
+              >
+                {slice.name}
+              </Box>
+              <span>{numberInWords(slice.figure, pageLanguage())}</span>
+            </ButtonBase>
+          </li>
+        ))}
+      </Box>
+    </ChartCard>
+  );
+}
+
+const BAR = {
+  position: 'relative',
+  display: 'flex',
+  gap: 1,
+  width: '100%',
+  px: 0.75,
+  py: 0.25,
+  minHeight: 24,
+  borderRadius: 1,
+  fontSize: '0.8125rem',
+  textAlign: 'start',
+  fontVariantNumeric: 'tabular-nums',
+  '& > *': { position: 'relative' },
+  '& > .bar': {
+    position: 'absolute',
+    insetBlock: 1,
+    insetInlineStart: 0,
+    borderRadius: 1,
+    bgcolor: 'chart.soft',
+  },
+  '&:hover > .bar, &[aria-pressed=true] > .bar': { bgcolor: 'chart.strong' },
+  '&[aria-pressed=true]': { fontWeight: 600 },
+  '&:focus-visible': { outline: 2, outlineStyle: 'solid', outlineColor: 'primary.main' },
+} as const;

@@ -1,0 +1,116 @@
+/** What else can be done with a list: which columns and how many rows it has, export, import, and its request. */
+import Checkbox from '@mui/material/Checkbox';
+import Divider from '@mui/material/Divider';
+import IconButton from '@mui/material/IconButton';
+import ListItemText from '@mui/material/ListItemText';
+import Menu from '@mui/material/Menu';
+import MenuItem from '@mui/material/MenuItem';
+import { useListContext } from 'ra-core';
+import { useState } from 'react';
+import { dialog } from '../app/boundary.tsx';
+import { ColumnsIcon, ExportIcon, ImportIcon } from '../app/icons.tsx';
+import { MoreMenu } from '../app/more-menu.tsx';
+import { can, type TypeInfo } from '../data/model.ts';
+import type { Found } from '../many/export.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import type { useColumns } from './columns.ts';
+
+const ExportDialog = dialog(() => import('../many/export-dialog.tsx'));
+const ImportDialog = dialog(() => import('../many/import-dialog.tsx'));
+
+const SIZES = [10, 25, 50, 100];
+
+interface ListMenuProps {
+  readonly type: TypeInfo;
+  readonly columns: ReturnType<typeof useColumns>;
+  readonly found: Found;
+  /** The request that the list sends. */
+  readonly target: string;
+}
+
+export function ListMenu({ type, columns, found, target }: ListMenuProps) {
+  const say = useText();
+  const { perPage, setPerPage } = useListContext();
+  const [anchor, setAnchor] = useState<HTMLElement>();
+  const [open, setOpen] = useState<'export' | 'import'>();
+  const sizes = [...new Set([...SIZES.filter((size) => size <= type.list.maxLimit), perPage])].toSorted(
+    (a, b) => a - b,
+  );
+  const names = new Set(columns.shown.map(({ name }) => name));
+  return (
+    <>
+      <IconButton
+        aria-label={say('list.columns')}
+        title={say('list.columns')}
+        aria-haspopup="menu"
+        onClick={({ currentTarget }) => setAnchor(currentTarget)}
+      >
+        <ColumnsIcon />
+      </IconButton>
+      <Menu anchorEl={anchor ?? null} open={anchor !== undefined} onClose={() => setAnchor(undefined)}>
+        {columns.all.map(({ name, title }) => (
+          <MenuItem
+            key={name}
+            role="menuitemcheckbox"
+            aria-checked={names.has(name)}
+            dense
+            onClick={() => columns.toggle(name)}
+          >
+            <Checkbox
+              checked={names.has(name)}
+              size="small"
+              tabIndex={-1}
+              disableRipple
+              slotProps={{ input: { 'aria-hidden': true, tabIndex: -1 } }}
+              sx={{ py: 0 }}
+            />
+            <ListItemText primary={title} />
+          </MenuItem>
+        ))}
+        <Divider role="presentation" />
+        <MenuItem dense onClick={columns.reset}>
+          {say('list.reset_columns')}
+        </MenuItem>
+      </Menu>
+      <MoreMenu
+        sent={() => ({ method: 'GET', target })}
+        groups={[
+          {
+            items: [
+              {
+                text: say('export.title', { types: type.title.many }),
+                Icon: ExportIcon,
+                to: () => setOpen('export'),
+              },
+              ...(can(type, 'create')
+                ? [
+                    {
+                      text: say('import.title', { types: type.title.many }),
+                      Icon: ImportIcon,
+                      to: () => setOpen('import'),
+                    },
+                  ]
+                : []),
+            ],
+          },
+          {
+            title: say('list.per_page'),
+            items: sizes.map((size) => ({
+              text: numberText(size),
+              isChosen: size === perPage,
+              to: () => setPerPage(size),
+            })),
+          },
+        ]}
+      />
+      {open === 'export' && (
+        <ExportDialog
+          found={found}
+          columns={columns.shown.map(({ name }) => name)}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {open === 'import' && <ImportDialog type={type} onClose={() => setOpen(undefined)} />}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+/** What is typed into the search box of a list, as filters that the interface has. */
+import type { FieldInfo, StudioModel, TypeInfo } from '../data/model.ts';
+import { isToMany, typeNamed } from '../data/model.ts';
+import { type Where, whereOf } from '../data/where.ts';
+import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
+
+/** As long as a pattern may be, with the `*` at its ends. */
+const MAX_PATTERN = 200;
+const MAX_STARS = 5;
+
+export interface Search {
+  readonly nodes: readonly FilterNode[];
+  /** Words that are not looked for: a request has room for so many filters. */
+  readonly left: readonly string[];
+}
+
+/** Texts that people see: not secrets, and nothing that the view leaves out. Short texts first. */
+function searchedFields({ fields, variants }: TypeInfo, variant: string | undefined): readonly FieldInfo[] {
+  const hidden = new Set(variants?.omit[variant ?? variants.default]);
+  const isSearched = ({ name, operators, sensitive }: FieldInfo): boolean =>
+    operators.includes('like') && sensitive !== true && !hidden.has(name);
+  return fields
+    .filter(isSearched)
+    .toSorted((one, other) => Number(one.multiline === true) - Number(other.multiline === true));
+}
+
+/** The paths that each word is looked for in: own texts, and the labels of related records. */
+export function searchedPaths(model: StudioModel, type: TypeInfo, variant?: string): readonly string[] {
+  const own = searchedFields(type, variant).filter(({ enum: values }) => values === undefined);
+  const related = type.relations.flatMap((relation) => {
+    const { label, name } = relation;
+    const target = typeNamed(model, relation.type);
+    const isSearched = searchedFields(target, undefined).some((field) => field.name === label);
+    return isToMany(relation) || label === null || !isSearched ? [] : [`${name}.${label}`];
+  });
+  return [...new Set([...(type.label === null ? [] : own.filter(({ name }) => name === type.label)), ...own])]
+    .map(({ name }) => name)
+    .concat(related);
+}
+
+export const wordsOf = (text: string): readonly string[] => [...new Set(text.split(/\s+/).filter(Boolean))];
+
+/** A text that contains this one. Whoever knows patterns may write `*` within it. */
+export const containing = (text: string): string => `*${text}*`.replaceAll(/\*{2,}/g, '*');
+
+/** `room`: as many filters are left for the words. All words have to be found, each of them anywhere. */
+export function searchOf(model: StudioModel, type: TypeInfo, text: string, room: number, variant?: string): Search {
+  const paths = searchedPaths(model, type, variant);
+  const choices = searchedFields(type, variant).filter(({ enum: values }) => values !== undefined);
+  const nodes: FilterNode[] = [];
+  const left: string[] = [];
+  let rest = room;
+  for (const word of wordsOf(text)) {
+    const items = itemsFor(word, type, paths, choices).slice(0, room);
+    const pattern = containing(word);
+    const isPattern = pattern.length <= MAX_PATTERN && pattern.split('*').length - 1 <= MAX_STARS && pattern !== '*';
+    if (items.length === 0 || items.length > rest || !isPattern) left.push(word);
+    else {
+      rest -= items.length;
+      nodes.push({ kind: 'group', mode: 'any', items });
+    }
+  }
+  return { nodes, left };
+}
+
+function itemsFor(word: string, type: TypeInfo, paths: readonly string[], choices: readonly FieldInfo[]) {
+  const condition = (path: string, operator: string, values: readonly string[]): FilterNode => ({
+    kind: 'condition',
+    path,
+    operator,
+    values,
+  });
+  const [small, { identifier }] = [word.toLowerCase(), type];
+  const chosen = choices.flatMap((field) => {
+    const values = (field.enum ?? []).filter((value) =>
+      (field.titles?.[value] ?? value).toLowerCase().includes(small.replaceAll('*', '')),
+    );
+    return values.length === 0 ? [] : [condition(field.name, 'in', values)];
+  });
+  const byId = /^\d{1,15}$/.test(word) && identifier.operators.includes('eq');
+  return [
+    ...(byId ? [condition(identifier.name, 'eq', [word])] : []),
+    ...chosen,
+    ...paths.map((path) => condition(path, 'like', [containing(word)])),
+  ];
+}
+
+/** The filters of a list together with what is searched. */
+export function searchedWhere(
+  model: StudioModel,
+  type: TypeInfo,
+  { where = '', q = '' }: { readonly where?: string; readonly q?: string },
+  variant?: string,
+): { readonly where: Where; readonly left: readonly string[] } {
+  const filters = whereOf(where);
+  if (q.trim() === '') return { where: filters, left: [] };
+  const { nodes, left } = searchOf(model, type, q, model.limits.maxFilters - filters.length, variant);
+  // Of words that stand nowhere, nothing is found.
+  const none: FilterNode = { kind: 'condition', path: type.identifier.name, operator: 'eq', values: ['0'] };
+  const found = nodes.length === 0 ? [none] : nodes;
+  return { where: writeTree([...readTree(filters), ...found]), left };
+}
