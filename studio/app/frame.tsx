@@ -20,7 +20,7 @@ import { TypesMenu } from './types-menu.tsx';
 
 const PaletteDialog = dialog(() => import('./palette-dialog.tsx'));
 
-const MENU_WIDTH = 248;
+const MENU_WIDTH = 264;
 const IS_MAC = navigator.platform.startsWith('Mac');
 
 interface FrameProps {
@@ -97,10 +97,13 @@ export function Frame({ title, onLeave, children }: FrameProps) {
               variant="outlined"
               startIcon={<SearchIcon />}
               onClick={() => setSearching(true)}
-              sx={{ color: 'text.secondary', borderColor: 'divider', fontWeight: 400, minWidth: 220 }}
+              sx={{ color: 'text.secondary', borderColor: 'divider', fontWeight: 400, minWidth: 260 }}
             >
               {say('search.all')}
-              <Box component="kbd" sx={{ marginInlineStart: 'auto', font: 'inherit' }}>
+              <Box
+                component="kbd"
+                sx={{ marginInlineStart: 'auto', paddingInlineStart: 2, font: 'inherit', fontSize: '0.8em' }}
+              >
                 {IS_MAC ? '⌘K' : 'Ctrl K'}
               </Box>
             </Button>

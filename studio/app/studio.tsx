@@ -12,7 +12,7 @@ import { RouterProvider } from 'react-router-dom';
 import { isSupported } from '../data/json.ts';
 import { type StudioModel, ModelProvider } from '../data/model.ts';
 import { createProvider } from '../data/provider.ts';
-import { createTexts, LANGUAGES, preferredLanguage, useText } from '../texts/texts.ts';
+import { createTexts, LANGUAGES, localeOf, preferredLanguage, useText } from '../texts/texts.ts';
 import { directionOf } from './direction.ts';
 import { Entrance } from './entrance.tsx';
 import { mirror } from './mirror.ts';
@@ -107,7 +107,7 @@ function Look({ nonce, model, children }: LookProps) {
   );
   const theme = useMemo(() => themeFor(mode, direction), [mode, direction]);
   useEffect(() => {
-    document.documentElement.lang = language;
+    document.documentElement.lang = localeOf(language);
     document.documentElement.dir = direction;
   }, [language, direction]);
   return (

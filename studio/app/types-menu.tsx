@@ -2,6 +2,7 @@
 import List from '@mui/material/List';
 import ListItem from '@mui/material/ListItem';
 import ListItemButton from '@mui/material/ListItemButton';
+import ListItemIcon from '@mui/material/ListItemIcon';
 import ListItemText from '@mui/material/ListItemText';
 import TextField from '@mui/material/TextField';
 import Box from '@mui/material/Box';
@@ -10,15 +11,23 @@ import { useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { listAddress } from './kept-lists.ts';
 import { listedTypes, useModel } from '../data/model.ts';
-import { useText } from '../texts/texts.ts';
+import { useTotals } from '../data/total.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import { HomeIcon } from './icons.tsx';
+import { TypeIcon } from './type-icon.tsx';
 
 /** As many are seen at once. */
 const MANY = 12;
+
+const ITEM = { borderRadius: 1.5, minHeight: 40 } as const;
+const ICON = { minWidth: 34 } as const;
+const COUNT = { color: 'text.secondary', fontVariantNumeric: 'tabular-nums', marginInlineStart: 1 } as const;
 
 export function TypesMenu() {
   const say = useText();
   const model = useModel();
   const types = useMemo(() => listedTypes(model), [model]);
+  const totals = useTotals(types);
   const { pathname } = useLocation();
   const [wanted, setWanted] = useState('');
   const text = wanted.trim().toLowerCase();
@@ -36,7 +45,25 @@ export function TypesMenu() {
         </Box>
       )}
       <List dense sx={{ px: 1 }}>
-        {found.map(({ type, path, title }) => {
+        {types.length > 1 && wanted === '' && (
+          <ListItem disablePadding>
+            <ListItemButton
+              component={Link}
+              to="/"
+              selected={pathname === '/'}
+              aria-current={pathname === '/' ? 'page' : undefined}
+              sx={ITEM}
+            >
+              <ListItemIcon sx={ICON}>
+                <HomeIcon fontSize="small" />
+              </ListItemIcon>
+              <ListItemText primary={say('app.home')} />
+            </ListItemButton>
+          </ListItem>
+        )}
+        {found.map((info) => {
+          const { type, path, title } = info;
+          const total = totals.get(path);
           const isHere = pathname.split('/')[1] === path;
           return (
             <ListItem key={type} disablePadding>
@@ -45,12 +72,20 @@ export function TypesMenu() {
                 to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
                 selected={isHere}
                 aria-current={isHere ? 'page' : undefined}
-                sx={{ borderRadius: 1.5, minHeight: 40 }}
+                sx={ITEM}
               >
+                <ListItemIcon sx={ICON}>
+                  <TypeIcon of={info} />
+                </ListItemIcon>
                 <ListItemText
                   primary={title.many}
                   slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }}
                 />
+                {total !== undefined && (
+                  <Typography variant="body2" component="span" sx={COUNT}>
+                    {numberText(total.count)}
+                  </Typography>
+                )}
               </ListItemButton>
             </ListItem>
           );

@@ -6,6 +6,9 @@ import type { ReactNode } from 'react';
 import { problemText } from '../app/problem-alert.tsx';
 import { useText } from '../texts/texts.ts';
 
+/** All are alike: what stands below stays where it is. */
+const CARD_HEIGHT = 200;
+
 interface ChartCardProps {
   readonly title: string;
   /** Beside the title. */
@@ -23,7 +26,7 @@ export function ChartCard({ title, aside, error, isEmpty, isWide = false, childr
       component="section"
       variant="outlined"
       aria-label={title}
-      sx={{ p: 1.5, minWidth: 0, minHeight: 190, ...(isWide ? { gridColumn: { sm: 'span 2' } } : {}) }}
+      sx={{ p: 1.5, minWidth: 0, height: CARD_HEIGHT, ...(isWide ? { gridColumn: { sm: 'span 2' } } : {}) }}
     >
       <Box sx={{ display: 'flex', alignItems: 'baseline', gap: 1, mb: 0.75 }}>
         <Typography variant="body2" component="h2" noWrap sx={{ fontWeight: 600, flexGrow: 1 }}>

@@ -18,13 +18,16 @@ import {
   firstMeasure,
   isFiltered,
   measureName,
-  MOST_CARDS,
+  cardsOf,
+  hasHead,
   monthField,
   monthFilter,
   sliceFilter,
   toggled,
 } from './figures.ts';
 import { Months } from './months.tsx';
+
+const HEAD_HEIGHT = 36;
 
 interface StripProps {
   readonly type: TypeInfo;
@@ -45,30 +48,37 @@ export default function Strip({ type, where, variant }: StripProps) {
   const filter = (wanted: readonly FilterNode[]): void =>
     setFilters(filterOf({ where: textOfWhere(writeTree(toggled(nodes, wanted))), q }), [], false);
   const divisions = divisionsOf(type, variant);
-  // That of the months is as wide as two.
-  const most = MOST_CARDS - (field === undefined ? 0 : 2);
+  const most = cardsOf(type);
   const [isWhole, setWhole] = useState(false);
-  if (field === undefined && divisions.length === 0) return undefined;
   const what = measure === undefined ? type.title.many : measure.title;
   return (
-    <Box sx={{ mb: 1.5 }}>
-      {amounts.length > 0 && (
-        <TextField
-          select
-          variant="standard"
-          aria-label={say('charts.measure')}
-          value={measureName(measure)}
-          onChange={({ target }) => choose(target.value)}
-          slotProps={{ htmlInput: { 'aria-label': say('charts.measure') }, input: { disableUnderline: true } }}
-          sx={{ width: 'auto', mb: 0.5, '& .MuiSelect-select': { fontSize: '0.875rem', fontWeight: 600 } }}
-        >
-          <MenuItem value="count">{say('charts.count', { types: type.title.many })}</MenuItem>
-          {amounts.map((amount) => (
-            <MenuItem key={amount.name} value={measureName(amount)}>
-              {say('charts.sum', { field: amount.title })}
-            </MenuItem>
-          ))}
-        </TextField>
+    <>
+      {hasHead(type, variant) && (
+        <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, height: HEAD_HEIGHT }}>
+          {amounts.length > 0 && (
+            <TextField
+              select
+              variant="standard"
+              aria-label={say('charts.measure')}
+              value={measureName(measure)}
+              onChange={({ target }) => choose(target.value)}
+              slotProps={{ htmlInput: { 'aria-label': say('charts.measure') }, input: { disableUnderline: true } }}
+              sx={{ width: 'auto', '& .MuiSelect-select': { fontSize: '0.875rem', fontWeight: 600 } }}
+            >
+              <MenuItem value="count">{say('charts.count', { types: type.title.many })}</MenuItem>
+              {amounts.map((amount) => (
+                <MenuItem key={amount.name} value={measureName(amount)}>
+                  {say('charts.sum', { field: amount.title })}
+                </MenuItem>
+              ))}
+            </TextField>
+          )}
+          {divisions.length > most && (
+            <Button size="small" color="inherit" onClick={() => setWhole(!isWhole)} sx={{ marginInlineStart: 'auto' }}>
+              {say(isWhole ? 'charts.fewer' : 'charts.more')}
+            </Button>
+          )}
+        </Box>
       )}
       <Box sx={{ display: 'grid', gap: 1.5, gridTemplateColumns: 'repeat(auto-fit, minmax(min(100%, 13rem), 1fr))' }}>
         {field !== undefined && (
@@ -94,11 +104,6 @@ export default function Strip({ type, where, variant }: StripProps) {
           />
         ))}
       </Box>
-      {divisions.length > most && (
-        <Button size="small" color="inherit" onClick={() => setWhole(!isWhole)}>
-          {say(isWhole ? 'charts.fewer' : 'charts.more')}
-        </Button>
-      )}
-    </Box>
+    </>
   );
 }

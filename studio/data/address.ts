@@ -93,3 +93,6 @@ export function formerAddress(hash: string): string | undefined {
   const [path = '', search = ''] = hash.slice(1).split('?', 2);
   return path + addressSearch(search);
 }
+
+/** Of a list with these filters. */
+export const listSearch = (where: string): string => queryOf(whereInAddress(where));

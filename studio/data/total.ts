@@ -1,5 +1,5 @@
 /** How many records a list has. */
-import { useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { textOfWhere, type Where } from './where.ts';
 import type { TypeInfo } from './model.ts';
 import { send } from './request.ts';
@@ -47,14 +47,36 @@ interface TotalWanted {
   readonly isWanted: boolean;
 }
 
+/** As many types are counted at once. */
+const MOST_TYPES = 24;
+
+const totalQuery = (type: TypeInfo, where: Where, isExact: boolean) => ({
+  queryKey: [type.path, 'total', textOfWhere(where), isExact],
+  queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
+    (await readTotal(type, where, isExact, signal)) ?? null,
+  // A total that cannot be had is left out; the list says what is wrong.
+  retry: false,
+});
+
+/** Of a few types: how many records each of them has, by its path. Of many, nobody waits for all. */
+export function useTotals(types: readonly TypeInfo[]): ReadonlyMap<string, Total> {
+  const counted = types.length > MOST_TYPES ? [] : types.filter(({ list }) => list.count !== 'none');
+  return useQueries({
+    queries: counted.map((type) => totalQuery(type, [], false)),
+    combine: (results) =>
+      new Map(
+        results.flatMap(({ data }, index): readonly [string, Total][] =>
+          data ? [[counted[index]?.path ?? '', data]] : [],
+        ),
+      ),
+  });
+}
+
 /** Undefined until it is known, or where nobody wants it counted. */
 export function useTotal({ type, where, known, isExact, isWanted }: TotalWanted): Total | undefined {
   const { data } = useQuery({
-    queryKey: [type.path, 'total', textOfWhere(where), isExact],
-    queryFn: async ({ signal }) => (await readTotal(type, where, isExact, signal)) ?? null,
+    ...totalQuery(type, where, isExact),
     enabled: isWanted && known === undefined && type.list.count !== 'none',
-    // A total that cannot be had is left out; the list says what is wrong.
-    retry: false,
   });
   return known === undefined ? (data ?? undefined) : { count: known, isEstimate: false };
 }

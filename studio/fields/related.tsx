@@ -9,16 +9,17 @@ import { useText } from '../texts/texts.ts';
 interface RelatedProps {
   readonly relation: RelationInfo;
   readonly value: Value | undefined;
+  readonly isLinked?: boolean;
 }
 
-export function Related({ relation, value }: RelatedProps): ReactNode {
+export function Related({ relation, value, isLinked = true }: RelatedProps): ReactNode {
   const say = useText();
   const model = useModel();
   if (value === undefined) return undefined;
   if (!isValueObject(value)) return <span aria-label={say('value.null')}>–</span>;
   const type = typeNamed(model, relation.type);
   const name = <bdi>{nameOf(type, value, relation.label)}</bdi>;
-  if (!can(type, 'get')) return name;
+  if (!isLinked || !can(type, 'get')) return name;
   return (
     <Link component={RouterLink} to={`/${type.path}/${encodeURIComponent(identifierOf(type, value))}`}>
       {name}

@@ -14,12 +14,16 @@ const MAX_FIRST = 7;
 /** Long values make lists hard to read; they can be chosen. */
 const isFirst = ({ type, multiline }: FieldInfo): boolean => type !== 'any' && type !== 'array' && multiline !== true;
 
-/** Everything that can be a column, in the order of the descriptor. */
+/** Everything that can be a column: what names the record, then the rest in the order of the descriptor. */
 export function columnsOf(type: TypeInfo): readonly ColumnInfo[] {
-  const { identifier, fields, relations } = type;
+  const { identifier, fields, relations, label } = type;
+  const named = fields.filter(({ name }) => name === label);
   return [
+    ...named.map((field): ColumnInfo => ({ kind: 'field', field, ...about(field) })),
     { kind: 'identifier', name: identifier.name, title: identifier.title, description: identifier.description ?? '' },
-    ...fields.map((field): ColumnInfo => ({ kind: 'field', field, ...about(field) })),
+    ...fields
+      .filter((field) => !named.includes(field))
+      .map((field): ColumnInfo => ({ kind: 'field', field, ...about(field) })),
     ...relations
       .filter((relation) => !isToMany(relation))
       .map((relation): ColumnInfo => ({ kind: 'relation', relation, ...about(relation) })),
@@ -30,10 +34,9 @@ const about = ({ name, title, description = '' }: FieldInfo | RelationInfo) => (
 
 function firstColumns(type: TypeInfo): readonly string[] {
   const columns = columnsOf(type);
-  const label = columns.filter(({ name }) => name === type.label);
   const relations = columns.filter(({ kind }) => kind === 'relation').slice(0, 2);
   const fields = columns.filter((column) => column.kind === 'field' && isFirst(column.field));
-  const first = [...columns.slice(0, 1), ...label, ...fields].slice(0, MAX_FIRST - relations.length);
+  const first = [...columns.slice(0, 1), ...fields].slice(0, MAX_FIRST - relations.length);
   return [...new Set([...first, ...relations].map(({ name }) => name))];
 }
 
@@ -62,7 +65,6 @@ export function useColumns(type: TypeInfo, variant: string | undefined): ChosenC
   return { all, shown, toggle, reset: () => choose(undefined) };
 }
 
-/** The label of the type stands right behind the identifier. */
 export const isRight = (column: ColumnInfo): boolean => column.kind === 'field' && isNumeric(column.field);
 
 export const isSortable = (column: ColumnInfo): boolean =>

@@ -17,6 +17,7 @@ import { keepList } from '../app/kept-lists.ts';
 import { Late } from '../app/late.tsx';
 import { AddIcon, ChartIcon, RefreshIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
+import { chartsHeight } from '../charts/figures.ts';
 import { can, type TypeInfo, useModel } from '../data/model.ts';
 import { type ListFilter, listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useTotal } from '../data/total.ts';
@@ -27,6 +28,7 @@ import { useColumns } from './columns.ts';
 import { Filters } from './filters.tsx';
 import { ListMenu } from './list-menu.tsx';
 import { Pager } from './pager.tsx';
+import { RecordCards } from './record-cards.tsx';
 import { RecordTable } from './record-table.tsx';
 import { SearchBox } from './search-box.tsx';
 import { searchedWhere } from './search.ts';
@@ -72,8 +74,9 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   });
   const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('sm'), { noSsr: true });
   const [wantsCharts, setCharts] = useStore<boolean | undefined>('charts');
-  const isLarge = total === undefined || total.count > MOST_ADDED;
-  const hasCharts = wantsCharts ?? (isWide && !isLarge);
+  const height = useMemo(() => chartsHeight(type, variant), [type, variant]);
+  const isLarge = (total?.count ?? 0) > MOST_ADDED;
+  const hasCharts = height > 0 && (wantsCharts ?? (isWide && !isLarge && type.list.count !== 'none'));
   const found = { type, where, sort, variant };
   // What other filters find is not selected.
   const [allOf, setAllOf] = useState<string>();
@@ -104,15 +107,17 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         <Filters type={type} />
         <Box sx={{ flexGrow: 1 }} />
         <Pager total={total} onCount={() => setCounted(wanted)} />
-        <Tooltip title={say(hasCharts ? 'charts.hide' : 'charts.show')}>
-          <IconButton
-            aria-label={say(hasCharts ? 'charts.hide' : 'charts.show')}
-            aria-expanded={hasCharts}
-            onClick={() => setCharts(!hasCharts)}
-          >
-            <ChartIcon />
-          </IconButton>
-        </Tooltip>
+        {height > 0 && (
+          <Tooltip title={say(hasCharts ? 'charts.hide' : 'charts.show')}>
+            <IconButton
+              aria-label={say(hasCharts ? 'charts.hide' : 'charts.show')}
+              aria-expanded={hasCharts}
+              onClick={() => setCharts(!hasCharts)}
+            >
+              <ChartIcon />
+            </IconButton>
+          </Tooltip>
+        )}
         <Tooltip title={say('list.refresh')}>
           <IconButton aria-label={say('list.refresh')} onClick={() => void refetch()}>
             <RefreshIcon />
@@ -127,10 +132,18 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
           </Late>
         )}
       </Box>
-      {hasCharts && total?.count !== 0 && <Strip type={type} where={where} variant={variant} />}
+      {hasCharts && (
+        <Box sx={{ minHeight: height, pb: 1.5, displayPrint: 'none' }}>
+          {total !== undefined && <Strip type={type} where={where} variant={variant} />}
+        </Box>
+      )}
       <SlowNotice type={type} total={total} />
       {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : undefined}
-      {error && data === undefined ? undefined : <RecordTable type={type} columns={columns.shown} all={all} />}
+      {error && data === undefined ? undefined : isWide ? (
+        <RecordTable type={type} columns={columns.shown} all={all} />
+      ) : (
+        <RecordCards type={type} columns={columns.shown} all={all} />
+      )}
       <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
     </ListContextProvider>
   );

@@ -18,13 +18,15 @@ import { hrefOf } from '../app/router.ts';
 import { Late } from '../app/late.tsx';
 import { textOf, type ValueObject } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
-import type { StudioRecord } from '../data/provider.ts';
+import type { ListFilter, StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { Shown } from '../presentations/shown.tsx';
 import { useVariant } from '../app/variant-choice.tsx';
 import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
 import { type ColumnInfo, isRight, isSortable } from './columns.ts';
+
+const isFound = ({ where, q }: ListFilter): boolean => Boolean(where ?? q);
 
 interface RecordTableProps {
   readonly type: TypeInfo;
@@ -48,7 +50,7 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
   const navigate = useNavigate();
   const variant = useVariant();
   if (data?.length === 0)
-    return <Alert severity="info">{say(filterValues['where'] ? 'list.none_found' : 'list.empty')}</Alert>;
+    return <Alert severity="info">{say(isFound(filterValues) ? 'list.none_found' : 'list.empty')}</Alert>;
   return (
     <TableContainer
       component={Paper}
@@ -174,11 +176,12 @@ const RecordRow = memo(function RecordRow(props: RecordRowProps) {
           )}
           {index === 0 && isOpened ? (
             <OpenLink type={type} navigate={navigate} address={recordPath(type, id, variant)} id={id} values={values}>
-              {column.kind === 'identifier' ? textOf(values[column.name]) : cell(column, values)}
+              {column.kind === 'identifier' ? textOf(values[column.name]) : nameIn(type, column, values)}
             </OpenLink>
           ) : (
             cell(column, values)
           )}
+          {index === 0 && column.name === type.label && <small style={QUIET}>{id}</small>}
         </TableCell>
       ))}
     </TableRow>
@@ -200,8 +203,17 @@ const BOX = { p: 0.5, marginInlineEnd: 0.5 } as const;
 const isOfLink = (target: EventTarget): boolean =>
   target instanceof Element && target.closest('a, button, input') !== null;
 
-export function cell(column: ColumnInfo, values: ValueObject): ReactNode {
-  if (column.kind === 'relation') return <Related relation={column.relation} value={values[column.name]} />;
+/** Small and grey, and written as cheaply as it can be: lists have many cells. */
+const QUIET = { marginInlineStart: '0.5em', fontSize: '0.75rem', opacity: 0.75 } as const;
+
+/** A record whose label is empty is called by its type and identifier. */
+const nameIn = (type: TypeInfo, column: ColumnInfo, values: ValueObject): ReactNode =>
+  column.name === type.label && textOf(values[column.name]) === '' ? nameOf(type, values) : cell(column, values);
+
+/** `isLinked`: whether related records are links; not within another link. */
+export function cell(column: ColumnInfo, values: ValueObject, isLinked = true): ReactNode {
+  if (column.kind === 'relation')
+    return <Related relation={column.relation} value={values[column.name]} isLinked={isLinked} />;
   if (column.kind === 'field') return <Shown field={column.field} value={values[column.name]} isShort />;
   return <bdi>{textOf(values[column.name])}</bdi>;
 }

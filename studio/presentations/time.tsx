@@ -26,11 +26,11 @@ function ShownDate({ value }: ShowProps): ReactNode {
   );
 }
 
-function ShownTime({ value }: ShowProps): ReactNode {
+function ShownTime({ value, isShort }: ShowProps): ReactNode {
   const text = textOf(value);
   return (
-    <time dateTime={text} title={text} style={DIGITS}>
-      {timeText(text, pageLanguage())}
+    <time dateTime={text} title={isShort ? timeText(text, pageLanguage()) : text} style={DIGITS}>
+      {timeText(text, pageLanguage(), isShort)}
     </time>
   );
 }

@@ -60,8 +60,8 @@ export function dateText(text: string, language: string): string {
   return formatOf(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(time);
 }
 
-/** In local time, with its zone; parts of a minute only where there are any. */
-export function timeText(text: string, language: string): string {
+/** In local time, with its zone; parts of a minute only where there are any. `isShort`: to the minute, without the zone. */
+export function timeText(text: string, language: string, isShort = false): string {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return text;
   const ms = time.getMilliseconds();
@@ -71,9 +71,9 @@ export function timeText(text: string, language: string): string {
     day: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
-    timeZoneName: 'short',
-    ...(ms === 0 && time.getSeconds() === 0 ? {} : { second: '2-digit' }),
-    ...(ms === 0 ? {} : { fractionalSecondDigits: 3 }),
+    ...(isShort ? {} : { timeZoneName: 'short' }),
+    ...(isShort || (ms === 0 && time.getSeconds() === 0) ? {} : { second: '2-digit' }),
+    ...(isShort || ms === 0 ? {} : { fractionalSecondDigits: 3 }),
   }).format(time);
 }
 

@@ -28,6 +28,11 @@ export const de: Texts = {
   'app.not_found': 'Unter dieser Adresse gibt es nichts',
   'app.nothing': 'Es gibt keinen Typ, der gezeigt werden kann.',
   'app.count': '%{smart_count} Datensatz |||| %{smart_count} Datensätze',
+  'begin.title': 'Hier ist noch nichts',
+  'begin.text':
+    '%{title} verwaltet die Datensätze unten. Legen Sie den ersten an, lesen Sie eine Datei ein, oder füllen Sie die Datenbank zum Ausprobieren mit Beispielen. Beispiele lassen sich löschen wie alles andere.',
+  'begin.samples': 'Beispiele anlegen',
+  'begin.making': 'Beispiele werden angelegt …',
   'token.title': 'Token eingeben',
   'token.label': 'Token',
   'token.help': 'Tokens vergibt der Betreiber des Dienstes. Es bleibt gespeichert, bis dieser Tab geschlossen wird.',

@@ -26,6 +26,11 @@ export const en = {
   'app.not_found': 'There is nothing at this address',
   'app.nothing': 'There is no record type to show.',
   'app.count': '%{smart_count} record |||| %{smart_count} records',
+  'begin.title': 'Nothing is here yet',
+  'begin.text':
+    '%{title} keeps the records below. Create the first one, bring in a file, or fill the database with sample data to look around. Sample data can be deleted like everything else.',
+  'begin.samples': 'Fill in sample data',
+  'begin.making': 'Creating sample records …',
   'token.title': 'Enter your token',
   'token.label': 'Token',
   'token.help': 'The operator of the service gives tokens out. It is kept until this tab is closed.',

@@ -21,6 +21,10 @@ export const LANGUAGES: Readonly<Record<string, Language>> = {
 export const preferredLanguage = (): string =>
   navigator.languages.map((tag) => tag.split('-')[0] ?? '').find((tag) => tag in LANGUAGES) ?? 'en';
 
+/** The reader's own kind of a language: en-GB writes dates in another way than en-US. */
+export const localeOf = (language: string): string =>
+  navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+
 export const createTexts = (): I18nProvider =>
   polyglotI18nProvider(
     // The messages of the library are never shown.
@@ -42,6 +46,6 @@ export const numberText = (value: number): string => value.toLocaleString(docume
 
 /** A title within an English sentence: "New order", but "New VAT rate". Other languages keep its first letter. */
 export const inSentence = (title: string): string =>
-  document.documentElement.lang === 'en' && /^\p{Lu}\p{Ll}/u.test(title)
+  document.documentElement.lang.startsWith('en') && /^\p{Lu}\p{Ll}/u.test(title)
     ? title.charAt(0).toLowerCase() + title.slice(1)
     : title;
