@@ -14,14 +14,14 @@ import { useText } from '../texts/texts.ts';
 import { SEARCH_ID } from '../lists/search-box.tsx';
 import { dialog } from './boundary.tsx';
 import { MenuIcon, SearchIcon } from './icons.tsx';
-import { useKeys } from './keys.ts';
+import { MOD, useKeys } from './keys.ts';
 import { SettingsMenu } from './settings-menu.tsx';
 import { TypesMenu } from './types-menu.tsx';
 
+const KeysDialog = dialog(() => import('./keys-dialog.tsx'));
 const PaletteDialog = dialog(() => import('./palette-dialog.tsx'));
 
 const MENU_WIDTH = 264;
-const IS_MAC = navigator.platform.startsWith('Mac');
 
 interface FrameProps {
   readonly title: string;
@@ -33,9 +33,11 @@ export function Frame({ title, onLeave, children }: FrameProps) {
   const say = useText();
   const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('md'), { noSsr: true });
   const [isOpen, setOpen] = useState(false);
+  const [isHelping, setHelping] = useState(false);
   const [isSearching, setSearching] = useState(false);
   useKeys({
     'mod+k': () => setSearching(true),
+    '?': () => setHelping(true),
     '/': () => document.getElementById(SEARCH_ID)?.focus(),
   });
   const { pathname } = useLocation();
@@ -104,7 +106,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
                 component="kbd"
                 sx={{ marginInlineStart: 'auto', paddingInlineStart: 2, font: 'inherit', fontSize: '0.8em' }}
               >
-                {IS_MAC ? '⌘K' : 'Ctrl K'}
+                {`${MOD}K`}
               </Box>
             </Button>
           ) : (
@@ -112,7 +114,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
               <SearchIcon />
             </IconButton>
           )}
-          <SettingsMenu onLeave={onLeave} />
+          <SettingsMenu onLeave={onLeave} onKeys={() => setHelping(true)} />
         </Toolbar>
       </AppBar>
       <Drawer
@@ -138,6 +140,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
       >
         {children}
       </Box>
+      {isHelping && <KeysDialog onClose={() => setHelping(false)} />}
       {isSearching && <PaletteDialog onClose={() => setSearching(false)} />}
     </Box>
   );

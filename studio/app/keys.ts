@@ -1,6 +1,9 @@
 /** Keys that work on every page, unless a person is typing. */
 import { useEffect, useRef } from 'react';
 
+/** How the keyboards of this computer call the key that commands are given with. */
+export const MOD = navigator.platform.startsWith('Mac') ? '⌘' : 'Ctrl ';
+
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 

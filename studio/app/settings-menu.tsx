@@ -15,7 +15,12 @@ import type { Appearance } from './studio.tsx';
 
 const APPEARANCES = ['system', 'light', 'dark'] as const satisfies readonly Appearance[];
 
-export function SettingsMenu({ onLeave }: { readonly onLeave: () => void }) {
+interface SettingsMenuProps {
+  readonly onLeave: () => void;
+  readonly onKeys: () => void;
+}
+
+export function SettingsMenu({ onLeave, onKeys }: SettingsMenuProps) {
   const say = useText();
   const { token } = useModel();
   const [locale, setLocale] = useLocaleState();
@@ -70,6 +75,7 @@ export function SettingsMenu({ onLeave }: { readonly onLeave: () => void }) {
           </MenuItem>
         ))}
         <Divider role="presentation" />
+        <MenuItem onClick={choose(onKeys)}>{say('keys.title')}</MenuItem>
         <MenuItem component="a" href={ROOT.href}>
           {say('app.start')}
         </MenuItem>

@@ -3,16 +3,18 @@ import Box from '@mui/material/Box';
 import Link from '@mui/material/Link';
 import { useQuery } from '@tanstack/react-query';
 import { useDataProvider } from 'ra-core';
-import { useMemo } from 'react';
-import { Link as RouterLink } from 'react-router-dom';
+import { useMemo, useState } from 'react';
+import { Link as RouterLink, useLocation } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { fullestVariant, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
+import { fullestVariant, nameOf, recordPath, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { inSentence, useText } from '../texts/texts.ts';
-import { newDraft, recordDraft } from './draft.ts';
+import { findChoices } from '../fields/search.ts';
+import { type Draft, draftAnew, keyOf, newDraft, type RecordDraft, recordDraft } from './draft.ts';
+import { likeDraft, linkTo, prefilledBy } from './prefilled.ts';
 import { RecordForm } from './record-form.tsx';
 
 interface FormPageProps {
@@ -36,9 +38,39 @@ export default function FormPage({ type, id }: FormPageProps) {
   );
 }
 
+/** Begins empty, like another record, or with what it belongs to. */
 function NewForm({ type }: { readonly type: TypeInfo }) {
   const say = useText();
-  const draft = useMemo(() => newDraft(type), [type]);
+  const model = useModel();
+  const provider = useDataProvider();
+  const { search } = useLocation();
+  const [{ from, links }] = useState(() => prefilledBy(search, type));
+  const { data, error, refetch } = useQuery({
+    queryKey: [type.path, 'form', 'new', search],
+    queryFn: async ({ signal }): Promise<RecordDraft> => {
+      const linked = links.map(async ([name, id]): Promise<readonly [string, Draft]> => {
+        const relation = type.relations.find((one) => one.name === name);
+        if (relation === undefined) return [keyOf(name), null];
+        const [found] = await findChoices(model, typeNamed(model, relation.type), relation.label, { id }, signal);
+        return [keyOf(name), found === undefined ? null : linkTo(id, found.name)];
+      });
+      const meta = { variant: fullestVariant(type) };
+      const like =
+        from === undefined ? undefined : (await provider.getOne<StudioRecord>(type.path, { id: from, meta })).data;
+      const begun =
+        like === undefined
+          ? newDraft(type)
+          : likeDraft(type, draftAnew(model, type, recordDraft(model, type, like.values)));
+      return { ...begun, ...Object.fromEntries(await Promise.all(linked)) };
+    },
+    staleTime: Infinity,
+    gcTime: 0,
+    enabled: from !== undefined || links.length > 0,
+  });
+  const empty = useMemo(() => newDraft(type), [type]);
+  const draft = from === undefined && links.length === 0 ? empty : data;
+  if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
+  if (draft === undefined) return <Waiting />;
   return (
     <>
       <Heading text={say('form.new', { type: inSentence(type.title.one) })} sx={{ my: 2 }} />

@@ -9,11 +9,12 @@ import useMediaQuery from '@mui/material/useMediaQuery';
 import type { Theme } from '@mui/material/styles';
 import { ListContextProvider, useListController, useStore } from 'ra-core';
 import { useEffect, useMemo, useState } from 'react';
-import { Link, useLocation } from 'react-router-dom';
+import { Link, useLocation, useNavigate } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { dialog } from '../app/boundary.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { keepList } from '../app/kept-lists.ts';
+import { keepList, keepSeen } from '../app/kept-lists.ts';
+import { useKeys } from '../app/keys.ts';
 import { Late } from '../app/late.tsx';
 import { AddIcon, ChartIcon, RefreshIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
@@ -37,6 +38,7 @@ import { SlowNotice } from './slow-notice.tsx';
 const Strip = dialog(() => import('../charts/strip.tsx'));
 
 const PER_PAGE = 25;
+const BARE: ListMeta = { columns: [] };
 /** As many are added up without being asked. */
 const MOST_ADDED = 50_000;
 
@@ -59,6 +61,13 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const { sort, page, perPage, filterValues, error, isFetching, refetch, data, hasNextPage } = list;
   const { where: filters = '', q = '' } = filterValues as ListFilter;
   const target = listTarget(model, type, { sort, filter: filterValues, pagination: { page, perPage }, meta });
+  const ids = data?.map(({ id }) => id);
+  useEffect(() => {
+    if (ids === undefined || !type.identifier.inRecord) return;
+    const targetAt = (place: number): string =>
+      listTarget(model, type, { sort, filter: filterValues, pagination: { page: place + 1, perPage: 1 }, meta: BARE });
+    keepSeen(type.path, { from: (page - 1) * perPage, ids, targetAt });
+  });
   const { where, left } = useMemo(
     () => searchedWhere(model, type, { where: filters, q }, variant),
     [model, type, filters, q, variant],
@@ -77,6 +86,9 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const height = useMemo(() => chartsHeight(type, variant), [type, variant]);
   const isLarge = (total?.count ?? 0) > MOST_ADDED;
   const hasCharts = height > 0 && (wantsCharts ?? (isWide && !isLarge && type.list.count !== 'none'));
+  const navigate = useNavigate();
+  const create = `/${type.path}/new`;
+  useKeys({ n: can(type, 'create') ? () => void navigate(create) : undefined });
   const found = { type, where, sort, variant };
   // What other filters find is not selected.
   const [allOf, setAllOf] = useState<string>();
@@ -97,7 +109,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Box>
         <VariantChoice type={type} />
         {can(type, 'create') && (
-          <Button variant="contained" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
+          <Button variant="contained" startIcon={<AddIcon />} component={Link} to={create}>
             {say('list.create', { type: inSentence(type.title.one) })}
           </Button>
         )}

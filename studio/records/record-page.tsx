@@ -6,11 +6,12 @@ import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
 import { useGetOne } from 'ra-core';
 import { type ReactNode, useEffect } from 'react';
-import { Link as RouterLink } from 'react-router-dom';
+import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
 import { MoreMenu } from '../app/more-menu.tsx';
-import { EditIcon } from '../app/icons.tsx';
+import { AddIcon, CopyIcon, EditIcon } from '../app/icons.tsx';
+import { useKeys } from '../app/keys.ts';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { keepRecent } from '../app/recent.ts';
 import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
@@ -18,6 +19,7 @@ import { Waiting } from '../app/waiting.tsx';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
 import {
   can,
+  type FieldInfo,
   isToMany,
   nameOf,
   otherValues,
@@ -30,8 +32,12 @@ import { hasOwnList } from '../data/includes.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { Shown } from '../presentations/shown.tsx';
 import { Related } from '../fields/related.tsx';
-import { useText } from '../texts/texts.ts';
+import { inSentence, useText } from '../texts/texts.ts';
+import { duplicateAddress, newAddress } from '../forms/prefilled.ts';
+import { ROOT } from '../data/request.ts';
 import { DeleteButton } from './delete-button.tsx';
+import { layoutOf } from './layout.ts';
+import { Neighbours } from './neighbours.tsx';
 import { RelatedList, RelatedSet } from './related-records.tsx';
 
 interface RecordPageProps {
@@ -42,93 +48,190 @@ interface RecordPageProps {
 export default function RecordPage({ type, id }: RecordPageProps) {
   const say = useText();
   const model = useModel();
+  const navigate = useNavigate();
   const variant = useVariant();
   const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id, meta: { variant } }, { retry: false });
   const recent = data === undefined ? '' : nameOf(type, data.values);
   useEffect(() => {
     if (recent !== '') keepRecent({ path: type.path, id, name: recent });
   }, [type.path, id, recent]);
+  const edit = `/${type.path}/${id}/edit`;
+  useKeys({ e: can(type, 'update') ? () => void navigate(edit) : undefined });
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   const { values } = data;
   const [name, own] = [nameOf(type, values), `${type.title.one} ${id}`];
   const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type, variant)}`;
+  const { state, figures, fields, relations, rail } = layoutOf(model, type, values);
+  const hasRail = rail.fields.length + rail.relations.length > 0;
+  const hasMiddle = fields.length > 0 || (type.open && otherValues(type, values).length > 0);
   return (
     <>
-      {can(type, 'list') && (
-        <Link component={RouterLink} to={listAddress(type.path)} variant="body2">
-          {type.title.many}
-        </Link>
-      )}
-      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, my: 1.5 }}>
+      <Box sx={{ display: 'flex', alignItems: 'center', gap: 0.5, minHeight: 34, displayPrint: 'none' }}>
+        {can(type, 'list') && (
+          <Link component={RouterLink} to={listAddress(type.path)} variant="body2" sx={{ flexGrow: 1 }}>
+            {type.title.many}
+          </Link>
+        )}
+        <Neighbours type={type} id={id} variant={variant} />
+      </Box>
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 2 }}>
         <Box sx={{ flexGrow: 1, minWidth: 0 }}>
-          <Heading text={name} />
+          <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', columnGap: 1.5 }}>
+            <Heading text={name} />
+            {state !== undefined && (
+              <span title={state.title}>
+                <Shown field={state} value={values[state.name]} />
+              </span>
+            )}
+          </Box>
           {name !== own && (
             <Typography variant="body2" sx={{ color: 'text.secondary' }}>
               {own}
             </Typography>
           )}
         </Box>
+        {figures.map((field) => (
+          <Box key={field.name} sx={{ px: 1.5, textAlign: 'end' }} title={field.description}>
+            <Typography variant="caption" component="div" sx={{ color: 'text.secondary' }}>
+              {field.title}
+            </Typography>
+            <Typography component="div" sx={{ fontSize: '1.25rem', fontWeight: 650, lineHeight: 1.2 }}>
+              <Shown field={field} value={values[field.name]} />
+            </Typography>
+          </Box>
+        ))}
         <VariantChoice type={type} />
-        <MoreMenu groups={[]} sent={() => ({ method: 'GET', target })} />
-        {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
         {can(type, 'update') && (
-          <Button variant="contained" startIcon={<EditIcon />} component={RouterLink} to={`/${type.path}/${id}/edit`}>
+          <Button variant="contained" startIcon={<EditIcon />} component={RouterLink} to={edit}>
             {say('record.edit')}
           </Button>
         )}
+        {can(type, 'create') && (
+          <Button color="inherit" startIcon={<CopyIcon />} component={RouterLink} to={duplicateAddress(type, id)}>
+            {say('record.duplicate')}
+          </Button>
+        )}
+        {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
+        <MoreMenu groups={[]} sent={() => ({ method: 'GET', target })} />
       </Box>
-      <Paper variant="outlined" sx={{ p: 3 }}>
-        <Values type={type} values={values} />
-      </Paper>
-      {type.relations.filter(isToMany).map((relation) => (
-        <Box component="section" key={relation.name} sx={{ mt: 3 }} aria-label={relation.title}>
+      <Box
+        sx={{
+          display: 'grid',
+          gap: 2,
+          alignItems: 'start',
+          gridTemplateColumns: {
+            xs: 'minmax(0, 1fr)',
+            lg: hasRail ? 'minmax(0, 1fr) minmax(16rem, 20rem)' : undefined,
+          },
+        }}
+      >
+        <Box sx={{ display: 'grid', gap: 2.5, minWidth: 0 }}>
+          {hasMiddle && (
+            <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
+              <Values type={type} values={values} fields={fields} relations={hasRail ? [] : rail.relations} />
+            </Paper>
+          )}
+          {relations.map((relation) => (
+            <Box component="section" key={relation.name} aria-label={relation.title} sx={{ minWidth: 0 }}>
+              <Typography variant="h2" sx={{ mb: 1 }}>
+                {relation.title}: <Related relation={relation} value={values[relation.name]} />
+              </Typography>
+              <Paper variant="outlined" sx={{ p: 2 }}>
+                <Inside relation={relation} value={values[relation.name]} />
+              </Paper>
+            </Box>
+          ))}
+          {type.relations.filter(isToMany).map((relation) => (
+            <RelatedSection key={relation.name} relation={relation} id={id} value={values[relation.name]} />
+          ))}
+        </Box>
+        {hasRail && (
+          <Paper variant="outlined" component="aside" aria-label={say('record.facts')} sx={{ p: 2, pt: 1 }}>
+            <Values type={type} values={values} {...rail} isRail />
+          </Paper>
+        )}
+      </Box>
+    </>
+  );
+}
+
+/** A set of the record: with a way to make another of them that belongs to it. */
+function RelatedSection({
+  relation,
+  id,
+  value,
+}: {
+  readonly relation: RelationInfo;
+  readonly id: string;
+  readonly value: Value | undefined;
+}) {
+  const say = useText();
+  const model = useModel();
+  const target = typeNamed(model, relation.type);
+  const isListed = hasOwnList(model, relation);
+  return (
+    <Box component="section" aria-label={relation.title} sx={{ minWidth: 0 }}>
+      <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 1 }}>
+        <Box sx={{ flexGrow: 1, minWidth: 0 }}>
           <Typography variant="h2">{relation.title}</Typography>
-          <Typography variant="body2" sx={{ color: 'text.secondary', mb: 1 }}>
+          <Typography variant="body2" sx={{ color: 'text.secondary' }}>
             {relation.description}
           </Typography>
-          {hasOwnList(model, relation) ? (
-            <RelatedList relation={relation} id={id} />
-          ) : (
-            <RelatedSet relation={relation} value={values[relation.name]} />
-          )}
         </Box>
-      ))}
-    </>
+        {isListed && can(target, 'create') && relation.inverse !== undefined && (
+          <Button
+            size="small"
+            startIcon={<AddIcon />}
+            component={RouterLink}
+            to={newAddress(target, { [relation.inverse]: id })}
+          >
+            {say('list.create', { type: inSentence(target.title.one) })}
+          </Button>
+        )}
+      </Box>
+      {isListed ? <RelatedList relation={relation} id={id} /> : <RelatedSet relation={relation} value={value} />}
+    </Box>
   );
 }
 
 interface ValuesProps {
   readonly type: TypeInfo;
   readonly values: ValueObject;
+  readonly fields: readonly FieldInfo[];
+  readonly relations: readonly RelationInfo[];
   /** Within another record, which says already which one this is. */
   readonly isPart?: boolean;
+  /** In the narrow column beside the record. */
+  readonly isRail?: boolean;
 }
 
-export function Values({ type, values, isPart = false }: ValuesProps) {
+export function Values({ type, values, fields, relations, isPart = false, isRail = false }: ValuesProps) {
   const say = useText();
-  const others = type.open ? otherValues(type, values) : [];
+  const others = type.open && !isRail ? otherValues(type, values) : [];
   return (
     <Box
       component="dl"
-      sx={{ display: 'grid', gridTemplateColumns: { sm: 'minmax(9rem, 16rem) 1fr' }, gap: '0.35rem 1.5rem', m: 0 }}
+      sx={{
+        display: 'grid',
+        gridTemplateColumns: isRail ? undefined : { sm: 'minmax(9rem, 14rem) 1fr' },
+        gap: isRail ? 0 : '0.35rem 1.5rem',
+        '& dt': isRail ? { mt: 1, fontSize: '0.75rem' } : {},
+        m: 0,
+      }}
     >
-      {!isPart && <Line title={type.identifier.title}>{textOf(values[type.identifier.name])}</Line>}
-      {type.fields
-        .filter(({ name }) => name in values)
-        .map((field) => (
-          <Line key={field.name} title={field.title} help={field.description}>
-            <Shown field={field} value={values[field.name]} />
-          </Line>
-        ))}
-      {type.relations
-        .filter((relation) => !isToMany(relation) && relation.name in values)
-        .map((relation) => (
-          <Line key={relation.name} title={relation.title} help={relation.description}>
-            <Related relation={relation} value={values[relation.name]} />
-            <Inside relation={relation} value={values[relation.name]} />
-          </Line>
-        ))}
+      {relations.map((relation) => (
+        <Line key={relation.name} title={relation.title} help={relation.description}>
+          <Related relation={relation} value={values[relation.name]} />
+          {isPart && <Inside relation={relation} value={values[relation.name]} />}
+        </Line>
+      ))}
+      {fields.map((field) => (
+        <Line key={field.name} title={field.title} help={field.description}>
+          <Picture field={field} value={values[field.name]} />
+          <Shown field={field} value={values[field.name]} />
+        </Line>
+      ))}
       {others.map(([name, value]) => (
         <Line key={name} title={name} help={say('record.other_keys')}>
           <Shown field={OTHER} value={value} />
@@ -136,6 +239,15 @@ export function Values({ type, values, isPart = false }: ValuesProps) {
       ))}
     </Box>
   );
+}
+
+/** Of this service alone: pictures from elsewhere would tell others who looks at them. */
+function Picture({ field, value }: { readonly field: FieldInfo; readonly value: Value | undefined }) {
+  const text = textOf(value);
+  if (field.format !== 'uri' || !/\.(?:png|jpe?g|gif|webp|avif|svg)$/i.test(text)) return undefined;
+  return text.startsWith(ROOT.origin) ? (
+    <Box component="img" src={text} alt="" sx={{ display: 'block', maxWidth: '100%', maxHeight: 240, mb: 0.5 }} />
+  ) : undefined;
 }
 
 /** A record without a page of its own is shown within this one; of others, what is changed through this one. */
@@ -146,10 +258,12 @@ function Inside({ relation, value }: { readonly relation: RelationInfo; readonly
   const hasPage = can(type, 'get');
   if (hasPage && relations.length === 0) return undefined;
   return (
-    <Box sx={{ my: 1, paddingInlineStart: 2, borderInlineStart: 2, borderColor: 'divider' }}>
+    <>
       <Values
-        type={hasPage ? { ...type, fields: [], relations, open: false } : { ...type, relations }}
+        type={hasPage ? { ...type, open: false } : type}
         values={value}
+        fields={hasPage ? [] : type.fields.filter(({ name }) => textOf(value[name]) !== '')}
+        relations={relations.filter((one) => !isToMany(one))}
         isPart
       />
       {relations.filter(isToMany).map((one) => (
@@ -160,7 +274,7 @@ function Inside({ relation, value }: { readonly relation: RelationInfo; readonly
           <RelatedSet relation={one} value={value[one.name]} />
         </Box>
       ))}
-    </Box>
+    </>
   );
 }
 

@@ -37,7 +37,7 @@ interface RelatedTableProps {
   readonly rows: readonly ValueObject[];
 }
 
-const MAX_COLUMNS = 8;
+const MAX_COLUMNS = 7;
 
 function RelatedTable({ type, relation, rows }: RelatedTableProps) {
   const say = useText();
@@ -48,12 +48,16 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
       </Typography>
     );
   const columns = columnsOf(type)
-    .filter(({ kind, name }) => kind !== 'identifier' && name !== type.label && rows.some((row) => name in row))
+    .filter(({ kind, name }) => kind !== 'identifier' && name !== type.label && name !== relation.inverse)
+    .filter(({ name }) => rows.some((row) => name in row))
     .slice(0, MAX_COLUMNS);
   const sets = type.relations.filter((set) => isToMany(set) && rows.some((row) => set.name in row));
   return (
     <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={relation.title}>
-      <Table size="small">
+      <Table
+        size="small"
+        sx={{ '& td, & th': { whiteSpace: 'nowrap', maxWidth: 260, overflow: 'hidden', textOverflow: 'ellipsis' } }}
+      >
         <TableHead>
           <TableRow>
             <TableCell>{type.title.one}</TableCell>

@@ -1,0 +1,46 @@
+/** What a form of a new record begins with: a record that it is like, or records that it belongs to. The address says so. */
+import { isToMany, type TypeInfo } from '../data/model.ts';
+import { isInline, type Item, keyOf, newDraft, type RecordDraft } from './draft.ts';
+
+const FROM = '$from';
+
+export const duplicateAddress = ({ path }: TypeInfo, id: string): string =>
+  `/${path}/new?${FROM}=${encodeURIComponent(id)}`;
+
+/** `links`: identifiers of related records, by the names of the relations. */
+export const newAddress = ({ path }: TypeInfo, links: Readonly<Record<string, string>>): string =>
+  `/${path}/new?${new URLSearchParams(links).toString()}`;
+
+interface Prefilled {
+  readonly from: string | undefined;
+  /** Relations to one record, with its identifier. */
+  readonly links: readonly (readonly [relation: string, id: string])[];
+}
+
+export function prefilledBy(search: string, type: TypeInfo): Prefilled {
+  const query = new URLSearchParams(search);
+  const links = type.relations
+    .filter((relation) => !isToMany(relation) && !relation.readOnly)
+    .flatMap(({ name }): (readonly [string, string])[] => {
+      const id = query.get(name);
+      return id !== null && /^\d{1,16}$/.test(id) ? [[name, id]] : [];
+    });
+  return { from: query.get(FROM) ?? undefined, links };
+}
+
+/** A record like another: what has to be unique is left open, and nothing is taken from the other one. */
+export function likeDraft(type: TypeInfo, draft: RecordDraft): RecordDraft {
+  const fresh = newDraft(type);
+  const unique = type.fields.filter((field) => field.unique === true).map(({ name }) => name);
+  const taken = type.relations
+    .filter((relation) => (relation.kind === 'hasMany' || relation.kind === 'hasOne') && !isInline(relation))
+    .map(({ name }) => name);
+  const left = new Set([...unique, ...taken].map(keyOf));
+  return Object.fromEntries(
+    Object.entries(draft)
+      .filter(([key]) => key in fresh)
+      .map(([key, value]) => [key, left.has(key) ? fresh[key] : value]),
+  );
+}
+
+export const linkTo = (id: string, name: string): Item => ({ id, name, record: null, stored: null });
