@@ -10,7 +10,7 @@ import { useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { listedTypes, recordPath, useModel } from '../data/model.ts';
 import { detailOf } from '../fields/detail.ts';
-import { usePaused } from '../fields/picker.tsx';
+import { usePaused } from '../fields/paused.ts';
 import { findByLabel } from '../fields/search.ts';
 import { useText } from '../texts/texts.ts';
 import { ProblemAlert } from './problem-alert.tsx';

@@ -51,6 +51,28 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
       // Whoever clicks at once reads none: finding its place takes as long as a page of records.
       MuiTooltip: { defaultProps: { enterDelay: 500 } },
       MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' } } },
+      // Help is there while it is needed, above what stands below: nothing moves under the mouse.
+      MuiFormHelperText: {
+        styleOverrides: {
+          root: ({ theme }) => ({
+            '.MuiFormControl-root > &:not(.Mui-error):not([role=status])': {
+              position: 'absolute',
+              insetBlockStart: '100%',
+              insetInline: 0,
+              zIndex: 2,
+              margin: '2px 0 0',
+              padding: '4px 8px',
+              borderRadius: 6,
+              background: theme.palette.background.paper,
+              boxShadow: theme.shadows[3],
+              visibility: 'hidden',
+              pointerEvents: 'none',
+            },
+            '.MuiFormControl-root:focus-within > &:not(:empty):not(.Mui-error)': { visibility: 'visible' },
+            '&:has(> span:empty)': { display: 'none' },
+          }),
+        },
+      },
       MuiTextField: { defaultProps: { size: 'small', fullWidth: true } },
       // What only screen readers see stays within, and makes no page wider.
       MuiTableContainer: { styleOverrides: { root: { position: 'relative' } } },

@@ -1,14 +1,18 @@
 /** A related record is found by typing a part of its name. */
 import Autocomplete from '@mui/material/Autocomplete';
 import Box from '@mui/material/Box';
+import IconButton from '@mui/material/IconButton';
 import Typography from '@mui/material/Typography';
 import TextField from '@mui/material/TextField';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type ReactNode, type UIEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
+import { dialog } from '../app/boundary.tsx';
+import { TableIcon } from '../app/icons.tsx';
+import { can, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { useText } from '../texts/texts.ts';
 import { detailOf } from './detail.ts';
+import { usePaused } from './paused.ts';
 import { type Choice, findChoices, MAX_FOUND } from './search.ts';
 
 interface PickerProps {
@@ -24,7 +28,7 @@ interface PickerProps {
   readonly inputRef?: React.Ref<HTMLInputElement>;
 }
 
-const PAUSE_MS = 250;
+const BrowseDialog = dialog(() => import('./browse-dialog.tsx'));
 
 export function Picker({
   relation,
@@ -41,6 +45,7 @@ export function Picker({
   const model = useModel();
   const type = typeNamed(model, relation.type);
   const [isOpen, setOpen] = useState(false);
+  const [isBrowsing, setBrowsing] = useState(false);
   const [typed, setTyped] = useState('');
   const [most, setMost] = useState(MAX_FOUND);
   const listbox = useRef<HTMLUListElement>(null);
@@ -66,63 +71,79 @@ export function Picker({
     if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
   }, [data, most]);
   return (
-    <Autocomplete
-      slotProps={{ listbox: { onScroll: more, ref: listbox } }}
-      renderOption={({ key: _key, ...props }, choice) => (
-        <li key={choice.id} {...props}>
-          <Box sx={{ minWidth: 0 }}>
-            <bdi>{choice.name}</bdi>
-            {choice.values !== undefined && (
-              <Typography variant="body2" component="div" noWrap sx={{ color: 'text.secondary' }}>
-                <bdi>{detailOf(say, type, relation.label ?? type.label, choice.values)}</bdi>
-              </Typography>
-            )}
-          </Box>
-        </li>
+    <Box sx={{ display: 'flex', alignItems: 'flex-start', gap: 0.5 }}>
+      <Autocomplete
+        fullWidth
+        slotProps={{ listbox: { onScroll: more, ref: listbox } }}
+        renderOption={({ key: _key, ...props }, choice) => (
+          <li key={choice.id} {...props}>
+            <Box sx={{ minWidth: 0 }}>
+              <bdi>{choice.name}</bdi>
+              {choice.values !== undefined && (
+                <Typography variant="body2" component="div" noWrap sx={{ color: 'text.secondary' }}>
+                  <bdi>{detailOf(say, type, relation.label ?? type.label, choice.values)}</bdi>
+                </Typography>
+              )}
+            </Box>
+          </li>
+        )}
+        options={data.filter(({ id }) => !without.includes(id))}
+        value={value}
+        open={isOpen}
+        disabled={isDisabled}
+        loading={isFetching}
+        loadingText={say('app.loading')}
+        openText={say('picker.open')}
+        closeText={say('app.close')}
+        clearText={say('picker.clear')}
+        noOptionsText={error ? problemText(say, error) : say('picker.none')}
+        filterOptions={(options) => options}
+        getOptionKey={({ id }) => id}
+        getOptionLabel={({ name }) => name}
+        isOptionEqualToValue={(one, other) => one.id === other.id}
+        onOpen={() => {
+          setMost(MAX_FOUND);
+          setOpen(true);
+        }}
+        onClose={() => setOpen(false)}
+        onChange={(_event, choice) => onChange(choice)}
+        onInputChange={(_event, text) => {
+          setTyped(text);
+          setMost(MAX_FOUND);
+        }}
+        renderInput={(props) => (
+          <TextField
+            {...props}
+            sx={{ '& input': { unicodeBidi: 'plaintext' } }}
+            label={label}
+            helperText={fault ?? help}
+            error={fault !== undefined}
+            {...(inputRef === undefined ? {} : { inputRef })}
+          />
+        )}
+      />
+      {can(type, 'list') && !isDisabled && (
+        <IconButton
+          size="small"
+          aria-label={say('picker.browse', { label })}
+          title={say('picker.browse', { label })}
+          onClick={() => setBrowsing(true)}
+          sx={{ mt: 0.5 }}
+        >
+          <TableIcon fontSize="small" />
+        </IconButton>
       )}
-      options={data.filter(({ id }) => !without.includes(id))}
-      value={value}
-      open={isOpen}
-      disabled={isDisabled}
-      loading={isFetching}
-      loadingText={say('app.loading')}
-      openText={say('picker.open')}
-      closeText={say('app.close')}
-      clearText={say('picker.clear')}
-      noOptionsText={error ? problemText(say, error) : say('picker.none')}
-      filterOptions={(options) => options}
-      getOptionKey={({ id }) => id}
-      getOptionLabel={({ name }) => name}
-      isOptionEqualToValue={(one, other) => one.id === other.id}
-      onOpen={() => {
-        setMost(MAX_FOUND);
-        setOpen(true);
-      }}
-      onClose={() => setOpen(false)}
-      onChange={(_event, choice) => onChange(choice)}
-      onInputChange={(_event, text) => {
-        setTyped(text);
-        setMost(MAX_FOUND);
-      }}
-      renderInput={(props) => (
-        <TextField
-          {...props}
-          sx={{ '& input': { unicodeBidi: 'plaintext' } }}
-          label={label}
-          helperText={fault ?? help}
-          error={fault !== undefined}
-          {...(inputRef === undefined ? {} : { inputRef })}
+      {isBrowsing && (
+        <BrowseDialog
+          relation={relation}
+          without={without}
+          onClose={() => setBrowsing(false)}
+          onChoose={(choice) => {
+            setBrowsing(false);
+            onChange(choice);
+          }}
         />
       )}
-    />
+    </Box>
   );
-}
-
-export function usePaused(text: string): string {
-  const [paused, setPaused] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return paused;
 }

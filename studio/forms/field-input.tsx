@@ -2,6 +2,8 @@
 import type { ReactNode } from 'react';
 import { useController, useFormContext } from 'react-hook-form';
 import type { FieldInfo } from '../data/model.ts';
+import type { FieldDraft } from '../presentations/field-draft.ts';
+import { brokenLimits } from '../presentations/limits.ts';
 import { presentationOf } from '../presentations/registry.ts';
 import { useText } from '../texts/texts.ts';
 
@@ -20,7 +22,10 @@ export function FieldInput({ field, path }: FieldInputProps): ReactNode {
     <Input
       field={field}
       control={control}
-      fault={fieldState.error?.message}
+      fault={
+        fieldState.error?.message ??
+        (fieldState.isTouched ? brokenLimits(say, field, control.value as FieldDraft) : undefined)
+      }
       faults={fieldState.error?.types ?? {}}
       onClearFaults={() => clearErrors(path)}
       say={say}

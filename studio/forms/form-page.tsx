@@ -9,7 +9,8 @@ import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { fullestVariant, nameOf, recordPath, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import type { ValueObject } from '../data/json.ts';
+import { fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { findChoices } from '../fields/search.ts';
@@ -99,8 +100,15 @@ function EditForm({ type, id }: { readonly type: TypeInfo; readonly id: string }
   if (data === undefined || draft === undefined) return <Waiting />;
   return (
     <>
-      <Heading text={say('form.edit', { name: nameOf(type, data.values) })} sx={{ my: 2 }} />
+      <Heading text={say('form.edit', { name: calledIn(type, data.values) })} sx={{ my: 2 }} />
       <RecordForm type={type} record={data} draft={draft} />
     </>
   );
+}
+
+/** Within a sentence: "order 2026-1500". */
+function calledIn(type: TypeInfo, values: ValueObject): string {
+  const name = nameOf(type, values);
+  const own = `${type.title.one} ${identifierOf(type, values)}`;
+  return inSentence(name === own ? own : `${type.title.one} ${name}`);
 }

@@ -3,12 +3,14 @@ import Alert from '@mui/material/Alert';
 import Box from '@mui/material/Box';
 import Button from '@mui/material/Button';
 import Paper from '@mui/material/Paper';
+import Typography from '@mui/material/Typography';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { FormProvider, useForm } from 'react-hook-form';
+import { FormProvider, useForm, useWatch } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
+import { useKeys } from '../app/keys.ts';
 import { MoreMenu } from '../app/more-menu.tsx';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
@@ -151,6 +153,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     drop();
   };
 
+  useKeys({ 'mod+s': () => void (isSaving || save()) });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     // Not that of a dialog above the form.
@@ -189,29 +192,34 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
         <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
           <RecordInputs type={type} path="" draft={began.draft} values={began.record?.values} inputFor={inputFor} />
         </Paper>
-        <Box
+        <Paper
+          variant="outlined"
           sx={{
             position: 'sticky',
-            bottom: 0,
-            zIndex: 1,
+            bottom: 8,
+            zIndex: 3,
             display: 'flex',
+            flexWrap: 'wrap',
+            alignItems: 'center',
             gap: 1,
-            py: 2,
-            bgcolor: 'background.default',
+            mt: 2,
+            px: 2,
+            py: 1,
           }}
         >
-          <Button type="submit" variant="contained" loading={isSaving}>
-            {say('form.save')}
-          </Button>
+          <Changes count={(now) => changesIn(now, began.draft)} />
           <Button
             color="inherit"
             component={RouterLink}
             to={record === undefined ? listAddress(type.path) : recordPath(type, record.id)}
           >
-            {say('filter.cancel')}
+            {say(isDirty ? 'form.discard' : 'filter.cancel')}
+          </Button>
+          <Button type="submit" variant="contained" loading={isSaving}>
+            {say('form.save')}
           </Button>
           <MoreMenu groups={[]} sent={requestShown} />
-        </Box>
+        </Paper>
       </Box>
       {began.record !== undefined && problemOf(error).status === 412 && (
         <Conflict
@@ -232,6 +240,21 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       )}
       <LeaveGuard isOn={() => isDirty && !isSaved.current} onLeave={leave} />
     </FormProvider>
+  );
+}
+
+/** How many values are not as they were: keys of the record itself. */
+const changesIn = (now: RecordDraft, before: RecordDraft): number =>
+  Object.keys(now).filter((key) => JSON.stringify(now[key]) !== JSON.stringify(before[key])).length;
+
+/** It alone is rendered whenever something is typed. */
+function Changes({ count }: { readonly count: (now: RecordDraft) => number }) {
+  const say = useText();
+  const changes = count(useWatch() as RecordDraft);
+  return (
+    <Typography variant="body2" role="status" sx={{ flexGrow: 1, color: 'text.secondary' }}>
+      {changes > 0 && say('form.changes', { smart_count: changes })}
+    </Typography>
   );
 }
 

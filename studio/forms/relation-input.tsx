@@ -28,11 +28,18 @@ import { inSentence, useText } from '../texts/texts.ts';
 import { isChangeable, isInline, type Item, keyOf, newItem, storedDraft } from './draft.ts';
 import { atEnd, positionField, positionsOf } from './positions.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
+import { setColumns, SetTable } from './set-table.tsx';
 
 interface RelationInputProps {
   readonly relation: RelationInfo;
   readonly path: string;
+  /** In a row of a table: a record is chosen, and nothing else. */
+  readonly isPlain?: boolean;
 }
+
+const plainInputFor: RelationInputs = (relation, path) => (
+  <OneInput key={path} relation={relation} path={path} isPlain />
+);
 
 export const inputFor: RelationInputs = (relation, path) =>
   isToMany(relation) ? (
@@ -81,7 +88,7 @@ async function readRecord(model: StudioModel, type: TypeInfo, { label }: Relatio
   return isValueObject(body) ? body : undefined;
 }
 
-function OneInput({ relation, path }: RelationInputProps) {
+function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
   const say = useText();
   const model = useModel();
   const type = typeNamed(model, relation.type);
@@ -137,19 +144,20 @@ function OneInput({ relation, path }: RelationInputProps) {
         help={relation.description}
         fault={fault}
       />
-      {item !== null && isChangeable(model, relation, item) && (
+      {!isPlain && item !== null && isChangeable(model, relation, item) && (
         <Button size="small" startIcon={<EditIcon />} onClick={() => void change(item)}>
           {say('form.change', { name: item.name })}
         </Button>
       )}
-      {create}
+      {!isPlain && create}
     </Box>
   );
 }
 
-const Help = ({ fault, text }: { readonly fault: string | undefined; readonly text: string | undefined }) => (
-  <FormHelperText error={fault !== undefined}>{fault ?? text}</FormHelperText>
-);
+const Help = ({ fault, text }: { readonly fault: string | undefined; readonly text: string | undefined }) =>
+  fault === undefined && text === undefined ? undefined : (
+    <FormHelperText error={fault !== undefined}>{fault ?? text}</FormHelperText>
+  );
 
 function RemoveButton({
   relation,
@@ -243,6 +251,34 @@ function SetInput({ relation, path }: RelationInputProps) {
     for (const [index, position] of positionsOf(ordered, now()).entries())
       setValue(`${path}.${index}.record.${keyOf(ordered.name)}`, position, { shouldDirty: true });
   };
+  const titleIn = (item: Item): string =>
+    item.id === null ? say('form.new', { type: inSentence(type.title.one) }) : item.name;
+  const buttonsOf = (item: Item & { readonly '#key': string }, index: number) => (
+    <>
+      {ordered !== undefined && (
+        <>
+          <MoveButton text={say('form.up')} isOff={index === 0} onClick={() => shift(index, index - 1)} Icon={UpIcon} />
+          <MoveButton
+            text={say('form.down')}
+            isOff={index === items.length - 1}
+            onClick={() => shift(index, index + 1)}
+            Icon={DownIcon}
+          />
+        </>
+      )}
+      {item.id !== null && !isInline(relation) && (
+        <UndoButton item={item} onClick={() => update(index, closed(withoutKey(item)))} />
+      )}
+      <RemoveButton relation={relation} name={item.name || type.title.one} onClick={() => remove(index)} />
+    </>
+  );
+  // Of a whole row.
+  const { errors } = useFormState({ name: path });
+  const faultAt = (index: number): string | undefined => {
+    const found = get(errors, `${path}.${index}`) as { readonly message?: unknown } | undefined;
+    return typeof found?.message === 'string' ? found.message : undefined;
+  };
+  const columns = isInline(relation) ? setColumns(relation, type) : undefined;
   return (
     <Box component="section" aria-label={relation.title} sx={{ ...WIDE, display: 'grid', gap: 1.5 }}>
       <Box>
@@ -262,38 +298,28 @@ function SetInput({ relation, path }: RelationInputProps) {
           ) : undefined,
         )}
       </Box>
-      {items.map((item, index) =>
-        item.record === null ? undefined : (
-          <Nested
-            key={item['#key']}
-            relation={relation}
-            path={`${path}.${index}`}
-            item={item}
-            title={item.id === null ? say('form.new', { type: inSentence(type.title.one) }) : item.name}
-          >
-            {ordered !== undefined && (
-              <>
-                <MoveButton
-                  text={say('form.up')}
-                  isOff={index === 0}
-                  onClick={() => shift(index, index - 1)}
-                  Icon={UpIcon}
-                />
-                <MoveButton
-                  text={say('form.down')}
-                  isOff={index === items.length - 1}
-                  onClick={() => shift(index, index + 1)}
-                  Icon={DownIcon}
-                />
-              </>
-            )}
-            {item.id !== null && !isInline(relation) && (
-              <UndoButton item={item} onClick={() => update(index, closed(withoutKey(item)))} />
-            )}
-            <RemoveButton relation={relation} name={item.name || type.title.one} onClick={() => remove(index)} />
-          </Nested>
-        ),
+      {columns !== undefined && items.length > 0 && (
+        <SetTable
+          relation={relation}
+          path={path}
+          columns={columns}
+          inputFor={plainInputFor}
+          rows={items.map((item, index) => ({
+            key: item['#key'],
+            title: titleIn(item),
+            fault: faultAt(index),
+            buttons: buttonsOf(item, index),
+          }))}
+        />
       )}
+      {columns === undefined &&
+        items.map((item, index) =>
+          item.record === null ? undefined : (
+            <Nested key={item['#key']} relation={relation} path={`${path}.${index}`} item={item} title={titleIn(item)}>
+              {buttonsOf(item, index)}
+            </Nested>
+          ),
+        )}
       <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 1, alignItems: 'center' }}>
         {isInline(relation) ? undefined : (
           <Box sx={{ flex: '1 1 16rem', maxWidth: 400 }}>

@@ -21,32 +21,18 @@ export const modeOf = ({ type, format = '' }: FieldInfo): Keyboard | undefined =
 
 const TIME = '2030-12-31T23:59:59Z';
 
-/** `item`: of a list, what each item is. */
+/** What a field is, and an example: what it may not be is said when it is. `item`: of a list, what each item is. */
 export function helpOf(say: Say, field: FieldInfo, item?: FieldInfo): ReactNode {
-  const limits = [...limitsOf(say, field), ...(item === undefined ? jsonOf(say, field) : limitsOf(say, item))];
+  const hints = [
+    field.description,
+    item === undefined && isJson(field) && say('limit.json'),
+    exampleOf(say, item ?? field),
+  ];
   return (
     <Box component="span" sx={{ display: 'block', overflowWrap: 'anywhere' }}>
-      {[field.description, limits.join(', ')].filter(Boolean).join(' · ')}
+      {hints.filter(Boolean).join(' · ')}
     </Box>
   );
-}
-
-const jsonOf = (say: Say, field: FieldInfo): readonly string[] => (isJson(field) ? [say('limit.json')] : []);
-
-function limitsOf(say: Say, field: FieldInfo): readonly string[] {
-  const { maxLength, minLength, minimum, maximum, precision, scale, pattern, minItems, maxItems } = field;
-  const limits = [
-    minimum !== undefined && say('limit.minimum', { limit: String(minimum) }),
-    maximum !== undefined && say('limit.maximum', { limit: String(maximum) }),
-    minLength !== undefined && minLength > 0 && say('limit.min_length', { smart_count: minLength }),
-    maxLength !== undefined && say('limit.max_length', { smart_count: maxLength }),
-    precision !== undefined && say('limit.digits', { precision, scale: scale ?? 0 }),
-    pattern !== undefined && say('limit.pattern', { pattern }),
-    minItems !== undefined && minItems > 0 && say('limit.fewest_items', { smart_count: minItems }),
-    maxItems !== undefined && say('limit.most_items', { smart_count: maxItems }),
-    exampleOf(say, field),
-  ];
-  return limits.filter((limit) => typeof limit === 'string');
 }
 
 function exampleOf(say: Say, field: FieldInfo): string | false {

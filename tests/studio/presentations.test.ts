@@ -1,7 +1,8 @@
 /** How the studio shows values, and what becomes of what is typed: in whatever time zone these tests run. */
 import type { FieldInfo } from '../../studio/data/model.ts';
 import { isRight, presentationName } from '../../studio/presentations/choose.ts';
-import { filterNodes } from '../../studio/presentations/filter.ts';
+import { CONTAINS, filterNodes, filterOperators, readCondition } from '../../studio/presentations/filter.ts';
+import { brokenLimits } from '../../studio/presentations/limits.ts';
 import { numberInWords } from '../../studio/presentations/numbers.ts';
 import { dateText, localInput, periodDays, spanOf, storedTime, timeText } from '../../studio/presentations/times.ts';
 import { writeTree } from '../../studio/lists/filter-tree.ts';
@@ -115,4 +116,38 @@ test.each([
 ])('a filter of a %s: %s “%s”', (type, operator, text, expected) => {
   const nodes = filterNodes(fieldOf({ type }), 'f', operator, [text], NOW);
   expect(writeTree(nodes).map(([name, value]) => `${name.replace('_cnd', '')}=${value}`)).toEqual(expected);
+});
+
+const say = (key: string, values: object = {}): string => [key, ...Object.values(values)].join(' ');
+
+test.each<[words: Partial<FieldInfo>, typed: string, said: string | undefined]>([
+  [{ minLength: 2 }, 'a', 'limit.min_length 2'],
+  [{ maxLength: 2 }, 'äöü', 'limit.max_length 2'],
+  [{ maxLength: 2 }, '😀😀', undefined],
+  [{ pattern: '^[A-Z]+$' }, 'a', 'limit.pattern ^[A-Z]+$'],
+  [{ pattern: '^[A-Z]+$', examples: ['AB'] }, 'a', 'limit.like AB'],
+  [{ pattern: '(' }, 'a', undefined],
+  [{ type: 'integer' }, '1.5', 'limit.integer'],
+  [{ type: 'decimal' }, 'x', 'limit.number'],
+  [{ type: 'decimal', minimum: '1' }, '0.5', 'limit.minimum 1'],
+  [{ type: 'number', maximum: 1 }, '2', 'limit.maximum 1'],
+  [{ type: 'decimal', precision: 4, scale: 2 }, '123.4', 'limit.digits 4 2'],
+  [{ type: 'decimal', precision: 4, scale: 2 }, '0012.345', 'limit.digits 4 2'],
+  [{ type: 'decimal', precision: 4, scale: 2 }, '0012.34', undefined],
+  [{ type: 'array', minItems: 2 }, '[1]', 'limit.fewest_items 2'],
+  [{ type: 'array', maxItems: 1 }, '[1, 2]', 'limit.most_items 1'],
+  [{ type: 'array', maxItems: 1 }, '[', undefined],
+  [{ minLength: 2 }, '', undefined],
+])('%j and the text %s', (words, typed, said) => {
+  expect(brokenLimits(say, fieldOf(words), typed)).toBe(said);
+});
+
+test('a part of a text is the first operator, and needs no *', () => {
+  const field = fieldOf({ operators: ['eq', 'like'] });
+  expect(filterOperators(field, field.operators)).toEqual([CONTAINS, 'eq', 'like']);
+  expect(filterNodes(field, 'f', CONTAINS, ['a'])).toEqual([
+    { kind: 'condition', path: 'f', operator: 'like', values: ['*a*'] },
+  ]);
+  expect(readCondition('like', '*a*')).toEqual({ operator: CONTAINS, value: 'a' });
+  expect(readCondition('like', '*a*b*')).toEqual({ operator: 'like', value: '*a*b*' });
 });

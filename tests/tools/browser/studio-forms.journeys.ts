@@ -210,7 +210,7 @@ test.each(READERS)(
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(
       0,
     );
-    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByRole('link', { name: /^(?:Cancel|Discard)$/ }).click();
     await page.getByText('Leave without saving?').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Leave' }).click();

@@ -267,7 +267,7 @@ test('what is not offered is not there; a related record without a list is found
   await page.goto(`${server.url}/studio#/shipping-markups/1/edit`);
   const zone = page.getByRole('combobox', { name: 'Zone' });
   await zone.waitFor();
-  await hasTitle(page, 'Edit “Shipping markup 1” · Records of <the> shop');
+  await hasTitle(page, 'Edit shipping markup 1 · Records of <the> shop');
   await zone.fill('slan');
   await page.getByRole('option', { name: 'Islands' }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -1,0 +1,110 @@
+/** Records that belong to this one and have a few short values: a row of inputs for each. */
+import Box from '@mui/material/Box';
+import Table from '@mui/material/Table';
+import TableBody from '@mui/material/TableBody';
+import TableCell from '@mui/material/TableCell';
+import TableContainer from '@mui/material/TableContainer';
+import TableHead from '@mui/material/TableHead';
+import TableRow from '@mui/material/TableRow';
+import FormHelperText from '@mui/material/FormHelperText';
+import type { ReactNode } from 'react';
+import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
+import { isRight, isWide } from '../presentations/choose.ts';
+import { isWritable } from '../presentations/field-draft.ts';
+import { titleOf } from '../presentations/presentation.ts';
+import { HIDDEN } from '../presentations/shown.tsx';
+import { useText } from '../texts/texts.ts';
+import { keyOf } from './draft.ts';
+import { FieldInput } from './field-input.tsx';
+import type { RelationInputs } from './record-inputs.tsx';
+import { positionField } from './positions.ts';
+
+const MOST_COLUMNS = 6;
+
+type Column = { readonly name: string; readonly title: string } & (
+  | { readonly field: FieldInfo }
+  | { readonly relation: RelationInfo }
+);
+
+/** Undefined: there is too much of each record for a row. */
+export function setColumns(relation: RelationInfo, type: TypeInfo): readonly Column[] | undefined {
+  const position = positionField(type);
+  const fields = type.fields.filter((field) => isWritable(field) && field.name !== position?.name);
+  const relations = type.relations.filter(({ name, readOnly }) => name !== relation.inverse && !readOnly);
+  const isPlain = relations.every((one) => !isToMany(one) && one.nested === 'link' && one.owned !== true);
+  if (type.open || !isPlain || fields.some(isWide) || fields.length + relations.length > MOST_COLUMNS) return undefined;
+  const linked = relations.map((one) => ({ name: one.name, title: labelOf(one), relation: one }));
+  return [...linked, ...fields.map((field) => ({ name: field.name, title: titleOf(field), field }))];
+}
+
+const labelOf = ({ title, required }: RelationInfo): string => (required === true ? `${title} *` : title);
+
+interface SetTableProps {
+  readonly relation: RelationInfo;
+  readonly path: string;
+  readonly columns: readonly Column[];
+  /** By their places in the form. */
+  readonly rows: readonly {
+    readonly key: string;
+    readonly title: string;
+    readonly fault: string | undefined;
+    readonly buttons: ReactNode;
+  }[];
+  readonly inputFor: RelationInputs;
+}
+
+export function SetTable({ relation, path, columns, rows, inputFor }: SetTableProps) {
+  const say = useText();
+  return (
+    <TableContainer role="region" aria-label={relation.title} tabIndex={0}>
+      <Table size="small" sx={COMPACT}>
+        <TableHead>
+          <TableRow>
+            {columns.map((column) => (
+              <TableCell key={column.name} align={'field' in column && isRight(column.field) ? 'right' : 'left'}>
+                {column.title}
+              </TableCell>
+            ))}
+            <TableCell>
+              <Box component="span" sx={HIDDEN}>
+                {say('list.more')}
+              </Box>
+            </TableCell>
+          </TableRow>
+        </TableHead>
+        <TableBody>
+          {rows.map(({ key, title, fault, buttons }, index) => (
+            <TableRow key={key} aria-label={title}>
+              {columns.map((column, at) => (
+                <TableCell
+                  key={column.name}
+                  className={'field' in column && isRight(column.field) ? 'digits' : ''}
+                  sx={{ minWidth: 'relation' in column ? 260 : 110 }}
+                >
+                  {'field' in column ? (
+                    <FieldInput field={column.field} path={`${path}.${index}.record.${keyOf(column.name)}`} />
+                  ) : (
+                    inputFor(column.relation, `${path}.${index}.record.${keyOf(column.name)}`)
+                  )}
+                  {at === 0 && fault !== undefined && <FormHelperText error>{fault}</FormHelperText>}
+                </TableCell>
+              ))}
+              <TableCell sx={{ whiteSpace: 'nowrap', width: '1%' }}>{buttons}</TableCell>
+            </TableRow>
+          ))}
+        </TableBody>
+      </Table>
+    </TableContainer>
+  );
+}
+
+/** The heads of the columns say what the inputs are; screen readers hear it at each of them. */
+const COMPACT = {
+  '& td': { verticalAlign: 'top', px: 0.75, py: 0.5, borderBottom: 0 },
+  '& th': { px: 0.75 },
+  '& td .MuiInputLabel-root': HIDDEN,
+  '& td legend': { display: 'none' },
+  '& td fieldset': { top: 0 },
+  '& td .MuiFormHelperText-root:not(.Mui-error)': HIDDEN,
+  '& td.digits input': { textAlign: 'end', fontVariantNumeric: 'tabular-nums' },
+} as const;
