@@ -1,6 +1,5 @@
 /** How each list was left: its address, and the records that it showed. In this tab, and until it is closed. */
-import { send } from '../data/request.ts';
-import { isValueList, isValueObject } from '../data/json.ts';
+import { isValueList, isValueObject, type Value } from '../data/json.ts';
 import { identifierOf, type TypeInfo } from '../data/model.ts';
 
 const searches = new Map<string, string>();
@@ -42,10 +41,14 @@ export function neighboursOf(path: string, id: string): { readonly before?: Neig
 }
 
 /** Of a record on another page, the service is asked. Undefined behind the last one. */
-export async function neighbourAt(type: TypeInfo, { place, id }: Neighbour): Promise<string | undefined> {
+export async function neighbourAt(
+  type: TypeInfo,
+  { place, id }: Neighbour,
+  read: (target: string) => Promise<Value>,
+): Promise<string | undefined> {
   const seen = lists.get(type.path);
   if (id !== undefined || seen === undefined) return id;
-  const { body } = await send({ method: 'GET', target: seen.targetAt(place), headers: { Prefer: 'count=none' } });
+  const body = await read(seen.targetAt(place));
   const [found = null] = isValueList(body) ? body : [];
   if (!isValueObject(found)) return undefined;
   const next = identifierOf(type, found);

@@ -7,6 +7,8 @@ import { useKeys } from '../app/keys.ts';
 import { type Neighbour, neighbourAt, neighboursOf } from '../app/kept-lists.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { recordPath, type TypeInfo } from '../data/model.ts';
+import { UNCOUNTED } from '../data/provider.ts';
+import { send } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
 
 interface NeighboursProps {
@@ -22,7 +24,11 @@ export function Neighbours({ type, id, variant }: NeighboursProps) {
   const { before, after } = neighboursOf(type.path, id);
   const go = async (to: Neighbour): Promise<void> => {
     try {
-      const next = await neighbourAt(type, to);
+      const next = await neighbourAt(
+        type,
+        to,
+        async (target) => (await send({ method: 'GET', target, headers: UNCOUNTED })).body,
+      );
       if (next === undefined) notify(say('record.last'), { type: 'info' });
       else await navigate(recordPath(type, next, variant));
     } catch (problem) {
