@@ -69,6 +69,12 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
               pointerEvents: 'none',
             },
             '.MuiFormControl-root:focus-within > &:not(:empty):not(.Mui-error)': { visibility: 'visible' },
+            '.broken-limit .MuiFormControl-root > &.Mui-error': {
+              position: 'absolute',
+              insetBlockStart: '100%',
+              marginBlockStart: 1,
+              whiteSpace: 'nowrap',
+            },
             '&:has(> span:empty)': { display: 'none' },
           }),
         },

@@ -18,17 +18,20 @@ export function FieldInput({ field, path }: FieldInputProps): ReactNode {
   const { clearErrors } = useFormContext();
   const { field: control, fieldState } = useController({ name: path });
   const { Input } = presentationOf(field);
+  const said = fieldState.error?.message;
+  const broken =
+    said === undefined && fieldState.isTouched ? brokenLimits(say, field, control.value as FieldDraft) : undefined;
   return (
-    <Input
-      field={field}
-      control={control}
-      fault={
-        fieldState.error?.message ??
-        (fieldState.isTouched ? brokenLimits(say, field, control.value as FieldDraft) : undefined)
-      }
-      faults={fieldState.error?.types ?? {}}
-      onClearFaults={() => clearErrors(path)}
-      say={say}
-    />
+    // What is said while a person goes on to the next input moves nothing under the mouse.
+    <div className={broken === undefined ? undefined : 'broken-limit'}>
+      <Input
+        field={field}
+        control={control}
+        fault={said ?? broken}
+        faults={fieldState.error?.types ?? {}}
+        onClearFaults={() => clearErrors(path)}
+        say={say}
+      />
+    </div>
   );
 }

@@ -15,7 +15,7 @@ import type { StudioRecord } from '../data/provider.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { findChoices } from '../fields/search.ts';
 import { type Draft, draftAnew, keyOf, newDraft, type RecordDraft, recordDraft } from './draft.ts';
-import { likeDraft, linkTo, prefilledBy } from './prefilled.ts';
+import { likeDraft, linkTo, openedDraft, prefilledBy } from './prefilled.ts';
 import { RecordForm } from './record-form.tsx';
 
 interface FormPageProps {
@@ -83,6 +83,7 @@ function NewForm({ type }: { readonly type: TypeInfo }) {
 function EditForm({ type, id }: { readonly type: TypeInfo; readonly id: string }) {
   const say = useText();
   const model = useModel();
+  const [opened] = useState(useLocation().search);
   const provider = useDataProvider();
   const { data, error, refetch } = useQuery<StudioRecord>({
     queryKey: [type.path, 'form', id],
@@ -93,8 +94,8 @@ function EditForm({ type, id }: { readonly type: TypeInfo; readonly id: string }
     gcTime: 0,
   });
   const draft = useMemo(
-    () => (data === undefined ? undefined : recordDraft(model, type, data.values)),
-    [model, type, data],
+    () => (data === undefined ? undefined : openedDraft(opened, recordDraft(model, type, data.values))),
+    [model, type, data, opened],
   );
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined || draft === undefined) return <Waiting />;

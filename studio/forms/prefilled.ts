@@ -1,6 +1,6 @@
 /** What a form of a new record begins with: a record that it is like, or records that it belongs to. The address says so. */
 import { isToMany, type TypeInfo } from '../data/model.ts';
-import { isInline, type Item, keyOf, newDraft, type RecordDraft } from './draft.ts';
+import { isInline, type Item, itemsOf, keyOf, newDraft, type RecordDraft } from './draft.ts';
 
 const FROM = '$from';
 
@@ -10,6 +10,20 @@ export const duplicateAddress = ({ path }: TypeInfo, id: string): string =>
 /** `links`: identifiers of related records, by the names of the relations. */
 export const newAddress = ({ path }: TypeInfo, links: Readonly<Record<string, string>>): string =>
   `/${path}/new?${new URLSearchParams(links).toString()}`;
+
+const OPEN = '$open';
+
+/** The form of a record in which the inputs of a related one are open. */
+export const openAddress = ({ path }: TypeInfo, id: string, relation: string): string =>
+  `/${path}/${encodeURIComponent(id)}/edit?${OPEN}=${encodeURIComponent(relation)}`;
+
+export function openedDraft(search: string, draft: RecordDraft): RecordDraft {
+  const key = keyOf(new URLSearchParams(search).get(OPEN) ?? '');
+  const [item] = itemsOf(draft[key]);
+  return item === undefined || Array.isArray(draft[key])
+    ? draft
+    : { ...draft, [key]: { ...item, record: item.stored } };
+}
 
 interface Prefilled {
   readonly from: string | undefined;

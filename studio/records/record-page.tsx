@@ -33,7 +33,7 @@ import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { Shown } from '../presentations/shown.tsx';
 import { Related } from '../fields/related.tsx';
 import { inSentence, useText } from '../texts/texts.ts';
-import { duplicateAddress, newAddress } from '../forms/prefilled.ts';
+import { duplicateAddress, newAddress, openAddress } from '../forms/prefilled.ts';
 import { ROOT } from '../data/request.ts';
 import { DeleteButton } from './delete-button.tsx';
 import { layoutOf } from './layout.ts';
@@ -134,9 +134,21 @@ export default function RecordPage({ type, id }: RecordPageProps) {
           )}
           {relations.map((relation) => (
             <Box component="section" key={relation.name} aria-label={relation.title} sx={{ minWidth: 0 }}>
-              <Typography variant="h2" sx={{ mb: 1 }}>
-                {relation.title}: <Related relation={relation} value={values[relation.name]} />
-              </Typography>
+              <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 1 }}>
+                <Typography variant="h2" sx={{ flexGrow: 1 }}>
+                  {relation.title}: <Related relation={relation} value={values[relation.name]} />
+                </Typography>
+                {can(type, 'update') && relation.nested === 'write' && !relation.readOnly && (
+                  <Button
+                    size="small"
+                    startIcon={<EditIcon />}
+                    component={RouterLink}
+                    to={openAddress(type, id, relation.name)}
+                  >
+                    {say('form.edit', { name: inSentence(relation.title) })}
+                  </Button>
+                )}
+              </Box>
               <Paper variant="outlined" sx={{ p: 2 }}>
                 <Inside relation={relation} value={values[relation.name]} />
               </Paper>
