@@ -96,6 +96,16 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
         onKeyDown={(event) => event.key === 'Escape' && onClose()}
         slots={{ popper: Inline }}
         slotProps={{ listbox: { sx: { maxHeight: '60vh' } } }}
+        renderGroup={({ key, group, children }) => (
+          <Box component="li" key={key} role="presentation">
+            <Typography variant="body2" sx={{ px: 2, py: 0.75, color: 'text.secondary' }} aria-hidden>
+              {group}
+            </Typography>
+            <Box component="ul" role="group" aria-label={group} sx={{ p: 0 }}>
+              {children}
+            </Box>
+          </Box>
+        )}
         renderOption={({ key: _key, ...props }, { key, name, detail }) => (
           <Box component="li" key={key} {...props} sx={{ display: 'flex', gap: 1.5, alignItems: 'baseline' }}>
             <bdi>{name}</bdi>

@@ -70,10 +70,12 @@ export default function Columns({ names, figures, texts, chosen, focused, onChoo
     // oxlint-disable-next-line react/exhaustive-deps
   }, [key]);
   useEffect(() => {
-    const active = focused === undefined ? [] : [{ datasetIndex: 0, index: focused }];
+    // Another filter may have left fewer columns.
+    const active = focused === undefined || focused >= figures.length ? [] : [{ datasetIndex: 0, index: focused }];
     chart.current?.setActiveElements(active);
     chart.current?.tooltip?.setActiveElements(active, { x: 0, y: 0 });
     chart.current?.update();
+    // oxlint-disable-next-line react/exhaustive-deps
   }, [focused, key]);
   return <canvas ref={canvas} aria-hidden style={{ cursor: 'pointer' }} />;
 }

@@ -37,9 +37,9 @@ export function RecordCards({ type, columns, all }: RecordCardsProps) {
         const content = (
           <>
             <Typography component="h2" sx={{ fontWeight: 600, overflowWrap: 'anywhere', paddingInlineEnd: 4 }}>
-              <bdi>{nameOf(type, values)}</bdi>
+              <bdi>{nameOf(type, values)}</bdi>{' '}
               {type.label !== null && (
-                <Typography variant="body2" component="span" sx={{ color: 'text.secondary', marginInlineStart: 1 }}>
+                <Typography variant="body2" component="span" sx={{ color: 'text.secondary', marginInlineStart: 0.5 }}>
                   {id}
                 </Typography>
               )}

@@ -205,6 +205,7 @@ test('find a record by half a word, on a phone', async () => {
   await page.getByRole('heading', { name: '2026-0004 4' }).waitFor();
   expect(await violations(page)).toEqual([]);
   await person.click(page.getByRole('button', { name: 'Search everything' }));
+  await page.getByRole('dialog').waitFor();
   await person.type('schm');
   await person.click(page.getByRole('option', { name: /Ben Schmidt/ }));
   await page.getByRole('heading', { name: 'Ben Schmidt' }).waitFor();
@@ -244,7 +245,7 @@ test('a point in time is picked, and filtered by its day', async () => {
   await page.getByLabel('Placed').fill('2026-10-04T08:30');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await savedRecord(page, 'orders');
-  expect((await shop.ask('GET', 'orders/1')).stored['placed']).toBe('2026-10-04T06:30:00Z');
+  expect((await shop.ask('GET', 'orders/1')).stored['placed']).toMatch(/^2026-10-04T06:30:00(?:\.000)?Z$/);
   await page.goto(`${server().url}/studio/orders`);
   await page.getByRole('button', { name: 'Add a filter' }).click();
   await page.getByRole('combobox', { name: 'Field' }).fill('Placed');
