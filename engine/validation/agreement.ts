@@ -1,9 +1,9 @@
 /** Checks that a body which mentions a record several times is consistent about its values, links and sets. */
 import { escapeStep, type JsonValue } from '../json.ts';
+import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../json/texts.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../json/texts.ts';
 import {
   isUnknown,
   type Mention,
@@ -25,28 +25,21 @@ interface ValueClaim extends Claim {
   readonly text: string | undefined;
 }
 
-/** A link of a child to its parent, as one place in the body has it. */
+/** Which records are linked to another one, as one place in the body has it: a whole set, or one record or none. */
 interface LinkClaim extends Claim {
-  readonly child: MentionedRecord;
-  readonly parent: MentionedRecord | undefined;
-  /** Whether it comes from the parent's set, which is compared as a whole. */
-  readonly bySet: boolean;
-}
-
-/** A whole set, as one place in the body has it. */
-interface SetClaim extends Claim {
   readonly members: ReadonlySet<MentionedRecord>;
-  /** Which kinds of records are among the members. */
-  readonly hasUnknown: boolean;
-  readonly hasStored: boolean;
+  /** It comes from a set that lists the record, which is compared as a whole. */
+  readonly isListed?: true;
 }
 
-/** The first claim of each kind; later ones are compared with it. */
+/** What is claimed of the records at one end of a reference or join table: the first claim, with which later ones are compared. */
+type Side = Map<MentionedRecord, LinkClaim>;
+
 interface Claims {
   readonly values: Map<MentionedRecord, Map<string, ValueClaim>>;
-  readonly links: Map<Reference, Map<MentionedRecord, LinkClaim>>;
-  readonly sets: Map<Reference, Map<MentionedRecord, SetClaim>>;
-  readonly pairs: Map<JoinTable, Map<string, Map<MentionedRecord, SetClaim>>>;
+  readonly parents: Map<Reference, Side>;
+  readonly children: Map<Reference, Side>;
+  readonly pairs: Map<JoinTable, Map<string, Side>>;
   /** Of each new record, its links to other new ones: those are inserted before it. */
   readonly awaits: Map<MentionedRecord, LinkClaim[]>;
   count: number;
@@ -58,8 +51,8 @@ export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_
   if (!mayDiffer) return [];
   const claims: Claims = {
     values: new Map(),
-    links: new Map(),
-    sets: new Map(),
+    parents: new Map(),
+    children: new Map(),
     pairs: new Map(),
     awaits: new Map(),
     faults: [],
@@ -69,10 +62,19 @@ export function disagreements({ all, mayDiffer }: Mentions, raw: RawValues = NO_
     claimValues(claims, mention, raw.get(mention.body));
     for (const said of mention.said) claimRelation(claims, mention, said);
   }
-  for (const [reference, links] of claims.links) compareWithSets(claims, reference, links);
-  for (const sides of claims.pairs.values()) compareSides(claims, [...sides.values()]);
+  const { faults } = claims;
+  for (const [reference, parents] of claims.parents) {
+    const children = claims.children.get(reference) ?? new Map<never, never>();
+    compareSides(faults, parents, children);
+    if (reference.unique) compareChildren(faults, parents, children);
+  }
+  for (const [left, right] of [...claims.pairs.values()].map((sides) => [...sides.values()]))
+    if (left && right) {
+      compareSides(faults, left, right);
+      compareSides(faults, right, left);
+    }
   refuseCycles(claims);
-  return claims.faults;
+  return faults;
 }
 
 /** `disagreements` with knowledge of the stored children, whose identifiers the bodies leave out. */
@@ -94,103 +96,63 @@ function claimValues(claims: Claims, { subject, body, pointer }: Mention, raw: R
     const claim = { value, text: raw?.get(key)?.text, ...at(claims, `${pointer}/${escapeStep(key)}`) };
     const first = known.get(key);
     if (!first) known.set(key, claim);
-    else if (!sameValue(first, claim)) contradict(claims.faults, first, claim, 'different values');
+    else if (!sameValue(first, claim)) contradict(claims.faults, first, claim, 'values');
   }
 }
 
 function sameValue(a: ValueClaim, b: ValueClaim): boolean {
   if (a.text !== undefined && b.text !== undefined) return a.text === b.text;
-  if (a.value === b.value) return true;
-  return isNested(a.value) && isNested(b.value) && JSON.stringify(a.value) === JSON.stringify(b.value);
+  return a.value === b.value || JSON.stringify(a.value) === JSON.stringify(b.value);
 }
-
-const isNested = (value: JsonValue): boolean => typeof value === 'object';
 
 function claimRelation(claims: Claims, { subject, via }: Mention, { relation, items, pointer }: RelationMention): void {
   const { link, toMany } = relation;
-  if (link.at === 'source')
-    return claimLink(claims, link.reference, {
-      child: subject,
-      parent: items[0]?.subject,
-      ...at(claims, pointer),
-      bySet: false,
-    });
   const members = new Set(items.map((item) => item.subject));
+  const claim = { members, ...at(claims, pointer) };
+  if (link.at === 'source') return claimParent(claims, link.reference, subject, claim);
   // The record that led here belongs to the set without being listed.
   if (toMany && via?.relation.inverse === relation) members.add(via.parent);
-  const kinds = [...members];
-  const claim: SetClaim = {
-    members,
-    ...at(claims, pointer),
-    hasUnknown: kinds.some(isUnknown),
-    hasStored: kinds.some(({ mayBeStored }) => mayBeStored),
-  };
   if (link.at === 'join')
-    return claimSet(claims, within(within(claims.pairs, link.table), link.sourceColumn), subject, claim);
+    return claimLinks(claims.faults, within(within(claims.pairs, link.table), link.sourceColumn), subject, claim);
+  const parent = new Set([subject]);
   for (const item of items)
-    claimLink(claims, link.reference, {
-      child: item.subject,
-      parent: subject,
-      ...at(claims, item.pointer),
-      bySet: true,
-    });
-  return claimSet(claims, within(claims.sets, link.reference), subject, claim);
+    claimParent(claims, link.reference, item.subject, { members: parent, isListed: true, ...at(claims, item.pointer) });
+  return claimLinks(claims.faults, within(claims.children, link.reference), subject, claim);
 }
 
-function claimLink({ links, awaits, faults }: Claims, reference: Reference, claim: LinkClaim): void {
-  const known = within(links, reference);
-  const { child, parent } = claim;
-  const first = known.get(child);
-  if (!first) {
-    known.set(child, claim);
-    if (!parent || parent === child || child.mayBeStored || parent.mayBeStored) return;
-    awaits.set(child, [...(awaits.get(child) ?? []), claim]);
-  } else if (!mayBeSame(first.parent, claim.parent)) contradict(faults, first, claim, 'different links');
+function claimParent(claims: Claims, reference: Reference, child: MentionedRecord, claim: LinkClaim): void {
+  const side = within(claims.parents, reference);
+  const [parent] = claim.members;
+  if (!side.has(child) && parent && parent !== child && !child.mayBeStored && !parent.mayBeStored)
+    claims.awaits.set(child, [...(claims.awaits.get(child) ?? []), claim]);
+  claimLinks(claims.faults, side, child, claim);
 }
 
-function claimSet(
-  { faults }: Claims,
-  known: Map<MentionedRecord, SetClaim>,
-  owner: MentionedRecord,
-  claim: SetClaim,
-): void {
-  const first = known.get(owner);
-  if (!first) known.set(owner, claim);
-  else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'different related records');
+function claimLinks(faults: Fault[], side: Side, subject: MentionedRecord, claim: LinkClaim): void {
+  const first = side.get(subject);
+  if (!first) side.set(subject, claim);
+  else if (!sameMembers(first, claim)) contradict(faults, first, claim, 'related records');
 }
 
-/** A record that names its parent must be in the parent's set; only one child may name the parent of a hasOne. */
-function compareWithSets(
-  { sets, faults }: Claims,
-  reference: Reference,
-  links: ReadonlyMap<MentionedRecord, LinkClaim>,
-): void {
-  const only = new Map<MentionedRecord, LinkClaim>();
-  for (const link of links.values()) {
-    const { child, parent } = link;
-    if (!parent || link.bySet) continue;
-    const set = sets.get(reference)?.get(parent);
-    const other = reference.unique ? only.get(parent) : undefined;
-    // With a set of the parent, children are compared with it rather than with each other.
-    if (set) {
-      if (!mayHold(set, child)) contradict(faults, set, link, 'different related records');
-    } else if (other && !mayBeSame(other.child, child)) contradict(faults, other, link, 'different related records');
-    only.set(parent, other ?? link);
-  }
+/** A record that links another one must be among those that the other one links, if the body says which. */
+function compareSides(faults: Fault[], here: Side, there: Side): void {
+  for (const [owner, claim] of here)
+    for (const member of claim.members) {
+      const back = claim.isListed ? undefined : there.get(member);
+      if (back && !mayHold(back, owner)) contradict(faults, claim, back, 'related records');
+    }
 }
 
-/** Both sides of a manyToMany must agree about each pair that both mention. */
-function compareSides({ faults }: Claims, [left, right]: readonly ReadonlyMap<MentionedRecord, SetClaim>[]): void {
-  if (!left || !right) return;
-  for (const [here, there] of [
-    [left, right],
-    [right, left],
-  ] as const)
-    for (const [owner, claim] of here)
-      for (const member of claim.members) {
-        const back = there.get(member);
-        if (back && !mayHold(back, owner)) contradict(faults, claim, back, 'different related records');
-      }
+/** Only one child may name the parent of a hasOne, unless the body says which one it has. */
+function compareChildren(faults: Fault[], parents: Side, children: Side): void {
+  const only = new Map<MentionedRecord, readonly [child: MentionedRecord, LinkClaim]>();
+  for (const [child, claim] of parents)
+    for (const parent of claim.members) {
+      const [other, first] = only.get(parent) ?? [];
+      if (claim.isListed || children.has(parent)) continue;
+      if (!other || !first) only.set(parent, [child, claim]);
+      else if (!mayBeSame(other, child)) contradict(faults, first, claim, 'related records');
+    }
 }
 
 /** Refuses links of new records that lead back to a record which waits for theirs. */
@@ -208,8 +170,9 @@ function refuseCycles({ awaits, faults }: Claims): void {
     begin(start);
     for (let record = path.at(-1); record; record = path.at(-1)) {
       const link = waiting.get(record)?.pop();
-      if (link?.parent && waiting.has(link.parent)) faults.push(cycle(link.pointer));
-      else if (link?.parent) begin(link.parent);
+      const [parent] = link?.members ?? [];
+      if (link && parent && waiting.has(parent)) faults.push(cycle(link.pointer));
+      else if (parent) begin(parent);
       else {
         waiting.delete(record);
         path.pop();
@@ -225,28 +188,24 @@ const cycle = (pointer: string): Fault => ({
 });
 
 /** Whether two are or may be the same record: only the database knows the identifier of a stored owned child. */
-function mayBeSame(a: MentionedRecord | undefined, b: MentionedRecord | undefined): boolean {
-  if (a === b || !a || !b) return a === b;
-  return a.mayBeStored && b.mayBeStored && (isUnknown(a) || isUnknown(b));
-}
+const mayBeSame = (a: MentionedRecord, b: MentionedRecord): boolean =>
+  a === b || (a.mayBeStored && b.mayBeStored && (isUnknown(a) || isUnknown(b)));
 
-const mayHold = ({ members, hasUnknown, hasStored }: SetClaim, subject: MentionedRecord): boolean =>
-  members.has(subject) || (isUnknown(subject) ? hasStored : hasUnknown && subject.mayBeStored);
+const mayHold = ({ members }: LinkClaim, subject: MentionedRecord): boolean =>
+  members.has(subject) || [...members].some((member) => mayBeSame(member, subject));
 
 /** An unknown record may be the same as another member, so sizes are only compared without unknown records. */
-function sameMembers(a: SetClaim, b: SetClaim): boolean {
-  const sizesTell = !a.hasUnknown && !b.hasUnknown;
-  if (sizesTell && a.members.size !== b.members.size) return false;
-  const isHeld = (one: SetClaim, other: SetClaim): boolean =>
-    [...one.members].every((member) => mayHold(other, member));
-  return isHeld(a, b) && (sizesTell || isHeld(b, a));
+function sameMembers(a: LinkClaim, b: LinkClaim): boolean {
+  const isCertain = [...a.members, ...b.members].every((member) => !isUnknown(member));
+  if (isCertain && a.members.size !== b.members.size) return false;
+  return [...a.members].every((one) => mayHold(b, one)) && [...b.members].every((one) => mayHold(a, one));
 }
 
 const at = (claims: Claims, pointer: string): Claim => ({ pointer, order: claims.count++ });
 
 function contradict(faults: Fault[], one: Claim, other: Claim, what: string): void {
   const [first, second] = one.order < other.order ? [one, other] : [other, one];
-  const message = `${second.pointer} and ${first.pointer} give the same record ${what}; leave one out, or make them agree`;
+  const message = `${second.pointer} and ${first.pointer} give the same record different ${what}; leave one out, or make them agree`;
   faults.push({ pointer: second.pointer, code: 'contradiction', message });
 }
 
