@@ -97,11 +97,6 @@ export interface Dialect {
   readonly listed: string;
   /** Condition: two columns are in a JSON array of pairs. Bound: the array. */
   readonly oneOfPairs: (left: string, right: string) => string;
-  /**
-   * SQL: a parent and a child, for the first children of some parents in the order of both; reads no others. Bound: a
-   * JSON array of the parents.
-   */
-  readonly childrenInOrder: (table: string, identifier: string, column: string, limit: number) => string;
   /** Whether an INSERT needs RETURNING to tell the new identifier. */
   readonly returning: boolean;
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */

@@ -1,13 +1,9 @@
 /** `delete --chunked`: a large tree is removed in steps, beside a service, and nothing else is. */
-import Database from 'better-sqlite3';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
-import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { deleteTree } from '../../engine/storage/write/delete-tree.ts';
 import { ask } from '../support/ask.ts';
-import { fileOf } from '../support/databases.ts';
-import { onSqlite } from '../support/only.ts';
 import { createProject, type Project } from '../support/project.ts';
 
 const FILES = {
@@ -182,22 +178,8 @@ describe('delete --chunked', () => {
       expect(ran).toMatchObject({
         code: 1,
         out: '',
-        err: expect.stringContaining(`Order ${(order.body as { id: number }).id} refers to a record of Item`),
+        err: expect.stringContaining(`Order ${(order.body as { id: number }).id} refers to Item`),
       });
       expect(await counts(url)).toEqual(before);
     }));
-
-  onSqlite('on SQLite, finds the children of several parents by their index', async () =>
-    project.serving(async () => {
-      const database = new Database(fileOf(project.database), { readonly: true });
-      const sql = sqliteDialect.childrenInOrder('items', 'id', 'department_id', 1000);
-      const plan = database.prepare<string[], { readonly detail: string }>(`explain query plan ${sql}`).all('[3, 1]');
-      database.close();
-      expect(plan.map(({ detail }) => detail)).toEqual([
-        expect.stringMatching(/^SEARCH items USING COVERING INDEX/),
-        'LIST SUBQUERY 1',
-        expect.stringMatching(/^SCAN json_each /),
-      ]);
-    }),
-  );
 });

@@ -198,13 +198,6 @@ export const postgresDialect: Dialect = {
   listed: `(select item$.value::bigint as value, item$.key from json_array_elements_text(?) with ordinality as item$(value, key)) as listed$`,
   oneOfPairs: (left, right) =>
     `(${left}, ${right}) in (select (pair$ ->> 0)::bigint, (pair$ ->> 1)::bigint from json_array_elements(?) as pair$)`,
-  // In one piece, the planner would read and sort all children of all parents.
-  childrenInOrder: (table, identifier, column, limit) => {
-    const id = quote(identifier);
-    const parents = 'select value::bigint as parent$ from json_array_elements_text(?) order by 1';
-    const children = `select ${id} as child$ from ${quote(table)} where ${quote(column)} = parent$ order by ${id} limit ${limit}`;
-    return `select parent$, child$ from (${parents}) as p$ cross join lateral (${children}) as c$ order by 1, 2 limit ${limit}`;
-  },
   returning: true,
   insertGiven: (sql, table, column) => {
     const sequence = sequenceOf(table, column);

@@ -95,10 +95,6 @@ export const sqliteDialect: Dialect = {
   oneOf,
   listed: 'json_each(?) as listed$',
   oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
-  childrenInOrder: (table, identifier, column, limit) => {
-    const both = `${quote(column)}, ${quote(identifier)}`;
-    return `select ${both} from ${quote(table)} where ${oneOf(quote(column))} order by ${both} limit ${limit}`;
-  },
   returning: false,
   insertGiven: (sql) => sql,
   sequence: {

@@ -1,6 +1,6 @@
 /** Carries a plan out: delete and unlink, update, create. Only columns whose values change are written. */
-import { append } from '../../append.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
+import type { RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { withFolded } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Writer } from '../driver.ts';
@@ -175,31 +175,51 @@ async function remove(session: WriteSession, cascade: Cascade): Promise<void> {
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-async function removeLevel({ writer, tables }: WriteSession, { type, identifiers }: Level): Promise<void> {
+export async function removeLevel(
+  { writer, tables }: WriteSession,
+  { type, identifiers }: Level,
+): Promise<{ readonly changes: number }> {
   const { remove: removeOne, removeMany } = tables.of(type);
-  if (identifiers.length === 1) await writer.run(removeOne, identifiers);
-  else if (identifiers.length > 0) await writer.run(removeMany, [JSON.stringify(identifiers)]);
+  if (identifiers.length === 0) return { changes: 0 };
+  return identifiers.length === 1
+    ? writer.run(removeOne, identifiers)
+    : writer.run(removeMany, [JSON.stringify(identifiers)]);
 }
 
-/** The deepest first. A record that goes may refer to another that goes before it: its link is cut, or leads to the first of them. */
-async function removeByLevel(session: WriteSession, levels: readonly Level[]): Promise<void> {
-  const { writer, tables, writeRows } = session;
-  const going = new Map<Level['type'], number[]>();
+type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
+
+export function goingIn(levels: readonly Level[]): Going {
+  const going = new Map<RecordType, Set<number>>();
   for (const { type, identifiers } of levels) {
-    const known = going.get(type) ?? [];
+    const known = going.get(type) ?? new Set<number>();
     going.set(type, known);
-    append(known, identifiers);
+    for (const identifier of identifiers) known.add(identifier);
   }
-  const sets = new Map([...going].map(([type, identifiers]) => [type, new Set(identifiers)]));
+  return going;
+}
+
+/** The deepest first. */
+async function removeByLevel(session: WriteSession, levels: readonly Level[]): Promise<void> {
+  const going = goingIn(levels);
   for (const level of levels.toReversed()) {
-    for (const { type, reference } of level.type.referrers) {
-      if (reference.onDelete === 'setNull') continue;
-      const { someChildren, link } = tables.of(type);
-      const found = await writer.column(someChildren(reference.column), [JSON.stringify(level.identifiers), writeRows]);
-      const within = found.filter((identifier) => sets.get(type)?.has(Number(identifier)));
-      const instead = reference.required ? (going.get(level.type)?.[0] ?? null) : null;
-      if (within.length > 0) await writer.run(link(reference.column), [instead, JSON.stringify(within)]);
-    }
+    await cutWithin(session, level, going);
     await removeLevel(session, level);
+  }
+}
+
+/** A record that goes may refer to another that goes before it: its link is cut, or leads to the first of them. */
+export async function cutWithin(
+  { writer, tables, writeRows }: WriteSession,
+  level: Level,
+  going: Going,
+): Promise<void> {
+  const [first = null] = going.get(level.type) ?? [];
+  for (const { type, reference } of level.type.referrers) {
+    if (reference.onDelete === 'setNull') continue;
+    const { someChildren, link } = tables.of(type);
+    const found = await writer.column(someChildren(reference.column), [JSON.stringify(level.identifiers), writeRows]);
+    const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
+    if (within.length > 0)
+      await writer.run(link(reference.column), [reference.required ? first : null, JSON.stringify(within)]);
   }
 }

@@ -9,15 +9,26 @@ import { inTheWay } from './conflicts.ts';
 import type { RecordSet, WriteSession } from './session.ts';
 import { NAMED } from './tables.ts';
 
+/** The link that makes records go with others. */
+export interface Below {
+  readonly column: string;
+  readonly parents: ReadonlySet<number>;
+}
+
 /** Records of one type that are deleted together with those above them. */
 export interface Level {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
+  /** Missing for the records that the deletion names. */
+  readonly via?: Below;
 }
 
 /** Records of a type that lose the link in a column. */
-export interface Unlinked extends Level {
+export interface Unlinked {
+  readonly type: RecordType;
+  readonly identifiers: readonly number[];
   readonly reference: Reference;
+  readonly via: Below;
 }
 
 /** Pairs of a join table that go with the records in one of its columns. */
@@ -96,9 +107,11 @@ export async function walkCascade(
   });
   for (const above of levels) {
     const all = JSON.stringify(above.identifiers);
+    const parents = new Set(above.identifiers);
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete === 'restrict') continue;
       const cascades = reference.onDelete === 'cascade';
+      const via = { column: reference.column, parents };
       const through = above.through ?? nameOf(type, reference) ?? child.name;
       const left = alreadyCut(session, child, reference);
       const [mine, other] = cascades ? [gone, cut] : [cut, gone];
@@ -111,9 +124,9 @@ export async function walkCascade(
       const fresh = added(mine, child, found);
       rows += fresh.filter((identifier) => !isIn(other, child, identifier)).length;
       nests ||= cascades && found.length > 0 && levels.some((level) => level.type === child);
-      if (!cascades && found.length > 0) unlinked.push({ type: child, reference, identifiers: found });
+      if (!cascades && found.length > 0) unlinked.push({ type: child, reference, identifiers: found, via });
       if (rows > most) return walked(through);
-      if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through });
+      if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
     }
     for (const [table, column] of tables.joinsOf(above.type)) {
       // With both of its records, a pair is found twice.

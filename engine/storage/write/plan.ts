@@ -41,7 +41,7 @@ interface PairGroup {
 export interface WritePlan {
   readonly unpairs: readonly PairGroup[];
   /** Records that the body does not mention otherwise, and that lose a link. */
-  readonly unlinks: readonly Unlinked[];
+  readonly unlinks: readonly Omit<Unlinked, 'via'>[];
   /** Links that are cut before anything is deleted, and before others take them over. */
   readonly cuts: readonly RowUpdate[];
   readonly deletes: readonly Cascade[];
@@ -99,7 +99,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
 
 const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);
 
-const unlinkedBy = ({ relation, identifiers }: Released): readonly Unlinked[] =>
+const unlinkedBy = ({ relation, identifiers }: Released): WritePlan['unlinks'] =>
   relation.owned || relation.link.at !== 'target'
     ? []
     : [{ type: relation.target, reference: relation.link.reference, identifiers }];

@@ -167,7 +167,7 @@ export const NO_WRITER: Writer = {
 const ABOUT_SEVERAL: ReadonlySet<string> = new Set(['contradiction', 'cycle', 'duplicate']);
 
 /** Seeds and imports come from operators. */
-const UNLIMITED_ROWS = 1_000_000_000;
+export const UNLIMITED_ROWS = 1_000_000_000;
 
 interface Given {
   readonly records?: readonly BodyRecord[];

@@ -68,6 +68,8 @@ export interface WriteTable {
   readonly removeMany: Statement;
   /** Bound: the values of the stamps, JSON array of identifiers. */
   unlinkMany(column: string): Statement;
+  /** Some rows, each with what it refers to by the column, locked. Bound: JSON array of identifiers. */
+  linked(column: string): Statement;
   /** Without stamps. Bound: what the column is to hold, JSON array of identifiers. */
   link(column: string): Statement;
   /** Identifiers of the rows that refer to a record by this column, locked. Bound: its identifier, how many at most. */
@@ -234,6 +236,9 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     filled,
     unlinkMany: memoized((column: string) => ({
       sql: `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(identifier))}`,
+    })),
+    linked: memoized((column: string) => ({
+      sql: `select ${quote(identifier)}, ${quote(column)} from ${quote(type.table)} where ${oneOf(quote(identifier))}${forUpdate}`,
     })),
     link: memoized((column: string) => ({
       sql: `update ${quote(type.table)} set ${quote(column)} = ? where ${oneOf(quote(identifier))}`,
