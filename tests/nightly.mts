@@ -50,8 +50,8 @@ const jobs: Readonly<Record<string, Job>> = {
     commands: [['node', '--require', 'esbuild-register', 'tests/chaos/chaos.ts']],
   },
   failover: {
-    about: 'a PostgreSQL cluster with Patroni, etcd and HAProxy',
-    programs: ['postgresql', 'patroni', 'etcd-server', 'haproxy'],
+    about: 'a PostgreSQL primary that is lost, its standby, and HAProxy before both',
+    programs: ['postgresql', 'haproxy'],
   },
   fuzz: {
     about: 'random requests of strangers; RUNS=1000 sends fewer',
