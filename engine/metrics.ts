@@ -1,7 +1,9 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
+import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnWait, ServerUsage } from './storage/usage.ts';
 import type { Label, Observed } from './http/request.ts';
+import { Problem } from './problem.ts';
 import { workerNumber } from './worker.ts';
 
 export interface Metrics {
@@ -112,73 +114,46 @@ function watchConnections(register: Registry, usage: () => readonly ServerUsage[
   });
 }
 
-// Workers: whichever is asked for metrics asks the first process for those of all.
+// Workers: whichever is asked for metrics asks the first process, which adds up those of all.
 
-type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-
-/** What workers and the first process send each other; numbers tell which answer belongs to which question. */
+/** Numbers tell which answer belongs to which question. */
 type Message =
   | { readonly metrics: 'wanted'; readonly id: number }
-  | { readonly metrics: 'collect'; readonly id: number }
-  | { readonly metrics: 'own'; readonly id: number; readonly figures: Figures }
   | { readonly metrics: 'all'; readonly id: number; readonly text: string };
 
 const isMessage = (message: unknown): message is Message =>
-  typeof message === 'object' && message !== null && 'metrics' in message;
+  typeof message === 'object' && message !== null && 'metrics' in message && 'id' in message;
 
 function textOfAll(register: Registry): () => Promise<string> {
-  const asked = new Map<number, (text: string) => void>();
-  const answer = async (message: unknown): Promise<void> => {
-    if (!isMessage(message)) return;
-    const { id } = message;
-    if (message.metrics === 'collect')
-      process.send?.({ metrics: 'own', id, figures: await register.getMetricsAsJSON() } satisfies Message);
-    if (message.metrics === 'all') asked.get(id)?.(message.text);
-  };
-  // Without an answer, the first process leaves these figures out.
-  process.on('message', (message) => void answer(message).catch(() => undefined));
+  AggregatorRegistry.setRegistries([register]);
+  // It answers the first process.
+  void new AggregatorRegistry();
   let last = 0;
   return async () => {
     const id = (last += 1);
-    const text = new Promise<string>((resolve) => asked.set(id, resolve));
-    process.send?.({ metrics: 'wanted', id } satisfies Message);
-    return text.finally(() => asked.delete(id));
-  };
-}
-
-/** The part of a worker of node:cluster that is used. */
-interface Peer {
-  send(message: Message, done: (error: Error | null) => void): void;
-}
-
-/** Milliseconds for a worker to answer; one that hangs is left out. */
-const PATIENCE = 1000;
-
-/** In the first process: takes what workers send, and answers with the sum of them all. */
-export function createCollector(workers: () => readonly Peer[]): (from: Peer, message: unknown) => void {
-  const open = new Map<number, (figures: Figures) => void>();
-  const ignore = (): void => undefined;
-  let last = 0;
-  const own = (worker: Peer): Promise<Figures> =>
-    new Promise((resolve) => {
-      const id = (last += 1);
-      const timer = setTimeout(resolve, PATIENCE, []);
-      const end = (figures: Figures): void => {
-        clearTimeout(timer);
-        open.delete(id);
-        resolve(figures);
+    const text = await new Promise<string>((resolve) => {
+      const listen = (message: unknown): void => {
+        if (!isMessage(message) || message.metrics !== 'all' || message.id !== id) return;
+        process.off('message', listen);
+        resolve(message.text);
       };
-      open.set(id, end);
-      worker.send({ metrics: 'collect', id }, (error) => error && end([]));
+      process.on('message', listen);
+      process.send?.({ metrics: 'wanted', id } satisfies Message);
     });
-  const answer = async (from: Peer, id: number): Promise<void> => {
-    const all = await Promise.all(workers().map(own));
-    const text = await AggregatorRegistry.aggregate(all).metrics();
-    from.send({ metrics: 'all', id, text }, ignore);
+    if (text === '') throw new Problem('overloaded', 'A worker did not say its metrics in time; try again in a second');
+    return text;
   };
-  return (from, message) => {
-    if (!isMessage(message)) return;
-    if (message.metrics === 'wanted') void answer(from, message.id).catch(ignore);
-    if (message.metrics === 'own') open.get(message.id)?.(message.figures);
-  };
+}
+
+/** In the first process. */
+export function addUpMetrics(): void {
+  const all = new AggregatorRegistry();
+  cluster.on('message', (worker, message: unknown) => {
+    if (!isMessage(message) || message.metrics !== 'wanted') return;
+    const { id } = message;
+    void all
+      .clusterMetrics()
+      .catch(() => '')
+      .then((text) => worker.send({ metrics: 'all', id, text } satisfies Message, () => undefined));
+  });
 }

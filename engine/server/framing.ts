@@ -8,7 +8,7 @@ import { absoluteForm, originForm } from '../http/request.ts';
 import { Problem } from '../problem.ts';
 
 /** Headers that decide something here, and that a request must not repeat (RFC 9110, 5.3). */
-const SINGLE = [
+const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',
   'origin',
@@ -17,13 +17,7 @@ const SINGLE = [
   'content-length',
   'idempotency-key',
   'transfer-encoding',
-] as const;
-/** Length and first letter in any case: unique among these, and shared by hardly any other header. */
-const keyOf = (name: string): number => name.length * 32 + (name.charCodeAt(0) & 31);
-const LIKE: readonly ({ readonly single: string; readonly bit: number } | undefined)[] = Array.from(
-  { length: 20 * 32 },
-  (_, key) => SINGLE.map((single, index) => ({ single, bit: 1 << index })).find(({ single }) => keyOf(single) === key),
-);
+]);
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
 /** What is ambiguous about the request, if anything. */
@@ -39,13 +33,12 @@ export function framingFault(request: IncomingMessage): string | undefined {
 
 /** `lines` are names and values in turn. */
 function repeatedHeader(lines: readonly string[]): string | undefined {
-  let seen = 0;
+  const seen: string[] = [];
   for (let at = 0; at < lines.length; at += 2) {
-    const name = lines[at] ?? '';
-    const like = LIKE[keyOf(name)];
-    if (like === undefined || name.toLowerCase() !== like.single) continue;
-    if ((seen & like.bit) !== 0) return `The request has more than one ${name}`;
-    seen |= like.bit;
+    const name = (lines[at] ?? '').toLowerCase();
+    if (!SINGLE.has(name)) continue;
+    if (seen.includes(name)) return `The request has more than one ${lines[at]}`;
+    seen.push(name);
   }
   return undefined;
 }

@@ -68,7 +68,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
   const shares = sharesOf(settings, process.env, count);
   if (forHost(settings).rateLimit !== Infinity) await countRequests();
   const crew = new Crew(createLog(settings), shares);
-  if (settings.metrics) await crew.collectMetrics();
+  if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
   await requireFreePort(settings);
   // Alone: it changes the tables if the descriptors ask for it.
   const first = await crew.first();
@@ -101,12 +101,6 @@ class Crew {
   constructor(log: Log, shares: Record<string, string>) {
     this.#log = log;
     this.#shares = shares;
-  }
-
-  async collectMetrics(): Promise<void> {
-    const { createCollector } = await import('../metrics.ts');
-    const collect = createCollector(() => all().filter((worker) => worker.isConnected()));
-    cluster.on('message', (worker, message) => collect(worker, message));
   }
 
   /** undefined if it did not start. */
