@@ -1,7 +1,7 @@
 /** The client that waits for the result of some work. Long work stops when its client has gone. */
 export interface Caller {
   readonly isGone: boolean;
-  /** Where the request comes from: origins take turns. */
+  /** The address of the client. */
   readonly origin: string;
   /** Maximum bytes of a page, not counting its longest record. */
   readonly most: number;

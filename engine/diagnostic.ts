@@ -10,7 +10,7 @@ export interface Diagnostic {
   readonly line: number;
   /** 1-based, in UTF-16 code units, as editors count. */
   readonly column: number;
-  /** What is wrong and what was expected, in one sentence, with the nearest valid name. */
+  /** One sentence with the fault, the expected value, and the nearest valid name. */
   readonly message: string;
   /** The source line, with carets under the location. */
   readonly frame: string;

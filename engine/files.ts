@@ -116,7 +116,7 @@ function renameToFree(from: string, to: string): void {
   }
 }
 
-/** What Node and SQLite call an error; empty if nothing. */
+/** The code of an error of Node or SQLite; empty if it has none. */
 export const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 

@@ -9,9 +9,9 @@ import { workerNumber } from './worker.ts';
 export interface Metrics {
   observe(observed: Observed): void;
   statement(milliseconds: number): void;
-  /** How long work has waited for a connection to the database. */
+  /** Told the time that work has waited for a connection to the database. */
   readonly wait: OnWait;
-  /** Where connections are counted, and the database is asked whether it answers, whenever metrics are read. */
+  /** Sets the functions that count connections and ask the database, which are called whenever metrics are read. */
   watch(usage: () => readonly ServerUsage[], readiness: AskReadiness): void;
   readonly contentType: string;
   text(): Promise<string>;
@@ -126,7 +126,7 @@ const isMessage = (message: unknown): message is Message =>
 
 function textOfAll(register: Registry): () => Promise<string> {
   AggregatorRegistry.setRegistries([register]);
-  // It answers the first process.
+  // The registry answers the first process.
   void new AggregatorRegistry();
   let last = 0;
   return async () => {

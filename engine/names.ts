@@ -99,7 +99,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 /** `bookShelf` -> `BookShelf` */
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Whether one letter is missing, added, another one, or has changed places with its neighbour; letters in another case count as equal. */
+/** Whether the names differ by one missing, added, replaced or swapped letter, without regard to case. */
 export function isOneEditAway(given: string, name: string): boolean {
   const [one, other] = [given.toUpperCase(), name.toUpperCase()];
   if (distance(one, other) <= 1) return true;

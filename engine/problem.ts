@@ -4,7 +4,7 @@ import { MAX_ECHO, shortened } from './names.ts';
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** What leads to it, and what to do, as Markdown. */
+  /** The cause and the cure, as Markdown. */
   readonly cause: string;
   /** Seconds after which the client may try again (RFC 9110, 10.2.3), if trying again can help. */
   readonly retryAfter?: number;
@@ -273,7 +273,7 @@ export const MAX_ERRORS = 100;
 interface Extras {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where the usual time of the code does not fit. */
+  /** Overrides the default Retry-After. */
   readonly retryAfter?: number;
   /** For the log only; never sent. */
   readonly cause?: unknown;

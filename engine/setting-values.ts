@@ -1,4 +1,4 @@
-/** How the values of settings are written, and of the parameters of URLs. */
+/** Parsers for the values of settings, and for the parameters of database URLs. */
 import { isIP } from 'node:net';
 
 interface SettingValue<T> {

@@ -15,7 +15,7 @@ import { type Limits, LIMITS } from './edge/limits.ts';
 import { isOneEditAway } from './names.ts';
 import { StartError } from './start-error.ts';
 
-/** How much is logged, from most to least. */
+/** Log levels, from most to least output. */
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 

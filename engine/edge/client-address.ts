@@ -1,4 +1,4 @@
-/** Where a request comes from: the other side of its connection, or, behind trusted proxies, the client that they name. */
+/** The address of a client: the peer of the connection or, behind trusted proxies, the address that they forward. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
@@ -39,7 +39,7 @@ function addressIn(text: string): string | undefined {
 /** An address of version 4 has this form where the service listens on both versions. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** What one client has to itself: an address of version 4, and of version 6 the network of 64 bits that it is in. */
+/** The key that a client is counted by: its IPv4 address, or the /64 network of its IPv6 address. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.replace(/%.*$/, '').split('::');

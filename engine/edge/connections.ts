@@ -19,7 +19,7 @@ const MOST_PIECES = 1000;
 const LEAST_PIECE = 100;
 export const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 
-/** What Node's parser refuses. */
+/** An error of Node's HTTP parser. */
 export type ClientError = Error & { readonly code?: string };
 
 interface Pipelined {

@@ -1,4 +1,4 @@
-/** How many requests a client may send in a minute (draft-ietf-httpapi-ratelimit-headers). */
+/** Limits the requests of each client per minute (draft-ietf-httpapi-ratelimit-headers). */
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem } from '../problem.ts';

@@ -94,7 +94,7 @@ const FILE_LINK = /\[([^\]]+)\]\((?!https?:)([\w./-]+\.md)(#[\w-]+)?\)/g;
 
 const COMMENT = /^<!--.*?-->\n+/;
 
-/** Where the examples send their requests. */
+/** The address in the examples of the guide. */
 const LOCAL = 'http://127.0.0.1:3000';
 
 /**

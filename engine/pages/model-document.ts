@@ -1,4 +1,4 @@
-/** What a user interface has to know of the records: the model as one client sees it, and what it may do. */
+/** The model for a user interface: the types and relations that one client sees, and what it may do. */
 import type { Permitted } from '../access/access.ts';
 import { describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';

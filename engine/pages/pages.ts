@@ -1,4 +1,4 @@
-/** What people read: start page, reference, guide, and the OpenAPI document. */
+/** Pages for people: start page, reference and guide; and the OpenAPI document. */
 import type { IncomingMessage } from 'node:http';
 import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
@@ -35,7 +35,7 @@ interface PageRoutes {
   readonly documents: Router;
 }
 
-/** What pages need of the engine. */
+/** The part of the engine that pages use. */
 interface PagesEngine {
   /** The model as the client may see it. */
   modelFor(request: IncomingMessage): Model;

@@ -1,4 +1,4 @@
-/** How paths are served that can only be read: one way for pages, health and metrics. */
+/** Serves paths that can only be read: pages, health and metrics. */
 import type { IRouter, RequestHandler } from 'express';
 import { Problem } from '../problem.ts';
 

@@ -6,11 +6,11 @@ import { creationExample, recordExample } from '../openapi/examples.ts';
 import { type Html, html, layout, NO_HTML } from './layout.ts';
 import { tokenForm, tokenScript } from './docs.ts';
 
-/** What the pages say of the service. */
+/** Facts about the service that the pages show. */
 export interface ServiceInfo {
   readonly title: string;
   readonly version: string;
-  /** Where clients reach the service; the empty string if nobody said so. */
+  /** The address of the service for clients; the empty string if PUBLIC_URL is not set. */
   readonly publicUrl: string;
   /** Whether there is a studio, in which people browse and edit records. */
   readonly hasStudio: boolean;

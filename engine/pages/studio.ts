@@ -49,7 +49,7 @@ const policyWith = (nonce: string): string =>
     'trusted-types': "'none'",
   });
 
-/** What is seen until the studio has started. */
+/** The style until the studio has started. */
 const STYLE = 'body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }';
 
 const sendPage =

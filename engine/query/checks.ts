@@ -1,4 +1,4 @@
-/** Whether records meet the checks of their type. Decided here rather than by a database, so that all answer alike. */
+/** Evaluates the checks of record types. The engine does it rather than the database, so that both databases answer alike. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';

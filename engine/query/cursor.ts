@@ -66,7 +66,7 @@ function textOf(condition: Filter): string {
   return JSON.stringify([kind, path.name, rest]);
 }
 
-/** Whether a filter could have this value and the database could store it: forged values must not reach the database. */
+/** Forged values must not reach the database: accepts only values that a field of the path could hold. */
 function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
   if (value === null) return field !== undefined || relations.length > 0;
   const text = String(value);

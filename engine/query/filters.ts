@@ -17,7 +17,7 @@ import { type Complain, complainAbout, type Parameter, quote } from './parameter
 import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
 import { textArray, wireArray } from './wire-arrays.ts';
 
-/** What takes the place of a field in a condition that is not within a group or a set. */
+/** Words that stand in place of a field in `_cnd[…]`, outside of groups and sets. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
 
@@ -55,7 +55,7 @@ interface ReadingPlace extends FilterPlace {
   readonly groups: number;
 }
 
-/** What is compared: what a path leads to, or the number of records of a set, which is never null. */
+/** The left side of a comparison: the value at a path, or the number of records of a set, which is never null. */
 type ComparedPath = Path & { readonly isCount?: true };
 
 /** Reads the filters of one request. */
@@ -230,7 +230,7 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
   },
 };
 
-/** Whether several values can be joined by commas: none has one in it. */
+/** Commas can separate values only where no value contains one. */
 function isJoined({ field }: Path): boolean {
   if (!field) return true;
   const values = listed(field);

@@ -1,4 +1,4 @@
-/** What clients of other products write out of habit, and what that is here. */
+/** Parameters of other products, with the parameter that means the same here. */
 import { shortened } from '../names.ts';
 
 const PAGE = 20;

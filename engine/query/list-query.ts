@@ -4,7 +4,7 @@ import type { AggregateName, OperatorName, PeriodName } from '../field-types/fie
 import type { JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
 
-/** What a response shows of a record: fields, and a view of the related type for each relation shown. */
+/** The part of a record that a response shows: fields, and a view of the related type for each relation. */
 export interface View {
   /** Identifies the view: equal for equal views only. */
   readonly key: string;
@@ -20,7 +20,7 @@ export interface View {
   readonly chosenBy?: 'include' | 'fields';
 }
 
-/** What a request that writes asks for besides its body. */
+/** The parameters of a write. */
 export interface WriteQuery {
   /** How the written record is returned. */
   readonly view: View;
@@ -28,13 +28,13 @@ export interface WriteQuery {
   readonly dryRun: boolean;
 }
 
-/** What PUT of a collection asks for. */
+/** The parameters of PUT of a collection. */
 export interface UpsertQuery extends WriteQuery {
   /** The values of the body that identify the record. */
   readonly unique: UniqueMembers;
 }
 
-/** What DELETE of a collection asks for. */
+/** The parameters of DELETE of a collection. */
 export interface DeleteQuery {
   /** Finds the records, in the order of their identifiers. */
   readonly query: ListQuery;
@@ -55,7 +55,7 @@ export interface OrderBy {
   readonly descending: boolean;
 }
 
-/** What a record is found by. Every condition is true or false: null satisfies none but `ne` and `null`. */
+/** A condition that a record meets or does not. Null satisfies only `ne` and `null`. */
 export type Filter = ValueFilter | Group | SetFilter | SetCount;
 
 /** `value` is the operand: one value, a list for `in`, a boolean for `null`. Decimals are strings. */
@@ -113,18 +113,18 @@ export interface ListQuery {
   readonly cursor: Cursor | undefined;
 }
 
-/** What a summary groups records by. */
+/** A key by which a summary groups records. */
 export interface GroupKey {
   /** As the client wrote it. */
   readonly name: string;
   readonly path: Path;
   /** The day or month that the value lies in, in place of the value. */
   readonly period: PeriodName | undefined;
-  /** What is shown of the related record that the path ends at. */
+  /** The view of the related record that the path ends at. */
   readonly shown: View | undefined;
 }
 
-/** What a summary says of a group. */
+/** A value that a summary computes for each group. */
 export interface Measure {
   /** As the client wrote it. */
   readonly name: string;

@@ -101,7 +101,7 @@ export function pattern(text: string): string {
   return text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
 }
 
-/** What a text with the beginning of a pattern is at least, and what it is below, by code points; undefined for `*…`. */
+/** The range, by code points, of texts that begin as the pattern does; undefined for `*…`. */
 export function rangeOfPattern(text: string): readonly [from: string, below: string] | undefined {
   const [first = ''] = text.split('*', 1);
   const points = [...first].map((sign) => sign.codePointAt(0) ?? 0);

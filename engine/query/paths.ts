@@ -27,7 +27,7 @@ export interface FilterPlace {
   readonly followed: number;
 }
 
-/** What a condition is about. */
+/** The value or set that a condition is about. */
 interface FilterSubject {
   /** The sets on the way to it: the condition holds for some record of each. */
   readonly through: readonly SetPath[];

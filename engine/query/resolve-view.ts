@@ -32,10 +32,10 @@ interface ChosenParts extends NamedParts {
 /** The record that a path has come to. */
 interface PartsPlace {
   readonly type: RecordType;
-  /** Those that it shows, and what limits them, for messages. */
+  /** The fields that can be shown, and the variant or relation that limits them, for messages. */
   readonly fields: readonly Field[];
   readonly decidedBy: string;
-  /** What `include` shows of it; undefined if the path decides that itself. */
+  /** The part of `include` for this record; undefined if there is no `include`. */
   readonly included: Included | undefined;
   readonly parts: ChosenParts;
 }

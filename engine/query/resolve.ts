@@ -162,7 +162,7 @@ function readDelete({ type, names, limits, plain, faults, ...given }: QueryReadi
 const WHOLE_DELETE =
   'a deletion affects all records that match its filters, and Prefer: max-affected=N says how many they may be';
 
-/** Whatever is not clearly a dry run must not be taken for a write. */
+/** A misspelled value must not turn a dry run into a write. */
 function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {
   if (text === undefined) return false;
   const complain = complainAbout(faults, DRY_RUN);

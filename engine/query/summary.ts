@@ -109,7 +109,7 @@ function shownPath(
   return complain('not-shown', `The relation "${last.name}" does not show the field "${path.field.name}"`);
 }
 
-/** What lists show of the record that these relations lead to. */
+/** The view in which lists show the record at the end of these relations. */
 function viewOf({ type, variant }: PathNames, relations: readonly Relation[]): View {
   const included = relations.reduceRight<Included>((inner, relation) => ({ relations: new Map([[relation, inner]]) }), {
     relations: new Map(),

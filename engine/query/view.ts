@@ -7,7 +7,7 @@ export interface Included {
   readonly relations: ReadonlyMap<Relation, Included>;
 }
 
-/** What `fields` names of a record; `whole` if a path ends at the record itself. */
+/** The parts of a record that `fields` names; `whole` if a path ends at the record itself. */
 export interface NamedParts {
   readonly whole: boolean;
   readonly fields: ReadonlySet<Field>;
@@ -37,7 +37,7 @@ function withRelations(view: View, relations: View['relations']): View {
 
 type RelationView = View['relations'][number];
 
-/** Whether it fits into one cell: a related record that is only told by its identifier. */
+/** A related record shown by its identifier alone fits into one cell. */
 export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
   !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
 

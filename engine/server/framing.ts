@@ -20,7 +20,7 @@ const SINGLE: ReadonlySet<string> = new Set([
 ]);
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
-/** What is ambiguous about the request, if anything. */
+/** The ambiguity of the request, if there is one. */
 export function framingFault(request: IncomingMessage): string | undefined {
   const { headers, httpVersionMinor, url = '' } = request;
   return (

@@ -39,7 +39,7 @@ const KEEP_ALIVE_MS = 75_000;
 const BACKLOG = 4096;
 /** Bytes of MEMORY_LIMIT for each connection. */
 const CONNECTION_BYTES = 16 * 1024;
-/** How often connections are checked for requests that take too long. */
+/** Milliseconds between two checks for requests that take too long. */
 const CHECK_MS = 5000;
 
 export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget): Promise<Listener> {
@@ -123,7 +123,7 @@ export function urlOf({ server }: Listener): string {
   return `http://${host}:${address.port}`;
 }
 
-/** How often connections are checked for idle ones while the service stops. */
+/** Milliseconds between two checks for idle connections while the service stops. */
 const IDLE_CHECK_MS = 25;
 
 /** Stops accepting connections and answers the open requests. False if some were cut off after `timeout` milliseconds. */

@@ -1,4 +1,4 @@
-/** What `npm start` runs: the engine directly on the http server, and an Express app behind it for everything else. */
+/** The service of `npm start`: the engine directly on the http server, with an Express app behind it for everything else. */
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
@@ -40,7 +40,7 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
   }
 }
 
-/** Where people find the pages of a service, a line each. */
+/** The addresses of the pages, a line each. */
 export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): string {
   const lines = [...(studio && studioBuild() ? [`Studio: ${url}/studio`] : []), `Documentation: ${url}/docs`];
   return lines.join('\n');
@@ -67,7 +67,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 /** In URLs and in `Host`, addresses of version 6 have brackets, and every name below localhost is this machine. */
 const isHere = (name: string): boolean => LOOPBACK.test(name.replace(/^\[|\]$/g, '')) || name.endsWith('.localhost');
 
-/** What makes the service reachable for others. Without tokens it must be for this machine alone: others could write. */
+/** Settings that open the service to other machines. Without tokens none is allowed, since anybody could write. */
 function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Generator<string> {
   if (!LOOPBACK.test(host)) yield `HOST is "${host}", which other machines can reach`;
   if (corsOrigins.includes('*')) yield 'CORS_ORIGINS is "*", so that pages of every site may use the service';
@@ -99,7 +99,7 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   return refuseUnclear(host, serveAll);
 }
 
-/** What a proxy has taken off the path stands in links and locations, as what a host application takes off does. */
+/** Links and locations begin with the path that a proxy has removed, as with the mount path of a host application. */
 function behind({ publicUrl }: Settings, listener: RequestListener): RequestListener {
   const baseUrl = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
   if (baseUrl === '') return listener;

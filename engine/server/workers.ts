@@ -20,9 +20,9 @@ import { forHost, type Serving } from './serve.ts';
 /** Milliseconds before a worker that has ended is started again; twice as many each time it ends soon. */
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 10_000;
-/** One that has run for so long did not end because of its start. */
+/** A worker that has run for so long did not end because of its start. */
 const STEADY = 10_000;
-/** What a worker has beyond its own limits until it is ended. */
+/** Milliseconds that a worker has beyond its own limits until it is killed. */
 const GRACE = 1000;
 
 const STOP = 'stop';
@@ -42,7 +42,7 @@ export function countWorkers({ workers, databaseUrl }: Settings): number {
   return workers === AUTO_WORKERS ? Math.min(availableParallelism(), pool) : workers;
 }
 
-/** What a worker's environment says otherwise: its share of what all of them may use. */
+/** The variables that differ in a worker's environment: its share of connections and memory. */
 function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: number): Record<string, string> {
   const { memoryLimit, databaseUrl, readUrl } = settingsTable;
   const heap = getHeapStatistics().heap_size_limit;
@@ -160,7 +160,7 @@ async function readyOf(worker: Worker, signal: AbortSignal): Promise<Ready> {
   }
 }
 
-/** What a worker tells the first process once it serves: where it listens, and the model that it serves. */
+/** The message of a worker to the first process once it serves: its URL and its model. */
 interface Ready {
   readonly url: string;
   readonly model: number | undefined;

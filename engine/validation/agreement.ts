@@ -15,7 +15,7 @@ import {
 
 interface Claim {
   readonly pointer: string;
-  /** How many claims came before it: of two that contradict each other, the second is refused. */
+  /** The number of claims before it: of two that contradict each other, the second is refused. */
   readonly order: number;
 }
 
@@ -28,11 +28,11 @@ interface ValueClaim extends Claim {
 /** Which records are linked to another one, as one place in the body has it: a whole set, or one record or none. */
 interface LinkClaim extends Claim {
   readonly members: ReadonlySet<MentionedRecord>;
-  /** It comes from a set that lists the record, which is compared as a whole. */
+  /** The claim comes from a set, which is compared as a whole. */
   readonly isListed?: true;
 }
 
-/** What is claimed of the records at one end of a reference or join table: the first claim, with which later ones are compared. */
+/** The first claim about each record at one end of a reference or join table. Later claims are compared with it. */
 type Side = Map<MentionedRecord, LinkClaim>;
 
 interface Claims {
@@ -91,7 +91,7 @@ function claimValues(claims: Claims, { subject, body, pointer }: Mention, raw: R
   for (const [key, value] of Object.entries(body)) {
     if (type.relations.has(key) || (key === type.identifier.name && type.identifier.inRecord)) continue;
     const field = type.fields.get(key);
-    // Whatever is said of what is generated, none of it is written.
+    // Generated values are never taken from a body.
     if (field ? field.generated !== undefined : !type.open) continue;
     const claim = { value, text: raw?.get(key)?.text, ...at(claims, `${pointer}/${escapeStep(key)}`) };
     const first = known.get(key);
@@ -187,7 +187,7 @@ const cycle = (pointer: string): Fault => ({
   message: 'This link closes a cycle of new records; leave it out, and set it once they are there',
 });
 
-/** Whether two are or may be the same record: only the database knows the identifier of a stored owned child. */
+/** Two may be the same record if one is a stored owned child, whose identifier only the database knows. */
 const mayBeSame = (a: MentionedRecord, b: MentionedRecord): boolean =>
   a === b || (a.mayBeStored && b.mayBeStored && (isUnknown(a) || isUnknown(b)));
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
 import type { RecordType, Relation, Variant } from '../model/model.ts';
 
-/** What a value must be, for messages. */
+/** The expected value, for messages. */
 export const EXPECTED = 'x-expected';
 /** The name of a relation that can only link, for the message if the identifier is missing. */
 export const LINK_ONLY = 'x-link-only';

@@ -38,7 +38,7 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
       update: byVariant((_, variant) => update(variant)),
       upsert: byVariant(
         ({ identifier }, variant) => (identifier === undefined ? create : update)(variant),
-        // Whoever sends it does not know whether there is a record, much less which.
+        // An upsert may send null as the identifier, which its client does not know.
         { mayBeNull: true },
       ),
     };
@@ -93,7 +93,7 @@ function validator(
     for (const record of records) {
       const { body, pointer } = record;
       const knownHere = knownIn(pointer);
-      // What is not a record is nothing else.
+      // An item that is not a record has no other faults.
       const whole = knownHere.filter((fault) => 'pointer' in fault && fault.pointer === pointer);
       if (whole.length > 0) {
         append(all, whole);
@@ -126,9 +126,9 @@ export function byRecord(
 }
 
 interface KnownOfBody {
-  /** What the records mention. */
+  /** All records that the bodies mention. */
   readonly mentions?: Mentions;
-  /** Told first where there are others at the same place. */
+  /** Faults found earlier; at the same location, they precede others. */
   readonly faults?: readonly Fault[];
 }
 

@@ -61,7 +61,7 @@ const other: Wording = ({ keyword, data, message, parentSchema }, path) => {
 /** The errors of nested records, by record. */
 export type ErrorsWithin = Pick<WeakMap<object, readonly ErrorObject[]>, 'get'>;
 
-/** Where the errors of a record stand, and whether a response may list any of them. */
+/** The location of a record's errors, and whether the response still has room for them. */
 interface FaultsContext {
   readonly within: ErrorsWithin;
   readonly place: string;

@@ -200,7 +200,7 @@ const isStored = (subject: MentionedRecord): subject is MentionedRecord & { read
 export const isUnknown = ({ mayBeStored, identifier }: MentionedRecord): boolean =>
   mayBeStored && identifier === undefined;
 
-/** Whether a check compares what a place says: of a new record, also what it does not say. */
+/** A check applies if the body sets one of its fields, and always to a new record. */
 const isChecked = ({ type, mayBeStored }: MentionedRecord, isSaid: (field: Field) => boolean): boolean =>
   type.checks.length > 0 && (!mayBeStored || type.checks.some((check) => check.fields.some(isSaid)));
 

@@ -27,7 +27,7 @@ export function checkSeeds(
   const seeds = files.flatMap((file): readonly SeedsOfType[] => {
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
-    // They are inserted together.
+    // The seeds of a type are inserted together.
     const records = newItems(type.seed);
     const invalid = validatorsOf(type).create(type.defaultVariant)(records);
     return [{ file, type, records, invalid, mentions: mentionsIn(type, records).all }];
@@ -116,7 +116,7 @@ interface SeedPlace {
   readonly mention: Mention;
 }
 
-/** What the seeds make of a record, wherever they mention it. */
+/** A record of the seeds, with all places that mention it. */
 interface SeededRecord {
   readonly places: readonly SeedPlace[];
   /** Of the members of one index. */
@@ -138,7 +138,7 @@ function keysOfRecords(): KeyOfRecord {
 
 type UniqueMember = UniqueMembers['members'][number];
 
-/** What is said last, or the default of a new record; null if it is null, or not known. */
+/** The last value that a place gives, or the default of a new record; null if it is unknown. */
 function valueIn(member: UniqueMember, places: readonly SeedPlace[], keyOf: KeyOfRecord): JsonValue {
   const said = places.map(({ mention }) => saidIn(member, mention, keyOf)).findLast((value) => value !== undefined);
   if (said !== undefined || 'link' in member) return said ?? null;
