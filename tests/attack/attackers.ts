@@ -206,27 +206,16 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
       times(scale).map(() => get('/docs/swagger-ui-bundle.js').repeat(1200)),
       SECONDS * 2,
     ),
-  'pipelined on one connection': () => unread([get('/docs/swagger-ui-bundle.js').repeat(1200 * scale)], SECONDS * 2),
-  'pipelined records': () =>
-    unread(
-      times(scale).map(() => get('/api/notes/1').repeat(1200)),
-      SECONDS,
-    ),
-  'pipelined pages': () =>
-    unread(
-      times(scale).map(() => get('/api/notes?_cnd[limit]=0&_cnd[limit]=5').repeat(300)),
-      SECONDS,
-    ),
+
   chunks: () => chunks('POST /api/notes'),
-  'unwanted chunks': () => chunks('GET /'),
+
   'big pages': () => reading(3 * scale, get(BIG_PAGE, 'Connection: close\r\n'), SECONDS),
   'big pages, unread': () =>
     unread(
       times(3 * scale).map(() => get(BIG_PAGE)),
       SECONDS,
     ),
-  'middle pages': () =>
-    reading(10 * scale, get('/api/notes?_cnd[limit]=0&_cnd[limit]=12', 'Connection: close\r\n'), SECONDS),
+
   'zipped pages': () =>
     reading(10 * scale, get('/api/notes?_cnd[limit]=0&_cnd[limit]=12', `Connection: close\r\n${GZIP}`), SECONDS),
   'whole lists, unread': () =>
@@ -251,8 +240,7 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
   'many keys': () => reading(20 * scale, post('/api/notes', MANY_KEYS), SECONDS),
   'nested writes': () => reading(20 * scale, post('/api/shelves', NESTED), SECONDS),
   arrays: () => reading(20 * scale, post('/api/shelves?include=', NEW_ITEMS), SECONDS),
-  /** Of less than a packet that the system hands over at once. */
-  'short arrays': () => reading(20 * scale, post('/api/shelves?include=', newItems(400)), SECONDS),
+
   'dry arrays': () => reading(20 * scale, post('/api/shelves?dryRun=true', NEW_ITEMS), SECONDS),
   'faulty arrays': () => reading(20 * scale, post('/api/shelves', FAULTY_ITEMS), SECONDS),
   /** They change the same records, in another order each. */
@@ -265,9 +253,7 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     await Promise.all(WIDE_LINES.map((request) => reading(10 * scale, request, SECONDS)));
   },
   'deletions, dry': () => reading(20 * scale, DRY_DELETION, SECONDS),
-  /** Of the records of a megabyte each. */
-  'long deletions, dry': () =>
-    reading(20 * scale, FROM_NOTES(10_000, 'dryRun=true&_cnd[title]=note&_cnd[id][lte]=450&_cnd[id][gt]=1'), SECONDS),
+
   'deletions of too many': () =>
     reading(20 * scale, FROM_NOTES(10_000, '_cnd[text][like]=*a*&_cnd[rank][gt]=5'), SECONDS),
   deletions: async () => {
@@ -277,44 +263,12 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     await Promise.all(each.map((request) => reading(2 * scale, request, SECONDS)));
   },
   summaries: () => reading(20 * scale, get('/api/notes/$summary?by=text', 'Connection: close\r\n'), SECONDS),
-  'summaries by pages': () =>
-    reading(
-      20 * scale,
-      get(
-        '/api/notes/$summary?by=rank,title&measure=count,sum(rank),max(text),min(text)&_cnd[orderBy]=max(text)&_cnd[limit]=0&_cnd[limit]=10',
-        'Connection: close\r\n',
-      ),
-      SECONDS,
-    ),
-  'groups and sets': () =>
-    reading(
-      20 * scale,
-      get(
-        '/api/memos?_cnd[$none][0][text][like]=*z*&_cnd[shelf.memos][$some][0][text]=q&_cnd[limit]=0&_cnd[limit]=10',
-        'Connection: close\r\n',
-      ),
-      SECONDS,
-    ),
+
   /** As orders and likes: all at once, and all leave. */
   'summaries, left': () => leaving(get('/api/notes/$summary?by=rank&measure=max(text)&_cnd[limit]=0&_cnd[limit]=10')),
-  'agents creating': () =>
-    reading(20 * scale, tool('create_record', { type: 'Note', record: JSON.parse(BIG_BODY) }), SECONDS),
-  'agents, many keys': () =>
-    reading(20 * scale, tool('create_record', { type: 'Note', record: JSON.parse(MANY_KEYS) }), SECONDS),
-  'agents, nested writes': () =>
-    reading(20 * scale, tool('create_record', { type: 'Shelf', record: JSON.parse(NESTED) }), SECONDS),
+
   'agents reading': () => reading(10 * scale, tool('list_records', { type: 'Note', limit: 12 }), SECONDS),
-  'agents, unread': () =>
-    unread(
-      times(20 * scale).map(() => tool('list_records', { type: 'Note', limit: 12 })),
-      SECONDS,
-    ),
-  'agents summarizing': () =>
-    reading(
-      20 * scale,
-      tool('summarize_records', { type: 'Note', by: ['rank', 'title'], measure: ['max(text)'] }),
-      SECONDS,
-    ),
+
   /** As orders: all at once, and all leave. */
   'agents, left': () => leaving(tool('list_records', { type: 'Note', order: ['text'], limit: 10 })),
   'slow bodies': () =>
