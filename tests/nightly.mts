@@ -34,9 +34,9 @@ const jobs: Readonly<Record<string, Job>> = {
     types: 'tests/admin',
   },
   attack: {
-    about: 'sqlmap, slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
-    programs: ['postgresql', 'sqlmap', 'slowhttptest'],
-    commands: [jest, [...onPostgres, 'sqlmap', 'time', 'memory', 'sets']],
+    about: 'slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
+    programs: ['postgresql', 'slowhttptest'],
+    commands: [jest, [...onPostgres, 'time', 'memory', 'sets']],
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
   browser: {
