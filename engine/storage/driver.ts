@@ -66,12 +66,6 @@ export interface Writer extends Reader {
     statement: Statement,
     values: Values,
   ): Awaitable<{ readonly changes: number; readonly identifier: number; readonly rows?: readonly Row[] }>;
-  /** Runs it with one after the other of the values, and returns how many rows changed. Missing if that is not faster. */
-  readonly runEach?: ((statement: Statement, all: readonly Values[]) => Awaitable<number>) | undefined;
-  /** The same without its result, for a statement that breaks no constraint. If it fails, the transaction fails. */
-  send(statement: Statement, values: Values): void;
-  /** Whether statements may be run before the answers to others are there: then any failure ends the transaction. */
-  readonly isPipelined: boolean;
 }
 
 /** A snapshot that stays open over several turns of the event loop, for lists that are streamed. */

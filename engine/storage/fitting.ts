@@ -131,14 +131,7 @@ export function fittingDriver(driver: Driver, { onFit, onServed }: FitObserver =
   const isFit = (): boolean => fit.unfit.length + fit.narrower.length === 0;
   // As long as all tables fit, there is no wrapper.
   const usableReader = (reader: Reader): Reader => (isFit() ? reader : readerThrough(gate, reader));
-  const usableWriter = (writer: Writer): Writer => {
-    if (isFit()) return writer;
-    const send: Writer['send'] = (statement, values) => {
-      requireUsable(statement);
-      writer.send(statement, values);
-    };
-    return { ...writerThrough(gate, writer), send };
-  };
+  const usableWriter = (writer: Writer): Writer => (isFit() ? writer : writerThrough(gate, writer));
 
   /** An unexpected error may be caused by changed tables. */
   function explain(error: unknown): Awaitable<never> {

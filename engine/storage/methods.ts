@@ -19,11 +19,7 @@ export const readerThrough = (around: AroundMethod, { get, all, value, count, pa
   column: around(column, itself),
 });
 
-/** What is sent without waiting for an answer passes as it is. */
 export const writerThrough = (around: AroundMethod, writer: Writer): Writer => ({
   ...readerThrough(around, writer),
   run: around(writer.run, itself),
-  runEach: writer.runEach && around(writer.runEach, itself),
-  send: writer.send,
-  isPipelined: writer.isPipelined,
 });

@@ -75,9 +75,6 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
       const { changes, rows } = await run(statement, values);
       return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
     },
-    // The lease remembers why it failed.
-    send: (statement, values) => void ask(statement, values).catch(() => undefined),
-    isPipelined: !savepoints,
   };
 }
 

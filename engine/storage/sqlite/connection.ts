@@ -74,14 +74,6 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
       const { changes, lastInsertRowid } = prepare(statement, 'run').run(...values);
       return { changes, identifier: Number(lastInsertRowid) };
     }),
-    runEach: translated((statement: Statement, all: readonly Values[]) => {
-      const one = prepare(statement, 'run');
-      let changes = 0;
-      for (const values of all) changes += one.run(...values).changes;
-      return changes;
-    }),
-    send: translated((statement, values) => void prepare(statement, 'run').run(...values)),
-    isPipelined: false,
     iterate: translated(
       (statement, values) => prepare(statement, 'value').iterate(...values) as IterableIterator<SqlValue>,
     ),

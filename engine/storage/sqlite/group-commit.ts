@@ -82,11 +82,9 @@ export function createGroupCommit(
         if (caller?.isGone === true) throw new CallerGone();
         giveBack?.();
         giveBack = caller?.drawing?.();
-        const { writer, waiting, end } = takingTurns(connection, clock);
+        const { writer, end } = takingTurns(connection, clock);
         try {
           result = await work(writer);
-          const turn = waiting();
-          if (turn) await turn;
         } finally {
           end();
         }
@@ -246,8 +244,6 @@ function createTurnClock(now: () => number): TurnClock {
 
 interface WriterInTurns {
   readonly writer: Writer;
-  /** The turn that statements wait for, though the work does not wait for them; undefined if none do. */
-  waiting(): Promise<void> | undefined;
   /** Statements that come later must not run in the next transaction. */
   end(): void;
 }
@@ -274,9 +270,7 @@ function takingTurns(inner: Writer, clock: TurnClock): WriterInTurns {
   }
 
   return {
-    // Comes when nothing else waits for its turn.
-    writer: { ...writerThrough(during, inner), send: (statement, values) => inTime(inner.send, statement, values) },
-    waiting: () => turn,
+    writer: writerThrough(during, inner),
     end: () => void (ended = true),
   };
 }

@@ -67,7 +67,7 @@ export function createOnce(dialect: Dialect): RunOnce {
       return again({ status: Number(status), location: given, identifiers: JSON.parse(String(identifiers)) });
     }
     const [answer, { status, location, identifiers }] = await first();
-    writer.send(KEEP, [status, location ?? null, JSON.stringify(identifiers), identity, key]);
+    await writer.run(KEEP, [status, location ?? null, JSON.stringify(identifiers), identity, key]);
     return answer;
   };
 }

@@ -159,8 +159,6 @@ export const NO_WRITER: Writer = {
   page: unasked,
   column: unasked,
   run: unasked,
-  send: unasked,
-  isPipelined: false,
 };
 
 /** Faults of places that hold valid values: what is there is looked at. */
