@@ -10,7 +10,7 @@ import { type Column, columnType, encode, withFolded } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { ConstraintError, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
-import type { CreateRequest, Precondition, Store, WriteItem, WriteRequest, Written } from '../store.ts';
+import type { CreateRequest, Store, WriteItem, WriteRequest, Written } from '../store.ts';
 import { namesChecked } from './rules.ts';
 import { textOf } from './record.ts';
 import { type Stamp, stampValues } from './stamps.ts';
@@ -35,14 +35,14 @@ const MOST_STORED = 16 * 1024;
 const SHORT_FIELD = 1000;
 
 /** Undefined where a transaction costs nothing more. */
-export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, tables: Tables): FlatWrites | undefined {
+export function createFlatWrites(driver: Driver, tables: Tables): FlatWrites | undefined {
   const { writeAlone, dialect } = driver;
   if (!writeAlone) return undefined;
   // By type, not by its name: tokens and changed tables make others of the same name.
   const statements = memoized<WriteTable, [], FlatStatements>(({ columns }) => ({
     creates: createShapeCache((view: View) => insertStatement(view, columns, dialect)),
     updates: createShapeCache((update: Update) => updateStatement(update, dialect)),
-    deletes: createShapeCache((removal: Removal) => deleteStatement(removal, dialect)),
+    deletes: createShapeCache((view: View) => deleteStatement(view, dialect)),
   }));
   const columns = memoized((table: WriteTable) => new Map(table.columns.map((one) => [one.name, one])));
 
@@ -59,17 +59,6 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
       },
     );
 
-  /** The text that the precondition accepts: it must still be there when the statement runs. */
-  async function accepted(
-    { view, identifier, caller }: DeleteRequest,
-    precondition: Precondition,
-  ): Promise<string | undefined> {
-    const text = await get(view, identifier, caller);
-    if (text === undefined) return undefined;
-    precondition(text);
-    return text.length > MOST_STORED ? undefined : text;
-  }
-
   return {
     create: async (request, table, values) => {
       if (values.length === 0 || lengthOf(values) > MOST_GIVEN) return undefined;
@@ -79,34 +68,26 @@ export function createFlatWrites(driver: Driver, { get }: Pick<Store, 'get'>, ta
     },
     update: async (request, stamp) => {
       const { type, view, identifier, precondition } = request;
-      if (view.relations.length > 0) return undefined;
+      if (view.relations.length > 0 || precondition) return undefined;
       const table = tables.of(type);
       const given = valuesIn(request, table, dialect);
       if (!given || lengthOf(given.values) > MOST_GIVEN) return undefined;
-      const expected = precondition && (await accepted(request, precondition));
-      // The tables may have changed meanwhile.
-      if ((precondition && expected === undefined) || tables.of(type) !== table) return undefined;
       const all = columns(table);
       const update = {
         view,
         columns: given.columns.flatMap((name) => all.get(name) ?? []),
         stamps: table.filled.stamped.flatMap((name) => all.get(name) ?? []),
-        compared: expected !== undefined,
       };
-      const statement = statements(table).updates(`${view.key}|${given.columns.join()}|${update.compared}`, update);
+      const statement = statements(table).updates(`${view.key}|${given.columns.join()}`, update);
       const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
-      const values = [identifier, ...given.values, ...stamps, ...(expected === undefined ? [] : [expected])];
-      const row = await run(statement, values, request);
+      const row = await run(statement, [identifier, ...given.values, ...stamps], request);
       return row && { identifier, body: String(row[0]) };
     },
     delete: async (request) => {
       const { type, view, identifier, precondition } = request;
-      if (view.relations.length > 0 || !isAlone(type) || tables.joinsOf(type).length > 0) return undefined;
-      const expected = precondition && (await accepted(request, precondition));
-      if (precondition && expected === undefined) return undefined;
-      const removal = { view, compared: expected !== undefined };
-      const statement = statements(tables.of(type)).deletes(`${view.key}|${removal.compared}`, removal);
-      const row = await run(statement, [identifier, ...(expected === undefined ? [] : [expected])], request);
+      if (view.relations.length > 0 || precondition || !isAlone(type) || tables.joinsOf(type).length > 0)
+        return undefined;
+      const row = await run(statements(tables.of(type)).deletes(view.key, view), [identifier], request);
       return row && { identifier, body: String(row[0]) };
     },
   };
@@ -183,13 +164,8 @@ function valuesIn(
   return { columns: written.map(([column]) => column), values: written.map(([, value]) => value) };
 }
 
-interface Removal {
+interface Update {
   readonly view: View;
-  /** Whether the record must have the text that is bound after the other values. */
-  readonly compared: boolean;
-}
-
-interface Update extends Removal {
   readonly columns: readonly Column[];
   /** Columns that change together with any other. */
   readonly stamps: readonly Column[];
@@ -200,7 +176,7 @@ type ByShape<Q> = ReturnType<typeof createShapeCache<Q, Statement>>;
 interface FlatStatements {
   readonly creates: ByShape<View>;
   readonly updates: ByShape<Update>;
-  readonly deletes: ByShape<Removal>;
+  readonly deletes: ByShape<View>;
 }
 
 // Statements. The value that is bound last is always the revision of the tables: where they changed, none does anything.
@@ -222,8 +198,8 @@ function insertStatement(view: View, columns: readonly Column[], dialect: Dialec
 }
 
 /** What is not different is not written. */
-function updateStatement({ columns, stamps, ...found }: Update, dialect: Dialect): Statement {
-  const { type } = found.view;
+function updateStatement({ columns, stamps, view }: Update, dialect: Dialect): Statement {
+  const { type } = view;
   const table = tableOf(type.table, dialect);
   const written = [...columns, ...stamps];
   const all = written.map((column, index) => bound(column, index + 2, dialect, columnOf(column.name, dialect)));
@@ -232,10 +208,10 @@ function updateStatement({ columns, stamps, ...found }: Update, dialect: Dialect
   const before = columns.map(({ name }) => `${columnOf(name, dialect)}::text`).join(', ');
   const after = values.map((value) => `${value}::text`).join(', ');
   const identifier = dialect.quote(type.identifier.column);
-  const json = recordJson(found.view, ROOT_ALIAS, dialect);
+  const json = recordJson(view, ROOT_ALIAS, dialect);
   const sql = (locked: string): string =>
     [
-      `with old$ as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(found, written.length + 2, dialect)} ${locked}),`,
+      `with old$ as materialized (select ${ROOT_ALIAS}.* from ${table} where ${isFound(view, written.length + 2, dialect)} ${locked}),`,
       `new$ as (update ${table} set ${set} from old$ where ${ROOT_ALIAS}.${identifier} = old$.${identifier}`,
       `and (${before}) is distinct from (${after}) returning ${json} as json$)`,
       `select json$ from new$ union all select ${json} from old$ as ${ROOT_ALIAS} where not exists (select from new$)`,
@@ -246,13 +222,13 @@ function updateStatement({ columns, stamps, ...found }: Update, dialect: Dialect
   return { sql: sql('for update'), together: isUnique ? undefined : { sql: sql(UNLOCKED) } };
 }
 
-function deleteStatement(removal: Removal, dialect: Dialect): Statement {
-  const { type } = removal.view;
+function deleteStatement(view: View, dialect: Dialect): Statement {
+  const { type } = view;
   const table = tableOf(type.table, dialect);
   const identifier = columnOf(type.identifier.column, dialect);
-  const found = isFound(removal, 2, dialect);
+  const found = isFound(view, 2, dialect);
   const sql = (condition: string): string =>
-    `delete from ${table} where ${condition} returning ${recordJson(removal.view, ROOT_ALIAS, dialect)}`;
+    `delete from ${table} where ${condition} returning ${recordJson(view, ROOT_ALIAS, dialect)}`;
   // The server looks for the rows that refer to it, and waits for those that are locked.
   const isReferred = type.referrers.length > 0;
   const unlocked = `${identifier} = (select ${identifier} from ${table} where ${found} ${UNLOCKED})`;
@@ -262,8 +238,8 @@ function deleteStatement(removal: Removal, dialect: Dialect): Statement {
 const tableOf = (table: string, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;
 const columnOf = (column: string, { quote }: Dialect): string => `${ROOT_ALIAS}.${quote(column)}`;
 
-/** The record, as it was compared and not too long. */
-function isFound({ view, compared }: Removal, place: number, dialect: Dialect): string {
+/** The record, if it is not too long. `place`: that of the revision. */
+function isFound(view: View, place: number, dialect: Dialect): string {
   const long = view.fields.filter((field) => field.type.longest(field) > SHORT_FIELD);
   const lengths = [
     ...long.map((field) => dialect.bytes(columnOf(field.column, dialect), columnType(field, dialect.name).sqlType)),
@@ -271,8 +247,7 @@ function isFound({ view, compared }: Removal, place: number, dialect: Dialect): 
   ];
   return [
     `${columnOf(view.type.identifier.column, dialect)} = $1::bigint`,
-    ...(compared ? [`${recordJson(view, ROOT_ALIAS, dialect)} = $${place}::text`] : []),
-    isCurrent(dialect, compared ? place + 1 : place),
+    isCurrent(dialect, place),
     ...(lengths.length > 0
       ? [`${lengths.map((length) => `coalesce(${length}, 0)`).join(' + ')} <= ${MOST_STORED}`]
       : []),

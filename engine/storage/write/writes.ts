@@ -82,7 +82,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
   /** The one place where a dry run is told not to lock what it compares. */
   const tablesFor = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): Tables => (dryRun === true ? unlocked : tables);
-  const flat = createFlatWrites(driver, reads, tables);
+  const flat = createFlatWrites(driver, tables);
 
   const stamped = <R extends Pick<WriteRequest, 'author' | 'dryRun'>>(request: R): R & Stamped => ({
     ...request,
