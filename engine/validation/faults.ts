@@ -1,6 +1,5 @@
 /** Turns Ajv's errors into faults: the location, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
-import { firstByLocation } from '../json/document-order.ts';
 import { escapeStep, unescapedStep, unescapedSteps } from '../json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -92,11 +91,6 @@ function* unfolded(
     if (error.keyword === RECORD) yield* unfolded(within.get(error.data as object) ?? [], within, path);
     else yield [error, path];
   }
-}
-
-/** The first fault of each location: the expected value covers all constraints. */
-export function onePerLocation(faults: readonly Fault[]): readonly Fault[] {
-  return [...firstByLocation(faults).values()];
 }
 
 const INDEX = /^\d+$/;

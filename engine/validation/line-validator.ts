@@ -1,12 +1,13 @@
 /** Validates the lines of an export: records as for create, but with read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { escapeStep, type JsonObject } from '../json.ts';
+import { onePerLocation } from '../json/document-order.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/checks.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
-import { faultsOf, onePerLocation } from './faults.ts';
+import { faultsOf } from './faults.ts';
 
 type LineValidator = (line: JsonObject) => readonly Fault[];
 
