@@ -13,7 +13,9 @@ import {
   openAccess,
   type Reports,
 } from './access/access.ts';
-import { refusingLinks, type Restricted } from './access/restrict.ts';
+import { refusingLinks, restrict, type Restricted } from './access/restrict.ts';
+import type { Rights } from './access/tokens.ts';
+import { memoized } from './memo.ts';
 import { type Budget, createBudget } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
@@ -22,13 +24,14 @@ import { type AwaitReader, createSlowReaders } from './edge/slow-readers.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import { type AddressOf, createAddressOf } from './edge/client-address.ts';
-import type { Service } from './http/operations.ts';
+
 import type { RateLimit } from './edge/rate-limit.ts';
-import { type AskedFor, type Observe, shownQuery, targetOf } from './http/request.ts';
+import { type AskedFor, type Observe, type Service, shownQuery, targetOf } from './http/request.ts';
 import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
-import { bodyParsers } from './http/record-lines.ts';
+import { bodyParsers } from './http/bodies.ts';
 import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
+import { bodyReaders } from './operations/body.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
@@ -56,8 +59,10 @@ export interface Engine {
   permittedTo(request: IncomingMessage): Permitted;
   /** The same with its routes. */
   openedBy(request: IncomingMessage): TokenRoutes;
-  /** Those that a client without restrictions has. */
-  routes(): Routes;
+  /** The same for a client without restrictions. */
+  unrestricted(): TokenRoutes;
+  /** The same for a client with these rights. */
+  restrictedTo(rights: Rights, name: string): TokenRoutes;
   /** Reads bodies, within the limits and the budget. */
   readonly readContent: ReadContent;
   /** Doubts about the descriptors, though they are valid. */
@@ -139,25 +144,29 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     const { model: seen, withheld, readOnly, barred } = restricted;
     const queriesOf = createQueryResolver(seen, settings);
     const validatorsOf = seen === schema.model ? schema.validatorsOf : createValidators(seen);
-    const serviceOf = (type: RecordType): Service => ({
+    const serviceOf = memoized((type: RecordType): Service => ({
       type,
       path: API_ROOT + encodeURIComponent(type.path),
       store,
       readContent,
       seen,
       author: token?.name ?? null,
+      bodies: bodyReaders(type, settings),
       parsers: bodyParsers(type, settings),
       idempotencyHours,
       queries: queriesOf(type),
       validators: refusingLinks(validatorsOf(type), type, { readOnly, barred }),
-    });
+    }));
     const types = [...seen.types.values()];
     const withheldOf = (type: RecordType): Operations | undefined => withheld.get(type);
     const spokenRoutes = dialectRoutes(dialects, { types, serviceOf, withheldOf, limits: settings });
     const permitted = { ...restricted, tokenName: token?.name ?? null };
-    return { permitted, routes: createRoutes(types, serviceOf, withheldOf), spokenRoutes };
+    return { permitted, serviceOf, routes: createRoutes(types, serviceOf, withheldOf), spokenRoutes };
   };
   const all = (): TokenRoutes => (everything ??= makeRoutes(unrestricted(model)));
+  const restrictedIn = memoized((seen: Model) =>
+    memoized((rights: Rights, name: string) => makeRoutes(restrict(seen, rights), { name })),
+  );
   const routesByToken = (): OpenedBy => (access ? createTokenRoutes(model, access, makeRoutes) : all);
   const opened: OpenedBy = (request) => (openedBy ??= routesByToken())(request);
   openedBy = routesByToken();
@@ -188,7 +197,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     modelFor: (request) => (access === undefined ? model : seenBy(request, opened)),
     permittedTo: (request) => opened(request).permitted,
     openedBy: opened,
-    routes: () => all().routes,
+    unrestricted: all,
+    restrictedTo: (rights, name) => restrictedIn(model)(rights, name),
     readContent,
     metrics,
     budget,

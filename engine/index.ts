@@ -48,7 +48,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
       'corsOrigins is "*", and there are no tokens: pages of every site could read and write. Name the origins, or set tokens (the environment variable TOKENS of the service)',
     );
   const engine = await startEngine({ ...settings, isService: true });
-  const inProcess = createInProcess(engine);
+  const inProcess = createInProcess(engine, settings.bodyLimit);
   // The pages bring Express, which a host that only needs the records does not have to load.
   const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
     const load = lazy(async () => (await import('./server/app.ts')).createMounted(engine, settings, which));

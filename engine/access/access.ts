@@ -10,8 +10,9 @@ import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants, type Rights, type TypeNames } from './tokens.ts';
 import { networkOf } from '../edge/client-address.ts';
+import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';
-import type { Model } from '../model/model.ts';
+import type { Model, RecordType } from '../model/model.ts';
 import { restrict, type Restricted } from './restrict.ts';
 
 export interface Access {
@@ -147,6 +148,7 @@ export interface Permitted extends Restricted {
 export interface TokenRoutes {
   readonly permitted: Permitted;
   readonly routes: Routes;
+  serviceOf(type: RecordType): Service;
   /** Below the root of a dialect. */
   spokenRoutes(root: string): Routes;
 }

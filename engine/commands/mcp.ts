@@ -1,8 +1,8 @@
 /** `mcp`: serves agents over standard input and output, from a database of its own settings. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createToken, parseTypes, type Rights, tokenLine } from '../access/tokens.ts';
-import { InProcessCaller, type Position, requestOf, serveCall } from '../embed/call.ts';
+import { parseTypes, type Rights } from '../access/tokens.ts';
+import { InProcessCaller, type Position, serveCall } from '../embed/call.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { createAgentServer } from '../mcp/agent-server.ts';
 import type { AgentRights } from '../mcp/tools.ts';
@@ -20,11 +20,10 @@ const withRights = command(
   async (values, _, read) => {
     const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
     const rights = rightsIn(values);
-    const { line, authorization } = accessFor(rights);
-    const engine = await startEngine({ ...settings, tokens: line, tokensFile: '', rateLimit: Infinity });
+    const engine = await startEngine({ ...settings, tokens: '', tokensFile: '', rateLimit: Infinity });
     try {
       refuseUnknownTypes(engine.model, rights);
-      await serve(engine, settings, authorization);
+      await serve(engine, settings, rights);
     } finally {
       await engine.close();
     }
@@ -49,22 +48,15 @@ const rightsIn = ({ read = '*', write }: RightsOptions): Rights => ({
   write: write === undefined ? new Set() : parseTypes(write),
 });
 
-/** Rights are those of a token, which only this process knows. */
-function accessFor(rights: Rights): { readonly line: string; readonly authorization: string } {
-  const token = createToken();
-  return { line: tokenLine({ name: 'mcp', ...rights }, token), authorization: `Bearer ${token}` };
-}
-
 /** Resolves when the agent has left, or at a signal. */
-async function serve(engine: Engine, settings: Settings, authorization: string): Promise<void> {
+async function serve(engine: Engine, settings: Settings, granted: Rights): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
-  const agent = requestOf('POST', { authorization });
   const running = new Set<Promise<unknown>>();
-  const rights = rightsOf(engine, agent, running);
+  const rights = rightsOf(engine, granted, running);
   const service = {
     title: settings.title,
     inMessage: (text: string) => text,
-    refused: (error: unknown) => engine.host.problemFor(error, agent),
+    refused: (error: unknown) => engine.host.problemFor(error, 'mcp'),
   };
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
   const connection = serveStdio(() => createAgentServer(rights(), service), { maxSubscriptions: 0 });
@@ -78,19 +70,14 @@ async function serve(engine: Engine, settings: Settings, authorization: string):
 }
 
 /** What has begun is awaited before the database closes. */
-function rightsOf(
-  engine: Engine,
-  agent: ReturnType<typeof requestOf>,
-  running: Set<Promise<unknown>>,
-): () => AgentRights {
+function rightsOf(engine: Engine, granted: Rights, running: Set<Promise<unknown>>): () => AgentRights {
   const position: Position = { last: undefined };
   return () => {
-    const { model } = engine.permittedTo(agent);
     return {
-      model,
-      call: async (type, call) => {
-        const caller = new InProcessCaller(engine.budget, position, undefined);
-        const result = serveCall(() => engine.openedBy(agent), type, call, caller);
+      model: engine.restrictedTo(granted, 'mcp').permitted.model,
+      call: async (type, name, call) => {
+        const caller = new InProcessCaller(engine.budget, position);
+        const result = serveCall(() => engine.restrictedTo(granted, 'mcp'), type, name, call, caller);
         const end = result.catch(() => undefined).finally(() => running.delete(end));
         running.add(end);
         try {

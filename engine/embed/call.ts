@@ -1,94 +1,136 @@
-/**
- * One call: a request that no connection carries, served by the operation that would answer it over HTTP, with the same
- * checks, transactions and problems.
- */
-import { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
+/** One call in process: an operation with values, with the same checks, transactions and problems as over HTTP. */
+import { createHash } from 'node:crypto';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT } from '../caller.ts';
-import type { Answer } from '../http/answer.ts';
-import { JSON_TYPE } from '../http/negotiation.ts';
-import type { Routes } from '../http/routes.ts';
+import type { Operation } from '../descriptor/descriptor.ts';
+import { writeAnswer } from '../http/answer.ts';
+import type { Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean, shortened } from '../names.ts';
+import { type Body, NO_BODY, textOf } from '../operations/body.ts';
+import { create } from '../operations/create.ts';
+import { deleteOne } from '../operations/delete.ts';
+import { get, type RecordResult } from '../operations/get.ts';
+import { list } from '../operations/list.ts';
+import {
+  type BodyArguments,
+  type OneArguments,
+  onceOf,
+  parseIdentifier,
+  type WriteResult,
+} from '../operations/operation.ts';
+import { summary } from '../operations/summary.ts';
+import { type OperationEntry, type OperationName, OPERATIONS } from '../operations/table.ts';
+import { update, updateMany } from '../operations/update.ts';
 import { Problem } from '../problem.ts';
-import { reasonOf } from '../start-error.ts';
+import type { WriteQuery } from '../query/list-query.ts';
+import type { Parameters } from '../query/parameters.ts';
 import { Outdated } from '../storage/unavailable.ts';
-import { searchOf } from './search.ts';
+import { countOf, parametersOf } from './arguments.ts';
 import type { CreateOptions, ListOptions, SummaryOptions, UpdateOptions, ViewOptions } from './types.ts';
 
-export interface InProcessCall {
-  readonly operation: CallOperation;
-  readonly identifier?: number | string | undefined;
+export interface CallArguments {
+  readonly id?: number | string | undefined;
   readonly options: ViewOptions & ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
-  readonly body?: object;
-  /** Whether the body is a value of JSON already, and nothing that has to be written as JSON first. */
-  readonly isJson?: boolean;
-  /** Carries the write out, undoes it, and reports what it would do. */
+  readonly body?: object | undefined;
+  /** Reports what the write would do, and changes nothing. */
   readonly isDryRun?: boolean;
+  /** Bytes of the body as JSON. */
+  readonly bodyLimit?: number;
+  /** Characters of the parameters. */
+  readonly parameterLimit?: number;
 }
 
-type CallOperation = keyof typeof REQUESTS;
-
-/** How an operation is asked for, as the bindings of routes have it. */
-const REQUESTS = {
-  list: { method: 'GET', path: 'collection' },
-  get: { method: 'GET', path: 'item' },
-  create: { method: 'POST', path: 'collection' },
-  createMany: { method: 'POST', path: 'collection' },
-  updateMany: { method: 'PATCH', path: 'collection' },
-  summary: { method: 'GET', path: 'summary' },
-  update: { method: 'PUT', path: 'item' },
-  delete: { method: 'DELETE', path: 'item' },
-} as const;
-
-export interface CallResult {
-  readonly text: string;
-  readonly headers: Answer['headers'];
+interface Given extends CallArguments {
+  readonly service: Service;
+  readonly parameters: Parameters;
+  readonly caller: Caller;
 }
+
+export interface RowsResult {
+  /** JSON texts. */
+  readonly rows: readonly string[];
+  readonly total: number | undefined;
+  readonly next?: string | undefined;
+  readonly previous?: string | undefined;
+}
+
+/** The result of a write, or the report of its dry run as JSON text. */
+export type WrittenResult = WriteResult & { readonly report?: string | undefined };
+
+/** The calls by name, with the entry of the table of operations that says who may use them. */
+const CALLS = {
+  list: {
+    entry: 'list',
+    run: async ({ service, parameters, caller, options }: Given): Promise<RowsResult> => {
+      const query = service.queries.list(parameters);
+      const result = await list(service, { query, count: countOf(options) ?? service.type.count, caller });
+      return 'rows' in result ? result : { total: result.total, rows: await gathered(result.stream, caller) };
+    },
+  },
+  summary: {
+    entry: 'summary',
+    run: ({ service, parameters, caller, options }: Given): Promise<RowsResult> => {
+      const query = service.queries.summary(parameters);
+      return summary(service, { query, count: countOf(options) ?? service.type.count, caller });
+    },
+  },
+  get: {
+    entry: 'get',
+    run: async ({ service, parameters, caller, id }: Given) =>
+      get(service, { id: parseIdentifier(String(id)), query: service.queries.view(parameters), caller }),
+  },
+  create: { entry: 'create', run: (given: Given) => write('create', given, create) },
+  createMany: { entry: 'create', run: (given: Given) => write('createMany', given, create) },
+  update: { entry: 'update', run: (given: Given) => write('update', given, update) },
+  updateMany: { entry: 'updateMany', run: (given: Given) => write('updateMany', given, updateMany) },
+  delete: { entry: 'delete', run: (given: Given) => write('delete', given, deleteOne) },
+} as const satisfies Record<
+  string,
+  { readonly entry: OperationName; readonly run: (given: Given) => Promise<unknown> }
+>;
+
+export type CallName = keyof typeof CALLS;
+export type CallResult<N extends CallName> = N extends 'list' | 'summary'
+  ? RowsResult
+  : N extends 'get'
+    ? RecordResult
+    : WrittenResult;
 
 /** What a caller may see and do. */
-interface Callable {
-  readonly permitted: { readonly model: Model };
-  readonly routes: Routes;
+interface Served {
+  readonly permitted: { readonly model: Model; readonly withheld: ReadonlyMap<RecordType, ReadonlySet<Operation>> };
+  readonly serviceOf: (type: RecordType) => Service;
 }
 
-/** `callable` is asked again if the tables turn out to have changed. `longest`: characters of the query. */
-export async function serveCall(
-  callable: () => Callable,
+/** `served` is asked again if the tables turn out to have changed. */
+export async function serveCall<N extends CallName>(
+  served: () => Served,
   typeName: string,
-  call: InProcessCall,
+  name: N,
+  call: CallArguments,
   caller: Caller,
-  longest = Infinity,
-): Promise<CallResult> {
-  const { operation, identifier, options, body, isJson = false, isDryRun = false } = call;
-  const search = searchOf(options, operation);
-  const query = isDryRun ? [search, 'dryRun=true'].filter((part) => part !== '').join('&') : search;
-  if (query.length > longest)
-    throw new Problem('uri-too-long', `The query has ${query.length} characters; at most ${longest} are allowed`);
+): Promise<CallResult<N>> {
+  const { options, isDryRun = false, parameterLimit = Infinity } = call;
+  const parameters = parametersOf(options, name, isDryRun);
+  const length = parameters.all.reduce((sum, { key, value }) => sum + key.length + value.length + 2, 0);
+  if (length > parameterLimit)
+    throw new Problem('uri-too-long', `The query has ${length} characters; at most ${parameterLimit} are allowed`);
   options.signal?.throwIfAborted();
-  const { method, path } = REQUESTS[operation];
-  const serve = async (): Promise<Answer> => {
-    const { permitted, routes } = callable();
-    const route = routes.get(typeOf(permitted, typeName).path)?.[path];
-    const offer = route?.offers.get(method);
-    if (offer === undefined) throw refusal(typeName, operation, route?.withheld.has(method) === true);
-    return offer.serve({
-      request: requestOf(method, headersOf(options), 'body' in call ? contentOf(body, isJson) : undefined),
-      caller,
-      target: { base: '', path: '', query },
-      identifier: path === 'item' ? String(identifier) : '',
-      mediaType: JSON_TYPE,
-    });
+  const { entry, run } = CALLS[name];
+  const serve = async (): Promise<CallResult<N>> => {
+    const { permitted, serviceOf } = served();
+    const type = typeOf(permitted, typeName);
+    refuseUnoffered(type, name, OPERATIONS[entry], permitted.withheld.get(type));
+    return (await run({ ...call, service: serviceOf(type), parameters, caller })) as CallResult<N>;
   };
-  const answer = await serve().catch((error: unknown) => {
+  return serve().catch((error: unknown) => {
     if (error instanceof Outdated) return serve();
     throw error;
   });
-  return { text: await textOf(answer, caller), headers: answer.headers };
 }
 
-export function typeOf({ model }: Callable['permitted'], name: string): RecordType {
+export function typeOf({ model }: Pick<Served['permitted'], 'model'>, name: string): RecordType {
   const type = model.types.get(name);
   if (type) return type;
   throw new Problem(
@@ -97,67 +139,70 @@ export function typeOf({ model }: Callable['permitted'], name: string): RecordTy
   );
 }
 
-const refusal = (type: string, operation: CallOperation, isWithheld: boolean): Problem =>
-  isWithheld
-    ? new Problem('forbidden', `The token does not allow ${operation} of ${type}`)
-    : new Problem('method-not-allowed', `The type ${type} does not offer ${operation}`);
-
-function headersOf({ ifMatch, idempotencyKey, count }: InProcessCall['options']): Readonly<Record<string, string>> {
-  return {
-    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
-    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-    ...(count === undefined ? {} : { prefer: `count=${count}` }),
-  };
+function refuseUnoffered(
+  type: RecordType,
+  name: CallName,
+  { right, isOffered }: OperationEntry,
+  withheld: ReadonlySet<Operation> | undefined,
+): void {
+  if (withheld?.has(right) === true) throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
+  if (type.operations.has(right) && (isOffered?.(type) ?? true)) return;
+  throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
 }
 
-/** Never connected. */
-const NO_SOCKET = new Socket();
-
-/** Of a body that is a value already. */
-const LENGTH_UNKNOWN = { 'transfer-encoding': 'chunked' };
-
-/** As a body parser in front of the engine leaves it: read to its end. */
-export function requestOf(
-  method: string,
-  headers: Readonly<Record<string, string>>,
-  body?: Buffer | object,
-): IncomingMessage {
-  const request = new IncomingMessage(NO_SOCKET);
-  request.method = method;
-  request.headers = { ...headers };
-  if (body === undefined) return request;
-  const framing = Buffer.isBuffer(body) ? { 'content-length': String(body.length) } : LENGTH_UNKNOWN;
-  Object.assign(request.headers, { 'content-type': JSON_TYPE, ...framing });
-  return Object.defineProperties(request, { readableEnded: { value: true }, body: { value: body } });
+async function write(
+  name: 'create' | 'createMany' | 'update' | 'updateMany' | 'delete',
+  given: Given,
+  operation: (service: Service, given: OneArguments<WriteQuery> & BodyArguments<WriteQuery>) => Promise<WriteResult>,
+): Promise<WrittenResult> {
+  const { service, parameters, caller, options, id } = given;
+  const { entry } = CALLS[name];
+  const text = 'body' in given ? bodyText(given) : '';
+  const hash = (): string =>
+    createHash('sha256')
+      .update(JSON.stringify([service.type.name, name, id, parameters.all]))
+      .update(text)
+      .digest('base64url');
+  const once = onceOf(textIn(options.idempotencyKey), service, hash);
+  const isItem = OPERATIONS[entry].path === 'item';
+  const shape = isItem ? 'record' : entry === 'updateMany' ? 'records' : 'either';
+  const body: Body = text === '' ? NO_BODY : service.bodies[shape](text);
+  const result = await operation(service, {
+    id: isItem ? parseIdentifier(String(id)) : 0,
+    query: service.queries.write(parameters),
+    body,
+    preconditions: { ifMatch: textIn(options.ifMatch), ifNoneMatch: undefined },
+    once,
+    minimal: false,
+    caller,
+  });
+  return result.effects ? { ...result, report: writeAnswer(result, service.path, {}, service.seen).body } : result;
 }
 
-/** Empty for undefined, which the parser of bodies refuses. */
-function contentOf(value: object | undefined, isJson: boolean): Buffer | object {
-  if (isJson && value !== undefined) return value;
-  try {
-    return Buffer.from(JSON.stringify(value) ?? '');
-  } catch (error) {
-    throw new Problem('invalid-json', `The record cannot be written as JSON: ${reasonOf(error)}`, { cause: error });
-  }
+const textIn = (value: string | undefined): string | undefined => (value === undefined ? undefined : String(value));
+
+/** Memory that each byte of a body takes: its text, and the value that is parsed from it. */
+const BYTE_COST = 5;
+
+function bodyText({ body, bodyLimit = Infinity, caller }: Given): string {
+  const text = textOf(body);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > bodyLimit)
+    throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
+  caller.take(BYTE_COST * bytes);
+  return text;
 }
 
-async function textOf({ body = '' }: Answer, caller: Caller): Promise<string> {
-  if (typeof body === 'string') return body;
-  const pieces: string[] = [];
-  for await (const piece of body) {
+async function gathered(stream: AsyncIterable<readonly string[]>, caller: Caller): Promise<readonly string[]> {
+  const all: string[] = [];
+  for await (const rows of stream) {
     if (caller.isGone) throw new CallerGone();
-    caller.take(piece.length);
-    pieces.push(piece);
+    for (const row of rows) {
+      caller.take(row.length);
+      all.push(row);
+    }
   }
-  return pieces.join('');
-}
-
-/** The cursor in the `Link` header of a page. */
-export function cursorIn(headers: Answer['headers'], relation: 'next' | 'prev'): string | undefined {
-  const parameter = relation === 'next' ? 'after' : 'before';
-  const links = headers['Link'] ?? '';
-  const [, value] = new RegExp(`[?&]${parameter}=([^&>]+)[^>]*>; rel="${relation}"`).exec(links) ?? [];
-  return value === undefined ? undefined : decodeURIComponent(value);
+  return all;
 }
 
 /** Of the last write in process, in the log of the database: later reads, of replicas too, see it. */
@@ -173,7 +218,7 @@ export class InProcessCaller implements Caller {
   readonly #until: Caller;
   readonly #position: Position;
 
-  constructor(budget: Budget, position: Position, signal: AbortSignal | undefined) {
+  constructor(budget: Budget, position: Position, signal?: AbortSignal) {
     this.#position = position;
     this.most = budget.limit / 8;
     this.#share = budget.take(0);

@@ -1,11 +1,11 @@
-/** What a request is answered with: operations build it, and one writer sends it. */
-import type { IncomingMessage } from 'node:http';
-import type { RecordType } from '../model/model.ts';
-import { asNamed, entityTag, isKnown } from './preconditions.ts';
-import { JSON_TYPE } from './negotiation.ts';
-import { writePreferences } from './preferences.ts';
+/** What a request is answered with: adapters build it from results of operations, and one writer sends it. */
+import type { Model } from '../model/model.ts';
+import type { WriteResult } from '../operations/operation.ts';
+import { asNamed, isKnown, type Preconditions } from '../operations/preconditions.ts';
+import { JSON_TYPE } from '../operations/table.ts';
+import type { EffectKind, WriteEffect } from '../storage/store.ts';
 
-type HeaderMap = Readonly<Record<string, string>>;
+export type HeaderMap = Readonly<Record<string, string>>;
 
 export interface Answer {
   readonly status: number;
@@ -14,36 +14,83 @@ export interface Answer {
   readonly body: string | AsyncIterable<string> | undefined;
 }
 
-/** An answer that is not a stream. */
-export interface Whole extends Answer {
-  readonly body: string | undefined;
-}
-
 const JSON_CONTENT: HeaderMap = Object.freeze({ 'Content-Type': JSON_TYPE });
 
 /** Of a read: the text, or 304 if the client has it already. Without a tag it is always the text. */
 export function readAnswer(
-  request: IncomingMessage,
+  given: Preconditions,
   body: Answer['body'],
   tag: string | undefined,
   headers: HeaderMap = JSON_CONTENT,
 ): Answer {
   if (tag === undefined) return { status: 200, headers, body };
-  if (isKnown(request, tag))
-    return { status: 304, headers: { ETag: asNamed(request.headers['if-none-match'] ?? '', tag) }, body: undefined };
+  if (isKnown(given, tag))
+    return { status: 304, headers: { ETag: asNamed(given.ifNoneMatch ?? '', tag) }, body: undefined };
   // Most reads: a literal costs a fraction of a spread.
   if (headers === JSON_CONTENT) return { status: 200, headers: { 'Content-Type': JSON_TYPE, ETag: tag }, body };
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 
-/** Of a write: the record, or nothing if the client prefers that. A create stays one. */
-export function writeAnswer({ headers }: IncomingMessage, status: number, body: string, more: HeaderMap): Whole {
-  const { minimal, applied } = writePreferences(headers.prefer);
-  if (minimal && status === 201) return { status, headers: { ...more, ...applied }, body: '' };
-  if (minimal) return { status: 204, headers: { ...more, ...applied }, body: undefined };
-  return { status, headers: { ...JSON_CONTENT, ...more, ...applied }, body };
+/** Of a write, or the report of its dry run. `url` is that of the collection. */
+export function writeAnswer(
+  { status, json, tag, created, effects }: WriteResult,
+  url: string,
+  applied: HeaderMap,
+  seen: Model,
+): Answer & { readonly body: string | undefined } {
+  const headers = {
+    ...(created === undefined ? {} : { Location: `${url}/${created}` }),
+    ...(tag === undefined ? {} : { ETag: tag }),
+    ...applied,
+  };
+  if (effects)
+    return {
+      status: status === 204 ? 200 : status,
+      headers: REPORT_CONTENT,
+      body: report(status, headers, json, effects, seen),
+    };
+  if (json === undefined) return { status, headers, body: status === 204 ? undefined : '' };
+  return { status, headers: { ...JSON_CONTENT, ...headers }, body: json };
 }
 
-/** The header of the record's tag, unless its type goes without. */
-export const tagHeader = ({ preconditions }: RecordType, body: string): HeaderMap =>
-  preconditions === 'off' ? {} : { ETag: entityTag(body) };
+// The report of a dry run: what the write would have answered, and what it would have done to which records.
+
+/** A media type of its own, so that no client takes the report for the answer. */
+export const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
+const REPORT_CONTENT: HeaderMap = { 'Content-Type': DRY_RUN_TYPE };
+
+/** The headers of the answer are inside the report: nothing is at its location, and nothing has its tag. */
+function report(
+  status: number,
+  headers: HeaderMap,
+  json: string | undefined,
+  effects: readonly WriteEffect[],
+  seen: Model,
+): string {
+  const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
+  const shown = KINDS.flatMap((kind) => shownOf(kind, effects, seen));
+  return `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shown)}}`;
+}
+
+/** In the order of the report. */
+const KINDS: readonly EffectKind[] = ['created', 'changed', 'linked', 'unlinked', 'deleted'];
+
+const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
+
+/** Types that the token may not read count as one, of which clients learn the number only. */
+function shownOf(kind: EffectKind, effects: readonly WriteEffect[], { types }: Model): readonly object[] {
+  const all = effects.filter((one) => one.kind === kind);
+  const known = all.filter(({ type }) => types.has(type)).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+  const count = all.reduce((sum, one) => (types.has(one.type) ? sum : sum + one.count), 0);
+  return [
+    ...known.map(({ type, relation, keys, identifiers, ...one }) => ({
+      effect: kind,
+      type,
+      ...(relation !== undefined && types.get(type)?.relations.has(relation) ? { relation } : {}),
+      ...(keys.length > 0 ? { keys } : {}),
+      count: one.count,
+      identifiers,
+    })),
+    ...(count > 0 ? [{ effect: kind, type: null, count }] : []),
+  ];
+}

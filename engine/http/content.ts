@@ -5,10 +5,10 @@ import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../edge/budget.ts';
 import { Problem } from '../problem.ts';
 import { isChunked } from '../edge/connections.ts';
-import type { Exchange } from './request.ts';
 import type { Settings } from '../settings.ts';
 import { StartError } from '../start-error.ts';
-import { type BodyTypes, bodyTypeOf, JSON_TYPE, requireBodyType } from './negotiation.ts';
+import { JSON_TYPE } from '../operations/table.ts';
+import { type BodyTypes, bodyTypeOf, requireBodyType } from './negotiation.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
@@ -23,7 +23,12 @@ const USUAL_COST = BYTE_COST + 3;
 const FIRST_BYTES = 16 * 1024;
 
 /** Draws from the budget for the caller. */
-export type ReadContent = (exchange: Exchange, types: BodyTypes) => Promise<Content>;
+export type ReadContent = (from: BodySource, types: BodyTypes) => Promise<Content>;
+
+interface BodySource {
+  readonly request: IncomingMessage;
+  readonly caller: Caller;
+}
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
   refuseImpossible(limit, budget);

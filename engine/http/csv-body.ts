@@ -5,10 +5,10 @@ import { didYouMean, shortened } from '../names.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, type Problem } from '../problem.ts';
 import { compact, type RawMember } from '../json/texts.ts';
 import { readJson, textFault } from '../json/tokenizer.ts';
-import type { Body, BodyLimits } from './body.ts';
+import type { Body, BodyLimits } from '../operations/body.ts';
 import { cellForm, CsvFault, type CsvRow, jsonIn, readCsv, scalarIn } from './csv.ts';
 import { accept, atLine, attempt, bodyOf, noRecords, type ReadRecords } from './lines.ts';
-import { NDJSON_TYPE } from './negotiation.ts';
+import { NDJSON_TYPE } from '../operations/table.ts';
 
 /** Of a cell that is not empty. */
 interface CellValue {

@@ -1,6 +1,6 @@
 /** The media types of lists: how each is made from the JSON texts of the records. */
 import { csvHead, csvLine } from './csv.ts';
-import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './negotiation.ts';
+import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { membersOf } from '../json/texts.ts';
 
 /** JSON texts as rows of a table. */

@@ -4,11 +4,11 @@ import type { Awaitable } from '../awaitable.ts';
 import type { Budget } from '../edge/budget.ts';
 import { CallerGone } from '../caller.ts';
 import { Problem } from '../problem.ts';
+import { DRY_RUN } from '../query/accepted.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { Answer } from './answer.ts';
 import type { AddressOf } from '../edge/client-address.ts';
 import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
-import { asksForReport } from './dry-run.ts';
 import { acceptedType } from './negotiation.ts';
 import { problemAnswer, problemFor } from './problems.ts';
 import type { RateLimit } from '../edge/rate-limit.ts';
@@ -157,11 +157,14 @@ function operate(
   if (request.method === 'OPTIONS') return route.options;
   const { serve, mediaTypes, tried, label } = route.offers.get(request.method ?? '') ?? refuseMethod(request, route);
   delivery.label = label;
-  const offered = tried !== undefined && asksForReport(target.query) ? tried : mediaTypes;
+  const offered = tried !== undefined && isDryRun(target.query) ? tried : mediaTypes;
   const mediaType = acceptedType(request.headers.accept, offered);
   const caller = (delivery.caller ??= new HttpCaller(request, delivery.response, budget, addressOf));
   return serve({ request, caller, target, identifier, mediaType });
 }
+
+/** The media type of its report is offered before the rest of the query is parsed. */
+const isDryRun = (query: string): boolean => query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
 
 function refuseLong({ url = '' }: IncomingMessage, limit: number): void {
   if (url.length > limit)
@@ -195,7 +198,7 @@ export interface HostSteps {
   /** Sends an answer that is not about a record. */
   reply(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** What a client is told of an error; logs what is a fault of the service. */
-  problemFor(error: unknown, request: IncomingMessage): Problem;
+  problemFor(error: unknown, requestId: string): Problem;
   /** The one answer to an error, whatever it is about. */
   refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void;
 }
@@ -230,7 +233,7 @@ export function createHostSteps(routesOf: RoutesOf, options: HandlerOptions): Ho
     notFound: createHandler(routesOf, { ...options, rateLimit: undefined, observe: undefined, within: undefined }),
     reply: (answered, request, response) =>
       send({ request, response, envelope: envelopeOf(request) }, answered, options),
-    problemFor: (error, request) => problemFor(error, requestIdOf(request), log),
+    problemFor: (error, requestId) => problemFor(error, requestId, log),
     refuse: (error, request, response) => {
       const envelope = envelopeOf(request);
       const failed = { request, instance: fullPath(targetOf(request)), requestId: envelope.requestId };

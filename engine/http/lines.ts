@@ -1,8 +1,8 @@
-/** What has been read of a body with a record on each line, and its faults with the numbers of their lines. */
+/** Bodies with a record on each line: what has been read, and faults with the numbers of their lines. */
 import type { JsonObject } from '../json.ts';
-import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 import { NO_RAW_VALUES, type RawMember } from '../json/texts.ts';
-import { type Body, type BodyLimits, type ParsedRecord, tooManyItems } from './body.ts';
+import { type Body, type BodyLimits, type ParsedRecord, tooManyItems } from '../operations/body.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
 export const atLine = (fault: Fault, line: number): Fault => ({
   ...fault,
@@ -42,7 +42,7 @@ function withLines(problem: Problem, lines: readonly number[]): Problem {
   });
 }
 
-// All faults of a body are told at once.
+// All faults of a body are reported at once.
 
 export interface ReadRecords {
   readonly records: ParsedRecord[];

@@ -13,23 +13,22 @@ import {
 import type { Transform } from 'node:stream';
 import Negotiator from 'negotiator';
 import { createBoundedCache } from '../memo.ts';
-import { CSV_TYPE, JSON_TYPE, MERGE_PATCH_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { CODING_NAMES } from '../operations/preconditions.ts';
+import { JSON_TYPE, type OperationEntry } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 
-export { CSV_TYPE, JSON_TYPE, NDJSON_TYPE };
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** The media types of bodies, by method. A 415 names them in the header (RFC 9110, 15.5.16). */
+/** The media types of bodies. A 415 names them in the header (RFC 9110, 15.5.16). */
 export interface BodyTypes {
   readonly accepted: readonly string[];
   readonly header: 'Accept' | 'Accept-Patch';
 }
 
-export const RECORD_BODY: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept' };
-/** Of a POST. */
-export const NEW_RECORDS: BodyTypes = { accepted: [JSON_TYPE, NDJSON_TYPE, CSV_TYPE], header: 'Accept' };
-export const RECORDS_PATCH: BodyTypes = { accepted: [JSON_TYPE], header: 'Accept-Patch' };
-export const PATCH_BODY: BodyTypes = { accepted: [MERGE_PATCH_TYPE, JSON_TYPE], header: 'Accept-Patch' };
+export const bodyTypesOf = ({ method, body }: Pick<OperationEntry, 'method' | 'body'>): BodyTypes => ({
+  accepted: body?.mediaTypes ?? [],
+  header: method === 'PATCH' ? 'Accept-Patch' : 'Accept',
+});
 
 /** Clients repeat themselves: what they accept is worked out once for each header. */
 const MAX_HEADERS = 200;
@@ -117,15 +116,12 @@ export const STATE: Readonly<Record<Coding, number>> = { br: 2 * 1024 ** 2, gzip
 
 const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
 
-/** In the order in which they are preferred. */
-const CODINGS = {
+export type Coding = (typeof CODING_NAMES)[number];
+
+const CODINGS: Readonly<Record<Coding, CodingKind>> = {
   br: { whole: (text) => brotlied(text, BROTLI), stream: () => createBrotliCompress(BROTLI) },
   gzip: { whole: (text) => gzipped(text, GZIP), stream: () => createGzip(GZIP) },
-} as const satisfies Record<string, CodingKind>;
-
-export type Coding = keyof typeof CODINGS;
-
-export const CODING_NAMES = Object.keys(CODINGS) as readonly Coding[];
+};
 
 /** Async, so that its promise belongs to this realm. */
 export const compress = async (text: Buffer, coding: Coding): Promise<Buffer> => CODINGS[coding].whole(text);

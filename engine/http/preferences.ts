@@ -1,5 +1,4 @@
 /** `Prefer` (RFC 7240): what a client would like, and the headers that say what was done of it. */
-import type { IncomingMessage } from 'node:http';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
@@ -10,22 +9,27 @@ type AppliedPreferences = Readonly<Record<string, string>>;
 interface WritePreferences {
   /** `return=minimal`: no record is answered. */
   readonly minimal: boolean;
+  /** How many records may be deleted or unlinked. */
+  readonly most: number;
   readonly applied: AppliedPreferences;
 }
-
-/** Whether a write answers no record. */
-export const isMinimal = ({ headers }: IncomingMessage): boolean => writePreferences(headers.prefer).minimal;
 
 type PreferHeader = string | readonly string[] | undefined;
 
 const NOTHING: AppliedPreferences = Object.freeze({});
-const NO_PREFERENCES: WritePreferences = Object.freeze({ minimal: false, applied: NOTHING });
+const NO_PREFERENCES: WritePreferences = Object.freeze({ minimal: false, most: 0, applied: NOTHING });
 
 const RETURNS = ['minimal', 'representation'] as const;
 
-export function writePreferences(header: PreferHeader): WritePreferences {
-  const value = preferred(header, 'return', RETURNS);
-  return value === undefined ? NO_PREFERENCES : { minimal: value === 'minimal', applied: applied('return', value) };
+/** `isLimited`: the client must say how many records may be affected. */
+export function writePreferences(header: PreferHeader, isLimited: boolean): WritePreferences {
+  if (header === undefined && !isLimited) return NO_PREFERENCES;
+  const known = preferences(header);
+  const value = RETURNS.find((one) => one === known.get('return'));
+  const most = isLimited ? maxAffected(known.get('max-affected')) : 0;
+  const names = [...(isLimited ? [`max-affected=${most}`] : []), ...(value === undefined ? [] : [`return=${value}`])];
+  const applied = names.length === 0 ? NOTHING : { 'Preference-Applied': names.join(', ') };
+  return { minimal: value === 'minimal', most, applied };
 }
 
 /** How a list is counted. */
@@ -44,8 +48,7 @@ export function countPreference(header: PreferHeader, { count }: Pick<RecordType
 const applied = (name: string, value: string): AppliedPreferences => ({ 'Preference-Applied': `${name}=${value}` });
 
 /** How many records the client lets the request affect. Without a number, a filter that is too wide could empty a table. */
-export function maxAffected({ headers }: IncomingMessage): number {
-  const text = preferences(headers.prefer).get('max-affected');
+function maxAffected(text: string | undefined): number {
   if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
   const given = text === undefined ? 'is missing' : `is "${text.slice(0, 40)}"`;
   const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;

@@ -3,8 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Awaitable } from '../awaitable.ts';
 import type { Budget, Share } from '../edge/budget.ts';
 import type { Caller } from '../caller.ts';
+import type { Operation } from '../descriptor/descriptor.ts';
+import type { OperationContext } from '../operations/operation.ts';
+import type { Preconditions } from '../operations/preconditions.ts';
+import type { OperationEntry } from '../operations/table.ts';
 import type { ProblemCode } from '../problem.ts';
 import type { Answer } from './answer.ts';
+import type { BodyParsers } from './bodies.ts';
+import type { ReadContent } from './content.ts';
 import type { AddressOf } from '../edge/client-address.ts';
 import { problemAnswered } from './problems.ts';
 
@@ -20,6 +26,22 @@ export interface Exchange {
 }
 
 export type ServeOperation = (exchange: Exchange) => Awaitable<Answer>;
+
+/** What adapters need besides the operation. */
+export interface Service extends OperationContext {
+  /** The path of the collection, as URLs write it. */
+  readonly path: string;
+  readonly readContent: ReadContent;
+  readonly parsers: BodyParsers;
+}
+
+/** Makes the adapter of an operation. `withheld`: what the type offers, but the client's token does not allow. */
+export type Server = (service: Service, entry: OperationEntry, withheld: ReadonlySet<Operation>) => ServeOperation;
+
+export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => ({
+  ifMatch: headers['if-match'],
+  ifNoneMatch: headers['if-none-match'],
+});
 
 /** The URL of a request, taken apart once. */
 export interface Target {

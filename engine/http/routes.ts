@@ -1,17 +1,14 @@
 /** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
-import type { Operation as OperationRight } from '../descriptor/descriptor.ts';
+import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { nearest } from '../names.ts';
 import { type OperationEntry, operationEntries, type OperationName, type OperationPath } from '../operations/table.ts';
 import { Problem, shortenedPath } from '../problem.ts';
-import type { Answer } from './answer.ts';
-import { DRY_RUN_TYPE } from './dry-run.ts';
-import { type BodyTypes, PATCH_BODY, RECORDS_PATCH } from './negotiation.ts';
-import { get, remove, type Service, update, updateMany } from './operations.ts';
-import type { Label, ServeOperation } from './request.ts';
-import { list, removeFound } from './list.ts';
-import { summary, SUMMARY } from './summary.ts';
-import { post, upsert } from './upsert.ts';
+import { type Answer, DRY_RUN_TYPE } from './answer.ts';
+import { SUMMARY } from './lists.ts';
+import { bodyTypesOf } from './negotiation.ts';
+import { SERVERS } from './operations.ts';
+import type { Label, ServeOperation, Server, Service } from './request.ts';
 
 export const API_ROOT = '/api/';
 
@@ -44,48 +41,20 @@ interface TypeRoutes {
 
 export type Routes = ReadonlyMap<string, TypeRoutes>;
 
+/** An operation, and how it is served. */
 export interface Binding {
   readonly name: OperationName;
-  readonly operation: OperationRight;
-  /** Offered only together with this one. */
-  readonly beside: OperationRight | undefined;
-  readonly path: OperationPath;
-  readonly methods: readonly string[];
-  readonly mediaTypes: readonly string[];
-  readonly isOffered: OperationEntry['isOffered'];
-  /** `withheld`: operations that the type has, but that the client's token does not allow. */
-  readonly serve: (service: Service, method: string, withheld: Operations) => ServeOperation;
+  readonly entry: OperationEntry;
+  readonly server: Server;
 }
 
 const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
-/** How each operation of the table is served. */
-const SERVERS: Readonly<Record<OperationName, Binding['serve']>> = {
-  list,
-  create: (service, _, withheld) => post(service, withheld),
-  upsert,
-  updateMany,
-  deleteFound: removeFound,
-  summary,
-  get,
-  update,
-  patch: update,
-  delete: remove,
-};
-
-/** In the order in which `Allow` names their methods. */
 export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry]) => ({
   name,
-  operation: entry.right,
-  beside: entry.and,
-  path: entry.path,
-  methods: entry.method === 'GET' ? READ_METHODS : [entry.method],
-  mediaTypes: entry.mediaTypes,
-  isOffered: entry.isOffered,
-  serve: SERVERS[name],
+  entry,
+  server: SERVERS[name],
 }));
-
-const isBound = (type: RecordType, { isOffered }: Binding): boolean => isOffered?.(type) ?? true;
 
 /** Types without operations are only reached through others: they do not have a path. */
 export function createRoutes(
@@ -104,7 +73,7 @@ export function createRoutes(
   );
 }
 
-export type Operations = ReadonlySet<OperationRight>;
+export type Operations = ReadonlySet<Operation>;
 const NO_OPERATIONS: Operations = new Set();
 
 interface TypeBinding {
@@ -113,55 +82,51 @@ interface TypeBinding {
   readonly bindings: readonly Binding[];
 }
 
-const routesOf = (bound: TypeBinding): TypeRoutes => ({
-  collection: routeOf(bound, 'collection'),
-  item: routeOf(bound, 'item'),
-  summary: summaryOf(bound),
-});
-
-function summaryOf(bound: TypeBinding): Route | undefined {
-  const route = routeOf(bound, 'summary');
-  return route.offers.size === 0 ? undefined : route;
+function routesOf(bound: TypeBinding): TypeRoutes {
+  const summary = routeOf(bound, 'summary');
+  return {
+    collection: routeOf(bound, 'collection'),
+    item: routeOf(bound, 'item'),
+    summary: summary.offers.size === 0 ? undefined : summary,
+  };
 }
 
-function routeOf({ service, withheld: withheldOperations, bindings }: TypeBinding, path: Binding['path']): Route {
+function routeOf({ service, withheld, bindings }: TypeBinding, path: OperationPath): Route {
   const { type } = service;
-  const here = bindings.filter((binding) => binding.path === path && isBound(type, binding));
-  const needs = ({ operation, beside }: Binding): readonly OperationRight[] => [operation, beside ?? operation];
-  const bound = here.filter((binding) => needs(binding).every((one) => type.operations.has(one)));
-  const offered = here.filter((binding) =>
-    needs(binding).every((one) => type.operations.has(one) || withheldOperations.has(one)),
+  const isRight = (right: Operation): boolean => type.operations.has(right) || withheld.has(right);
+  const offered = bindings.filter(
+    ({ entry }) =>
+      entry.path === path &&
+      (entry.isOffered?.(type) ?? true) &&
+      isRight(entry.right) &&
+      isRight(entry.and ?? entry.right),
   );
-  const withheld = new Set(
-    offered
-      .filter((binding) => needs(binding).some((one) => withheldOperations.has(one)))
-      .flatMap(({ methods }) => methods),
-  );
+  const isWithheld = ({ entry }: Binding): boolean =>
+    withheld.has(entry.right) || withheld.has(entry.and ?? entry.right);
+  const bound = offered.filter((binding) => !isWithheld(binding));
   const offers = new Map(
-    bound.flatMap(({ operation, methods, mediaTypes, serve }) =>
-      methods.map(
-        (method) =>
-          [
-            method,
-            {
-              serve: serve(service, method, withheldOperations),
-              mediaTypes,
-              ...(READ_METHODS.includes(method) ? {} : { tried: [...mediaTypes, DRY_RUN_TYPE] }),
-              label: { type: type.name, operation: path === 'summary' ? path : operation },
-            },
-          ] as const,
-      ),
-    ),
+    bound.flatMap(({ entry, server }) => {
+      const offer: Offer = {
+        serve: server(service, entry, withheld),
+        mediaTypes: entry.mediaTypes,
+        ...(entry.method === 'GET' ? {} : { tried: [...entry.mediaTypes, DRY_RUN_TYPE] }),
+        label: { type: type.name, operation: path === 'summary' ? path : entry.right },
+      };
+      return methodsOf(entry).map((method) => [method, offer] as const);
+    }),
   );
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
-  const patches = path === 'item' ? PATCH_BODY : RECORDS_PATCH;
-  return { offers, withheld, allow, options: optionsAnswer(allow, offers.has('PATCH') ? patches : undefined) };
+  const patched = bound.find(({ entry }) => entry.method === 'PATCH');
+  const acceptPatch = patched ? { 'Accept-Patch': bodyTypesOf(patched.entry).accepted.join(', ') } : {};
+  return {
+    offers,
+    withheld: new Set(offered.filter(isWithheld).flatMap(({ entry }) => methodsOf(entry))),
+    allow,
+    options: { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined },
+  };
 }
 
-function optionsAnswer(allow: string, patches: BodyTypes | undefined): Answer {
-  const acceptPatch = patches ? { 'Accept-Patch': patches.accepted.join(', ') } : {};
-  return { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
-}
+const methodsOf = ({ method }: OperationEntry): readonly string[] => (method === 'GET' ? READ_METHODS : [method]);
 
 interface RouteMatch {
   readonly route: Route;

@@ -10,7 +10,7 @@ import type { AwaitReader } from '../edge/slow-readers.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';
 import { acceptedCoding, type Coding, compress, compressor, STATE } from './negotiation.ts';
-import { codedTag } from './preconditions.ts';
+import { codedTag } from '../operations/preconditions.ts';
 
 /** Characters. */
 const LONG = 64 * 1024;

@@ -2,6 +2,7 @@
 import { ProtocolError, ProtocolErrorCode, Server, type Tool } from '@modelcontextprotocol/server';
 import { isObject } from '../json.ts';
 import { didYouMean } from '../names.ts';
+import { OPERATIONS } from '../operations/table.ts';
 import { VERSION } from '../package.ts';
 import type { Problem } from '../problem.ts';
 import { type AgentRights, type AgentTool, runTool, type ToolAnswer, toolNamed, toolsFor } from './tools.ts';
@@ -40,7 +41,7 @@ const answerOf = ({ text, isError }: ToolAnswer) => ({
 });
 
 function listed({ name, description, properties, required, destroys = false, operation }: AgentTool): Tool {
-  const isRead = operation === undefined || operation === 'list' || operation === 'get';
+  const isRead = operation === undefined || OPERATIONS[operation].method === 'GET';
   const schema = { type: 'object', properties, required, additionalProperties: false };
   return {
     name,

@@ -1,6 +1,6 @@
 /** What agents read of the model before they use it, and the entity tags that they see. */
 import { describeType } from '../describe/describe.ts';
-import { type CallResult, typeOf } from '../embed/call.ts';
+import { typeOf } from '../embed/call.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { type Model, namedUniques, type RecordType } from '../model/model.ts';
 import { faultyRequest } from '../problem.ts';
@@ -110,8 +110,7 @@ const VIEW_OPTIONS = ['fields', 'include', 'variant'] as const;
 const OPAQUE = /^(?:W\/)?"?([\w+/=-]+)"?$/;
 
 /** Empty where the type goes without tags. */
-export function tagFor(headers: CallResult['headers'], view: JsonObject): JsonObject {
-  const tag = headers['ETag'];
+export function tagFor(tag: string | undefined, view: JsonObject): JsonObject {
   return tag === undefined ? {} : { etag: [tag.replaceAll('"', ''), ...viewParts(view)].join('?') };
 }
 

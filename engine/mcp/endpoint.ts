@@ -9,14 +9,17 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { type Position, serveCall } from '../embed/call.ts';
+import { type CallName, type CallResult, type Position, serveCall } from '../embed/call.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
-import { acceptedType, JSON_TYPE, RECORD_BODY } from '../http/negotiation.ts';
+import { acceptedType, bodyTypesOf } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
+import { requestIdOf } from '../http/send.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { decode, readObject, type TextLimits } from '../json/tokenizer.ts';
 import { MAX_ECHO } from '../names.ts';
+import { textOf } from '../operations/body.ts';
+import { JSON_TYPE, OPERATIONS } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 import { type AgentService, createAgentServer } from './agent-server.ts';
 import type { AgentRights } from './tools.ts';
@@ -50,9 +53,10 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       if (mismatch !== undefined) return await host.reply(mismatch, request, response);
       const rights: AgentRights = {
         model,
-        call: async (type, call) => {
-          const result = await serveCall(() => engine.openedBy(request), type, call, caller, options.urlLimit);
-          caller.take(WRAP_COST * result.text.length);
+        call: async (type, name, call) => {
+          const limited = { ...call, parameterLimit: options.urlLimit };
+          const result = await serveCall(() => engine.openedBy(request), type, name, limited, caller);
+          caller.take(WRAP_COST * lengthOf(result));
           return result;
         },
       };
@@ -64,6 +68,11 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
       caller.release();
     }
   };
+}
+
+function lengthOf(result: CallResult<CallName>): number {
+  if ('rows' in result) return result.rows.reduce((sum, row) => sum + row.length, 0);
+  return (result.json ?? '').length;
 }
 
 const METHODS = 'POST, OPTIONS';
@@ -100,8 +109,8 @@ async function messageIn(
   limits: TextLimits,
 ): Promise<JsonObject> {
   const exchange = { request, caller, target: targetOf(request), identifier: '', mediaType: JSON_TYPE };
-  const content = await readContent(exchange, RECORD_BODY);
-  const text = Buffer.isBuffer(content) ? decode(content) : (JSON.stringify(content.parsed) ?? '');
+  const content = await readContent(exchange, bodyTypesOf(OPERATIONS.update));
+  const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
   // Its identifier comes back in the answer, however long it is.
   caller.take(WRAP_COST * text.length);
   // Strings are checked where they are written.
@@ -112,7 +121,7 @@ type OwnService = Pick<AgentService, 'title' | 'inMessage'>;
 
 const serviceFor = (request: IncomingMessage, { host }: Engine, own: OwnService): AgentService => ({
   ...own,
-  refused: (error: unknown) => host.problemFor(error, request),
+  refused: (error: unknown) => host.problemFor(error, requestIdOf(request)),
 });
 
 /** By a server of its own: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */

@@ -14,19 +14,21 @@ import { resolveView } from './resolve-view.ts';
 import { readSummary } from './summary.ts';
 import { defaultView, ownFields } from './view.ts';
 
-/** Parses the query strings of requests to one type. All throw a Problem, `invalid-query`. */
+/** A query string, or its parameters. */
+export type Search = string | Parameters;
+
+/** Reads the queries of requests to one type. All throw a Problem, `invalid-query`. */
 export interface TypeQueries {
-  /** `search` is the raw text after the `?`. */
-  list(search: string): ListQuery;
-  summary(search: string): SummaryQuery;
+  list(search: Search): ListQuery;
+  summary(search: Search): SummaryQuery;
   /** For GET of one record. */
-  view(search: string): View;
+  view(search: Search): View;
   /** For requests that write one record. */
-  write(search: string): WriteQuery;
+  write(search: Search): WriteQuery;
   /** For PUT of the record with unique values. */
-  upsert(search: string): UpsertQuery;
+  upsert(search: Search): UpsertQuery;
   /** For DELETE of what filters find: there must be one. */
-  remove(search: string): DeleteQuery;
+  remove(search: Search): DeleteQuery;
 }
 
 /** Queries of lists that are remembered, of all types together: filters differ from one request to the next. */
@@ -75,8 +77,8 @@ export function queriesOf(
 
   const reader =
     <T>(kind: keyof typeof ACCEPTED, read: (reading: QueryReading) => T) =>
-    (search: string): T => {
-      const sorted = sortParameters(parse(search), ACCEPTED[kind], type);
+    (search: Search): T => {
+      const sorted = sortParameters(typeof search === 'string' ? parse(search) : search, ACCEPTED[kind], type);
       const wanted = read({ ...sorted, type, limits, names: variantIn(sorted) });
       if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
       return Object.freeze(wanted);
@@ -92,9 +94,10 @@ export function queriesOf(
 }
 
 /** Clients repeat their requests. */
-function remembered<T>(read: (search: string) => T, most = MAX_KEPT): (search: string) => T {
+function remembered<T>(read: (search: Search) => T, most = MAX_KEPT): (search: Search) => T {
   const known = createBoundedCache<T>(most, MAX_TEXT);
   return (search) => {
+    if (typeof search !== 'string') return read(search);
     const found = known.get(search);
     if (found !== undefined) return found;
     const made = read(search);

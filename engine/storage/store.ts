@@ -145,27 +145,24 @@ export interface Once {
 /** What a request is answered with. */
 export interface KeptAnswer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
 }
 
 /** What is known of a write that was done before. */
 export interface Retried {
   readonly status: number;
-  readonly location: string | undefined;
-  /** How many records it wrote. */
-  readonly wrote: number;
+  /** Of the records that it wrote. */
+  readonly identifiers: readonly number[];
   /** Those of them that are still there, as they are now. */
   readonly bodies: readonly string[];
 }
 
 /** `answer` is called the first time, `again` for a retry. Problem: `idempotency-conflict`. */
-export type DoneOnce<R, W> = (
+export type DoneOnce<R, W> = <A extends KeptAnswer>(
   request: R,
   once: Once,
-  answer: (written: W) => KeptAnswer,
-  again: (retried: Retried) => KeptAnswer,
-) => Promise<KeptAnswer>;
+  answer: (written: W) => A,
+  again: (retried: Retried) => A,
+) => Promise<A>;
 
 export interface RecordDeletion {
   readonly type: RecordType;

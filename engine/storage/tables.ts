@@ -255,7 +255,7 @@ export function engineTables({ quote, tableOptions, integer, locks }: Dialect): 
     ],
     [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
     [IDEMPOTENCY_TABLE]: [
-      'identity text not null, key text not null, hash text not null, created text not null, status integer, location text, identifiers text, primary key (identity, key)',
+      'identity text not null, key text not null, hash text not null, created text not null, status integer, identifiers text, primary key (identity, key)',
       false,
     ],
     ...(locks

@@ -3,8 +3,8 @@ import { type JsonObject, unescapedSteps } from '../../json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import type { RawMember } from '../../json/texts.ts';
-import type { Body, ParsedRecord } from '../body.ts';
-import type { BodyParsers, ParseBody } from '../record-lines.ts';
+import type { Body, ParsedRecord } from '../../operations/body.ts';
+import type { BodyParsers, ParseBody } from '../bodies.ts';
 
 export const idName = 'id';
 
@@ -33,8 +33,8 @@ export function asId(type: RecordType): RecordType {
   };
 }
 
-/** Where a body of the client's has what is at the pointer; undefined if that is not the identifier. */
-export function idPlaces(type: RecordType): (pointer: string) => string | undefined {
+/** The pointer in the client's own body for one in the body of `/api`; undefined if it is not that of the identifier. */
+export function idPointers(type: RecordType): (pointer: string) => string | undefined {
   if (isId(type)) return () => undefined;
   const { name } = type.identifier;
   return (pointer) => {
@@ -56,7 +56,7 @@ export function idParsers(type: RecordType, parsers: BodyParsers): BodyParsers {
       if (faults.length > 0) throw faultyRequest('invalid-body', faults);
       return renamed(body, type);
     };
-  return { ...parsers, record: renaming(parsers.record), posted: renaming(parsers.posted) };
+  return { ...parsers, record: renaming(parsers.record), either: renaming(parsers.either) };
 }
 
 /** `addressed`: the identifier in the path; empty for a new record. */

@@ -8,12 +8,12 @@ import { type Fault, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { type ParseSearch, queriesOf } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings.ts';
-import { framedList, type FrameList } from '../list.ts';
-import { JSON_TYPE, NEW_RECORDS, RECORD_BODY } from '../negotiation.ts';
-import { create, type Service } from '../operations.ts';
-import type { ServeOperation } from '../request.ts';
+import { JSON_TYPE } from '../../operations/table.ts';
+import { framedList, type FrameList } from '../lists.ts';
+import { creating } from '../operations.ts';
+import type { ServeOperation, Server, Service } from '../request.ts';
 import { type Binding, BINDINGS, createRoutes, type Operations, type Routes } from '../routes.ts';
-import { asId, idName, idParsers, idPlaces } from './as-id.ts';
+import { asId, idName, idParsers, idPointers } from './as-id.ts';
 import { jsonServer } from './json-server.ts';
 import { simpleRest } from './simple-rest.ts';
 
@@ -61,7 +61,7 @@ export function dialectRoutes(
 
 /** The same service with other names in its requests and answers. */
 function spoken(service: Service, root: string, { parser }: HttpDialect, limits: QueryLimits): Service {
-  const { type, readContent } = service;
+  const { type } = service;
   const shown = asId(type);
   // Clients ask for all references of a page at once.
   const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
@@ -70,32 +70,33 @@ function spoken(service: Service, root: string, { parser }: HttpDialect, limits:
     path: root + encodeURIComponent(type.path),
     queries: queriesOf(shown, { ...limits, maxIdentifiers }, { parse: parser(shown) }),
     parsers: idParsers(type, service.parsers),
-    readContent: (exchange, bodyTypes) => readContent(exchange, bodyTypes === NEW_RECORDS ? RECORD_BODY : bodyTypes),
   };
 }
 
-/** Lists and creates on the collection, and everything on one record. */
+/** Lists and creates on the collection, and everything on one record. All of it is JSON. */
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
   BINDINGS.flatMap((binding) => {
-    const { name, path, serve } = binding;
-    const renaming = (served: Binding['serve']): Binding => ({
-      ...binding,
-      mediaTypes: [JSON_TYPE],
-      serve: (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect),
-    });
-    if (path === 'item') return renaming(serve);
-    if (name === 'list') return renaming((service) => framedList(service, { frame: dialect.frame, needsTotal: true }));
-    return name === 'create' ? renaming(create) : [];
+    const { name, entry, server } = binding;
+    const served = name === 'list' ? listing(dialect) : name === 'create' ? creating : server;
+    if (entry.path !== 'item' && served === server) return [];
+    const body = name === 'create' && entry.body ? { body: { ...entry.body, mediaTypes: [JSON_TYPE] } } : {};
+    const speaking: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
+    return { name, entry: { ...entry, ...body, mediaTypes: [JSON_TYPE] }, server: speaking };
   });
 
+const listing =
+  ({ frame }: HttpDialect): Server =>
+  (service) =>
+    framedList(service, { frame, needsTotal: true });
+
 /** Problems name what the client has sent. */
-function inOwnWords(serve: ServeOperation, type: RecordType, dialect: HttpDialect): ServeOperation {
-  const placeOf = idPlaces(type);
+function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDialect): ServeOperation {
+  const pointerOf = idPointers(type);
   const renamed = (fault: Fault): Fault => {
-    if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: dialect.embed });
-    const place = 'pointer' in fault && fault.code !== 'unknown-key' ? placeOf(fault.pointer) : undefined;
-    if (place === undefined) return explained(fault);
-    return { ...fault, pointer: place, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${idName}"`) };
+    if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: embed });
+    const pointer = 'pointer' in fault && fault.code !== 'unknown-key' ? pointerOf(fault.pointer) : undefined;
+    if (pointer === undefined) return explained(fault);
+    return { ...fault, pointer, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${idName}"`) };
   };
   return async (exchange) => {
     try {

@@ -1,7 +1,7 @@
 /** What json-server takes and answers: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
 import type { Fault } from '../../problem.ts';
 import { complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
-import type { FrameList } from '../list.ts';
+import type { FrameList } from '../lists.ts';
 import type { ListFormat } from '../formats.ts';
 import { conditionNames, conditionsOf, directionOf, limitedTo, orderedBy, shownRelations } from './conditions.ts';
 import type { HttpDialect } from './dialect.ts';
@@ -104,17 +104,18 @@ function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] 
 }
 
 /** Version 0 says in `Link` which pages there are, version 1 in the body. */
-const frame: FrameList = ({ path }, { target }, { format, total, page: found }) => {
+const frame: FrameList = ({ path }, { target }, { format, result }) => {
+  const { total } = result;
   const values = valuesIn(parseParameters(target.query).all);
   const places = placesIn(values, []);
   const asked = pageIn(places);
-  if (!asked || !found) return { headers: {}, format };
+  if (!asked || !('rows' in result)) return { headers: {}, format };
   const { number, size } = asked;
   const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
   const pages = {
     first: 1,
     prev: number > 1 ? number - 1 : undefined,
-    next: found.hasNext ? number + 1 : undefined,
+    next: result.hasNext ? number + 1 : undefined,
     last,
   };
   if (places.size !== undefined) {

@@ -4,7 +4,7 @@ import { isObject, type JsonValue } from '../../json.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
 import { type Complain, complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
-import type { FrameList } from '../list.ts';
+import type { FrameList } from '../lists.ts';
 import {
   type ConditionNames,
   conditionNames,
@@ -132,8 +132,9 @@ function parsed(text: string): JsonValue {
   }
 }
 
-const frame: FrameList = ({ type }, _, { query: { offset }, format, total, page }) => {
-  const count = page ? page.records.length : total === undefined ? undefined : Math.max(0, total - offset);
+const frame: FrameList = ({ type }, _, { query: { offset }, format, result }) => {
+  const { total } = result;
+  const count = 'rows' in result ? result.rows.length : total === undefined ? undefined : Math.max(0, total - offset);
   if (count === undefined) return { headers: {}, format };
   const places = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
   // An estimate may be less than what is here.

@@ -18,10 +18,10 @@ interface OnceStatements {
 }
 
 const READ: Statement = {
-  sql: `select hash, status, location, identifiers from ${IDEMPOTENCY_TABLE} where identity = ? and key = ?`,
+  sql: `select hash, status, identifiers from ${IDEMPOTENCY_TABLE} where identity = ? and key = ?`,
 };
 const KEEP: Statement = {
-  sql: `update ${IDEMPOTENCY_TABLE} set status = ?, location = ?, identifiers = ? where identity = ? and key = ?`,
+  sql: `update ${IDEMPOTENCY_TABLE} set status = ?, identifiers = ? where identity = ? and key = ?`,
 };
 
 export function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hoursAgo'>): OnceStatements {
@@ -44,7 +44,6 @@ export function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hou
 /** What a write has done: what a retry is answered from. */
 interface WrittenOnce {
   readonly status: number;
-  readonly location: string | undefined;
   readonly identifiers: readonly number[];
 }
 
@@ -61,13 +60,12 @@ export function createOnce(dialect: Dialect): RunOnce {
   return async (writer, { identity, key, hash, hours }, { first, again }) => {
     const { changes } = await writer.run(claim, [identity, key, hash, 0, hours]);
     if (changes === 0) {
-      const [knownHash, status, location, identifiers] = (await writer.get(READ, [identity, key])) ?? [];
+      const [knownHash, status, identifiers] = (await writer.get(READ, [identity, key])) ?? [];
       if (knownHash !== hash) throw reused();
-      const given = location === null || location === undefined ? undefined : String(location);
-      return again({ status: Number(status), location: given, identifiers: JSON.parse(String(identifiers)) });
+      return again({ status: Number(status), identifiers: JSON.parse(String(identifiers)) });
     }
-    const [answer, { status, location, identifiers }] = await first();
-    await writer.run(KEEP, [status, location ?? null, JSON.stringify(identifiers), identity, key]);
+    const [answer, { status, identifiers }] = await first();
+    await writer.run(KEEP, [status, JSON.stringify(identifiers), identity, key]);
     return answer;
   };
 }
@@ -92,9 +90,9 @@ export const writtenIn = ({ records }: WrittenRecords): readonly number[] =>
   records.map(({ identifier }) => identifier);
 export const noneIn = (): readonly number[] => [];
 
-const keptOf = (answer: KeptAnswer, identifiers: readonly number[]): readonly [KeptAnswer, WrittenOnce] => [
+const keptOf = <A extends KeptAnswer>(answer: A, identifiers: readonly number[]): readonly [A, WrittenOnce] => [
   answer,
-  { status: answer.status, location: answer.headers['Location'], identifiers },
+  { status: answer.status, identifiers },
 ];
 
 interface Keyed {
@@ -105,10 +103,10 @@ interface Keyed {
     rowFor: (request: R) => string | undefined,
   ): DoneOnce<R, W>;
   /** The same for work in the caller's own transaction that writes no record which is left. */
-  keep(
+  keep<A extends KeptAnswer>(
     key: Once,
-    again: (retried: Retried) => KeptAnswer,
-  ): (writer: Writer, work: () => Promise<KeptAnswer>) => Promise<KeptAnswer>;
+    again: (retried: Retried) => A,
+  ): (writer: Writer, work: () => Promise<A>) => Promise<A>;
 }
 
 interface KeyedParts {
@@ -152,7 +150,6 @@ export function createKeyed({ driver, reads, tables }: KeyedParts): Keyed {
       const retry = (writer: Writer) => async (known: WrittenOnce) =>
         again({
           ...known,
-          wrote: known.identifiers.length,
           bodies: await bodiesNow(writer, request, known.identifiers),
         });
       return driver.write(
@@ -164,7 +161,7 @@ export function createKeyed({ driver, reads, tables }: KeyedParts): Keyed {
     keep: (key, again) => (writer, work) =>
       runOnce(writer, key, {
         first: async () => keptOf(await work(), []),
-        again: async (known) => again({ ...known, wrote: 0, bodies: [] }),
+        again: async (known) => again({ ...known, bodies: [] }),
       }),
   };
 }

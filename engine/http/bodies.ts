@@ -1,48 +1,55 @@
-/** Bodies of new records: JSON, or a record on each line as NDJSON and CSV. */
+/** Bodies of requests: JSON, or new records on the lines of NDJSON and CSV. */
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import { isObject } from '../json.ts';
-import type { RecordType } from '../model/model.ts';
-import { faultyRequest } from '../problem.ts';
-import { type Body, type BodyLimits, bodyParser, itemOf, jsonParser, type ParsedRecord } from './body.ts';
 import { decode, kindOf } from '../json/tokenizer.ts';
+import type { RecordType } from '../model/model.ts';
+import {
+  type Body,
+  type BodyLimits,
+  bodyReaders,
+  itemOf,
+  jsonParser,
+  type ParsedRecord,
+  textOf,
+} from '../operations/body.ts';
+import { type BodyShape, CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { faultyRequest } from '../problem.ts';
 import type { Content } from './content.ts';
 import { csvReader } from './csv-body.ts';
 import { accept, atLine, attempt, bodyOf, noRecords } from './lines.ts';
-import { bodyTypeOf, CSV_TYPE, NDJSON_TYPE } from './negotiation.ts';
-import type { Exchange } from './request.ts';
+import { bodyTypeOf } from './negotiation.ts';
 
 type ReadLines = (text: string) => Body;
 
-/** How the bodies of requests for a type become records. */
-export interface BodyParsers {
-  /** Of PUT and PATCH of one record, and of PUT of a collection. */
-  readonly record: ParseBody;
-  /** Of PATCH of a collection. */
-  readonly records: ParseBody;
-  /** Of POST. */
-  readonly posted: ParseBody;
-}
+export type ParseBody = (
+  content: Content,
+  exchange: { readonly request: IncomingMessage; readonly identifier: string },
+) => Body;
 
-export type ParseBody = (content: Content, exchange: Pick<Exchange, 'request' | 'identifier'>) => Body;
+/** How the bodies of requests for a type become records, by shape. */
+export type BodyParsers = Readonly<Record<BodyShape, ParseBody>>;
 
-export const bodyParsers = (type: RecordType, limits: BodyLimits): BodyParsers => ({
-  record: bodyParser(type, limits, 'record'),
-  records: bodyParser(type, limits, 'records'),
-  posted: postedParser(type, limits),
-});
-
-/** By the media type of the body. */
-function postedParser(type: RecordType, limits: BodyLimits): ParseBody {
-  const parseJson = bodyParser(type, limits, 'either');
-  const readers = new Map<string, ReadLines>([
+export function bodyParsers(type: RecordType, limits: BodyLimits): BodyParsers {
+  const readers = bodyReaders(type, limits);
+  const lines = new Map<string, ReadLines>([
     [NDJSON_TYPE, ndjsonReader(type, limits)],
     [CSV_TYPE, csvReader(type, limits)],
   ]);
-  return (content, { request }) => {
-    const mediaType = bodyTypeOf(request);
-    const read = readers.get(mediaType);
-    if (read === undefined || 'parsed' in content) return parseJson(content);
-    return read(content.length === 0 ? '' : decoded(content, mediaType));
+  const json =
+    (shape: BodyShape): ParseBody =>
+    (content) =>
+      readers[shape]('parsed' in content ? textOf(content.parsed) : decode(content));
+  const either = json('either');
+  return {
+    record: json('record'),
+    records: json('records'),
+    either: (content, exchange) => {
+      const mediaType = bodyTypeOf(exchange.request);
+      const read = lines.get(mediaType);
+      if (read === undefined || 'parsed' in content) return either(content, exchange);
+      return read(content.length === 0 ? '' : decoded(content, mediaType));
+    },
   };
 }
 

@@ -1,10 +1,13 @@
-/** The options of a call in process as the query string that says the same over HTTP. */
+/** The options of a call in process as the parameters of a query. */
+import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
+import { DRY_RUN } from '../query/accepted.ts';
 import { operatorsByName } from '../query/operators.ts';
+import type { Parameter, Parameters } from '../query/parameters.ts';
 import type { FilterValue, ListOptions, Order, SummaryOptions, ViewOptions, Where } from './types.ts';
 
-/** The options of each operation, besides those that its headers take. */
+/** The options of each call. */
 const VIEW = ['fields', 'include', 'variant', 'signal'] as const;
 const OPTIONS = {
   list: [...VIEW, 'where', 'order', 'limit', 'offset', 'after', 'before', 'count'],
@@ -17,36 +20,49 @@ const OPTIONS = {
   delete: [...VIEW, 'ifMatch'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Throws a Problem if an option is unknown, or cannot be said in a query. */
-export function searchOf(
+/** Throws a Problem if an option is unknown, or has a value that no query has. */
+export function parametersOf(
   options: ViewOptions & ListOptions & Omit<SummaryOptions, 'count'>,
-  operation: keyof typeof OPTIONS,
-): string {
-  refuseUnknown(options, OPTIONS[operation]);
-  const { where = {}, order, limit, offset, after, before, fields, include, variant, by, measure } = options;
-  const pairs: QueryPairs = [
+  call: keyof typeof OPTIONS,
+  isDryRun: boolean,
+): Parameters {
+  refuseUnknown(options, OPTIONS[call]);
+  const { where = {}, order, limit, offset } = options;
+  const plain = PLAIN.flatMap((name) => {
+    const value = options[name];
+    return value === undefined ? [] : [{ key: name, steps: undefined, value: String(value) }];
+  });
+  const all = [
     ...whereOf(where),
     ...(order === undefined ? [] : orderOf(order)),
-    ...(limit === undefined ? [] : pair('_cnd[limit][1]', limit)),
-    ...(offset === undefined ? [] : pair('_cnd[limit][0]', offset)),
-    ...(after === undefined ? [] : pair('after', after)),
-    ...(before === undefined ? [] : pair('before', before)),
-    ...(fields === undefined ? [] : pair('fields', fields)),
-    ...(include === undefined ? [] : pair('include', include)),
-    ...(variant === undefined ? [] : pair('variant', variant)),
-    ...(by === undefined ? [] : pair('by', by)),
-    ...(measure === undefined ? [] : pair('measure', measure)),
+    ...(limit === undefined ? [] : [condition(['limit', '1'], String(limit))]),
+    ...(offset === undefined ? [] : [condition(['limit', '0'], String(offset))]),
+    ...plain,
+    ...(isDryRun ? [{ key: DRY_RUN, steps: undefined, value: 'true' }] : []),
   ];
-  return pairs.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
+  for (const { value } of all) refuseUnstorable(value);
+  return { all, faults: [] };
 }
 
-type QueryPairs = readonly (readonly [name: string, value: string])[];
+/** Parameters that options have under their own names. */
+const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
-const pair = (name: string, value: string | number | readonly string[]): QueryPairs => [[name, String(value)]];
+/** How the total is found; undefined if the options do not say. */
+export function countOf({ count }: Pick<ListOptions, 'count'>): CountMode | undefined {
+  if (count === undefined || COUNT_MODES.includes(count)) return count;
+  throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
+}
 
-function encoded(text: string): string {
-  if (text.isWellFormed()) return encodeURIComponent(text);
-  throw refusal('where', 'A text has half of a surrogate pair; expected well-formed Unicode');
+/** The parameter `_cnd[a][b]=value`. */
+const condition = (steps: readonly string[], value: string): Parameter => ({
+  key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,
+  steps,
+  value,
+});
+
+function refuseUnstorable(text: string): void {
+  if (!text.isWellFormed()) throw refusal('where', 'A text has half of a surrogate pair; expected well-formed Unicode');
+  if (text.includes('\0')) throw refusal('where', 'A text has U+0000, which no stored text has');
 }
 
 function refuseUnknown(options: object, known: readonly string[]): void {
@@ -68,19 +84,19 @@ const isPlain = (value: unknown): value is object =>
 const refusal = (parameter: string, message: string): Problem =>
   new Problem('invalid-query', message, { errors: [{ parameter, code: 'invalid-option', message }] });
 
-function orderOf(order: Order): QueryPairs {
+function orderOf(order: Order): readonly Parameter[] {
   const words: readonly unknown[] = Array.isArray(order) ? order.flat() : [order];
   return words.map((word) => {
-    if (typeof word === 'string') return ['_cnd[orderBy]', word] as const;
+    if (typeof word === 'string') return condition(['orderBy'], word);
     throw refusal('order', "order is neither a name nor a list of names, as in ['name', 'desc']");
   });
 }
 
 const PAGING = new Set(['limit', 'orderBy']);
 
-function whereOf(where: Where): QueryPairs {
+function whereOf(where: Where): readonly Parameter[] {
   return entriesOf('where', where).flatMap(([name, value]) => {
-    if (!PAGING.has(name)) return filtersOf(`_cnd[${name}]`, value, `where.${shortened(name)}`);
+    if (!PAGING.has(name)) return filtersOf([name], value, `where.${shortened(name)}`);
     throw refusal(
       'where',
       `where.${name} is not a filter; ${name === 'limit' ? 'limit' : 'order'} is an option of its own`,
@@ -89,19 +105,18 @@ function whereOf(where: Where): QueryPairs {
 }
 
 /** `place` is what messages call it. */
-function filtersOf(name: string, value: FilterValue | undefined, place: string): QueryPairs {
+function filtersOf(steps: readonly string[], value: FilterValue | undefined, place: string): readonly Parameter[] {
   if (value === undefined)
     throw refusal('where', `${place} is undefined, which would filter nothing; use null, or leave it out`);
-  if (value === null) return [[`${name}[null]`, 'true']];
-  if (Array.isArray(value)) return listOf(name, value, place);
+  if (value === null) return [condition([...steps, 'null'], 'true')];
+  if (Array.isArray(value)) return listOf(steps, value, place);
   if (isPlain(value))
     return entriesOf(place, value as Where).flatMap(([key, inner]) =>
-      filtersOf(`${name}[${key}]`, inner, `${place}.${shortened(key)}`),
+      filtersOf([...steps, key], inner, `${place}.${shortened(key)}`),
     );
-  // The text, which a query string could also mean no value by.
-  if (value === 'null' && !operatorsByName.has(place.slice(place.lastIndexOf('.') + 1)))
-    return [[`${name}[eq]`, value]];
-  return [[name, scalarText(value, place)]];
+  // Without an operator, null as a text means no value.
+  if (value === 'null' && !operatorsByName.has(steps.at(-1) ?? '')) return [condition([...steps, 'eq'], value)];
+  return [condition(steps, scalarText(value, place))];
 }
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'bigint', 'boolean']);
@@ -113,13 +128,13 @@ function scalarText(value: unknown, place: string): string {
 }
 
 /** Values that are compared with, or the items of a group. */
-function listOf(name: string, values: readonly FilterValue[], place: string): QueryPairs {
+function listOf(steps: readonly string[], values: readonly FilterValue[], place: string): readonly Parameter[] {
   if (values.length === 0) throw refusal('where', `${place} is an empty list, which cannot be asked for`);
   if (values.every(isPlain))
-    return values.flatMap((value, index) => filtersOf(`${name}[${index}]`, value as Where, `${place}[${index}]`));
-  const among = name.endsWith('[in]') ? name : `${name}[in]`;
+    return values.flatMap((value, index) => filtersOf([...steps, String(index)], value as Where, `${place}[${index}]`));
+  const among = steps.at(-1) === 'in' ? steps : [...steps, 'in'];
   // With indices, a text is one value whatever it holds.
-  return values.map((value, index) => [`${among}[${index}]`, scalarText(value, `${place}[${index}]`)] as const);
+  return values.map((value, index) => condition([...among, String(index)], scalarText(value, `${place}[${index}]`)));
 }
 
 function entriesOf(place: string, where: Where): readonly [string, FilterValue | undefined][] {

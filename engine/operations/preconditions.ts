@@ -1,62 +1,64 @@
-/** If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3): reads that are known already, writes that come too late. */
-import type { IncomingMessage } from 'node:http';
+/** If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3). */
 import { hash } from 'node:crypto';
-import type { Preconditions } from '../descriptor/descriptor.ts';
-import { faultyRequest, Problem } from '../problem.ts';
+import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
+import type { JsonValue } from '../json.ts';
+import { ITEM_TAG } from '../model/bodies.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { Precondition } from '../storage/store.ts';
-import { CODING_NAMES } from './negotiation.ts';
 
-interface Conditional {
-  readonly precondition?: Precondition;
+/** What a client expects of the current representation: each an entity tag, a list of them, or `*`. */
+export interface Preconditions {
+  readonly ifMatch: string | undefined;
+  readonly ifNoneMatch: string | undefined;
 }
 
+export const NO_PRECONDITIONS: Preconditions = Object.freeze({ ifMatch: undefined, ifNoneMatch: undefined });
+
 /** Whether the client already has this representation. Throws if it expects another one. */
-export function isKnown(request: IncomingMessage, tag: string): boolean {
-  requireMatch(expectedBy(request), tag);
-  return isNamed(request.headers['if-none-match'], tag);
+export function isKnown(given: Preconditions, tag: string): boolean {
+  requireMatch(expectedBy(given), tag);
+  return isNamed(given.ifNoneMatch, tag);
 }
 
 /** `*`, or tags separated by commas. */
 const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
 
 /** If-Match, once it is clear that it holds tags. Without quotes it would never match, and nobody would know why. */
-function expectedBy({ headers }: IncomingMessage): string | undefined {
-  const expected = headers['if-match'];
-  if (expected === undefined || MATCHABLE.test(expected)) return expected;
+function expectedBy({ ifMatch }: Preconditions): string | undefined {
+  if (ifMatch === undefined || MATCHABLE.test(ifMatch)) return ifMatch;
   const message = 'If-Match must hold an entity tag in its quotes, exactly as ETag has it: If-Match: "TAG"';
   throw faultyRequest('invalid-header', [{ header: 'If-Match', code: 'invalid-value', message }]);
 }
 
-/** The condition that the store checks inside the transaction of a write; empty if there is none. */
-export function preconditionOf(request: IncomingMessage, mode: Preconditions): Conditional {
-  const expected = mode === 'off' ? undefined : expectedBy(request);
-  const known = request.headers['if-none-match'];
+/** The condition that the store checks inside the transaction of a write. */
+export function preconditionOf(given: Preconditions, mode: Mode): Precondition | undefined {
+  const expected = mode === 'off' ? undefined : expectedBy(given);
+  const known = given.ifNoneMatch;
   // A write that only creates changes nothing that is there.
   const onlyCreates = known !== undefined && isAny(known);
-  if (expected === undefined && mode === 'required' && !onlyCreates) return TAG_REQUIRED;
+  if (expected === undefined && mode === 'required' && !onlyCreates) return requireIfMatch;
   // Any record will do, and there must be one anyway.
-  if (known === undefined && (expected === undefined || isAny(expected))) return UNCONDITIONAL;
-  const precondition: Precondition = (current) => {
+  if (known === undefined && (expected === undefined || isAny(expected))) return undefined;
+  return (current) => {
     const tag = entityTag(current);
     requireMatch(expected, tag);
     if (onlyCreates) throw there();
     if (mode !== 'off' && isNamed(known, tag)) throw present();
   };
-  return { precondition };
 }
 
 /** A collection cannot be compared: the new record changes it anyway. */
-export function refuseIfMatch(request: IncomingMessage, mode: Preconditions): void {
-  const expected = mode === 'off' ? undefined : expectedBy(request);
+export function refuseIfMatch(given: Preconditions, mode: Mode): void {
+  const expected = mode === 'off' ? undefined : expectedBy(given);
   if (expected === undefined || isAny(expected)) return;
   throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
 }
 
 /** For requests about several records. */
-export function refuseConditions({ headers }: IncomingMessage, mode: Preconditions, cure: string): void {
-  const names = mode === 'off' ? (['If-None-Match'] as const) : (['If-Match', 'If-None-Match'] as const);
-  const errors = names.flatMap((header) => {
-    if (headers[header === 'If-Match' ? 'if-match' : 'if-none-match'] === undefined) return [];
+export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mode: Mode, cure: string): void {
+  const given = [['If-Match', mode === 'off' ? undefined : ifMatch] as const, ['If-None-Match', ifNoneMatch] as const];
+  const errors = given.flatMap(([header, value]) => {
+    if (value === undefined) return [];
     const message = `${header} is about one record, and this request about several; ${cure}`;
     return [{ header, code: 'not-for-several', message }];
   });
@@ -64,11 +66,7 @@ export function refuseConditions({ headers }: IncomingMessage, mode: Preconditio
 }
 
 /** The same as `If-Match` for an item, whose tag stands at the pointer. */
-export function preconditionAt(
-  pointer: string,
-  tag: string | undefined,
-  mode: Preconditions,
-): Precondition | undefined {
+export function preconditionAt(pointer: string, tag: string | undefined, mode: Mode): Precondition | undefined {
   if (tag === undefined) {
     if (mode !== 'required') return undefined;
     const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
@@ -84,9 +82,19 @@ export function preconditionAt(
   };
 }
 
+/** One strong entity tag (RFC 9110, 8.8.3), or `*` for any. */
+const ONE_TAG = /^(?:\*|"[^"]*")$/;
+
+/** What is wrong with the tag of an item. */
+export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly Fault[] {
+  if (tag === undefined || (typeof tag === 'string' && ONE_TAG.test(tag))) return [];
+  const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;
+  return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
+}
+
 /** For a record that is not there: no tag is its own (RFC 9110, 13.1.1). */
-export function refuseAnyMatch({ headers }: IncomingMessage, mode: Preconditions): void {
-  if (mode === 'off' || headers['if-match'] === undefined) return;
+export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
+  if (mode === 'off' || ifMatch === undefined) return;
   throw failed('If-Match', 'There is no record with these values; leave If-Match out to create it');
 }
 
@@ -105,9 +113,6 @@ function requireIfMatch(): never {
   const errors = [{ header: 'If-Match', code: 'required', message }];
   throw new Problem('precondition-required', message, { errors });
 }
-
-const UNCONDITIONAL: Conditional = Object.freeze({});
-const TAG_REQUIRED: Conditional = Object.freeze({ precondition: requireIfMatch });
 
 const changed = (): Problem =>
   failed('If-Match', 'If-Match does not name the current entity tag of this URL; read it again');
@@ -131,11 +136,12 @@ function failed(header: string, message: string): Problem {
 /** The tag of a record, from its JSON text. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
 
-/** What changes of a page with other records, besides its text. */
-export const pageEnd = (total: number | undefined, links: string): string => `\n${total ?? ''}\n${links}`;
+/** The tag of a list covers what changes with other records. */
+export const listTag = (text: string, total: number | undefined, links: string): string =>
+  entityTag(`${text}\n${total ?? ''}\n${links}`);
 
-/** The tag of a page covers both. */
-export const pageTag = (text: string, end: string): string => entityTag(text + end);
+/** In the order in which they are preferred. */
+export const CODING_NAMES = ['br', 'gzip'] as const;
 
 /** The tag of the compressed bytes, which are another representation. */
 export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);

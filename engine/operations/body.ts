@@ -1,17 +1,18 @@
-/** From bytes to the records of a body, which may then be validated. */
+/** The records of a body, from its JSON text. They are not validated yet. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import type { RawValues } from '../json/texts.ts';
+import { invalidJson, type KeptMembers, kindOf, readJson, type TextLimits } from '../json/tokenizer.ts';
+import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import type { RawValues } from '../json/texts.ts';
-import { decode, invalidJson, kindOf, readJson, type TextLimits } from '../json/tokenizer.ts';
-import type { Content } from './content.ts';
-import { keptMembers } from './kept-members.ts';
+import { reasonOf } from '../start-error.ts';
+import type { BodyShape } from './table.ts';
 
 /** A record in a body. */
 export interface ParsedRecord {
   readonly body: JsonObject;
-  /** Where it stands in the body. */
+  /** Its JSON Pointer in the body. */
   readonly pointer: string;
   /** What an item of an array holds under ITEM_TAG. */
   readonly tag: JsonValue | undefined;
@@ -21,38 +22,43 @@ export interface Body {
   readonly records: readonly ParsedRecord[];
   readonly isArray: boolean;
   readonly raw: RawValues;
-  /** What is wrong already, while the rest is still looked at. An item that is not a record is one without keys. */
+  /** What is wrong already, while the rest is still checked. An item that is not a record is one without keys. */
   readonly faults: readonly Fault[];
-  /** Of records that stand on lines: the number of the line of each, from 1. */
+  /** Of records on lines: the number of the line of each, from 1. */
   readonly lines?: readonly number[];
 }
+
+/** What an operation without a body gets. */
+export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });
 
 export interface BodyLimits extends TextLimits {
   /** Records of an array that is written at once. */
   readonly batchLimit: number;
 }
 
-/** What a body may be. */
-type BodyShape = 'record' | 'records' | 'either';
+/** Reads JSON texts as bodies of a type, by shape. */
+export type BodyReaders = Readonly<Record<BodyShape, (text: string) => Body>>;
 
-export function bodyParser(type: RecordType, limits: BodyLimits, shape: BodyShape): (content: Content) => Body {
-  const parse = jsonParser(type, limits, acceptor(type, shape, limits));
-  return (content) => parse('parsed' in content ? textOf(content.parsed) : decode(content));
-}
+export const bodyReaders = (type: RecordType, limits: BodyLimits): BodyReaders => ({
+  record: jsonParser(type, limits, acceptor(type, 'record', limits)),
+  records: jsonParser(type, limits, acceptor(type, 'records', limits)),
+  either: jsonParser(type, limits, acceptor(type, 'either', limits)),
+});
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 const TOO_LARGE = rawJSON('1e999');
 
-/** The text of what a body parser in front has left. */
-function textOf(parsed: unknown): string {
+/** The JSON text of a value. */
+export function textOf(value: unknown): string {
   try {
     // JSON.parse makes Infinity of a number that is too large.
     return (
-      JSON.stringify(parsed, (_, value: unknown) => (value === Infinity || value === -Infinity ? TOO_LARGE : value)) ??
+      JSON.stringify(value, (_, inner: unknown) => (inner === Infinity || inner === -Infinity ? TOO_LARGE : inner)) ??
       'null'
     );
-  } catch {
-    throw invalidJson('The body is nested too deep');
+  } catch (error) {
+    if (error instanceof RangeError) throw invalidJson('The body is nested too deep');
+    throw invalidJson(`The body cannot be written as JSON: ${reasonOf(error)}`);
   }
 }
 
@@ -72,7 +78,7 @@ export function jsonParser(
 
 const NO_FAULTS: readonly Fault[] = Object.freeze([]);
 
-export type Accepted = Omit<Body, 'raw'>;
+type Accepted = Omit<Body, 'raw'>;
 
 /** Refuses bodies of another shape. */
 function acceptor(type: RecordType, shape: BodyShape, { batchLimit }: BodyLimits): (value: JsonValue) => Accepted {
@@ -96,20 +102,20 @@ function itemsOf(values: readonly JsonValue[], most: number): Accepted {
   if (values.length > most) throw tooManyItems(most, values.length);
   const faults: Fault[] = [];
   const records = values.map((value, index): ParsedRecord => {
-    const place = `/${index}`;
-    if (isObject(value)) return itemOf(value, place);
-    faults.push({ pointer: place, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(value)}` });
-    return { body: {}, pointer: place, tag: undefined };
+    const pointer = `/${index}`;
+    if (isObject(value)) return itemOf(value, pointer);
+    faults.push({ pointer, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(value)}` });
+    return { body: {}, pointer, tag: undefined };
   });
   return { records, isArray: true, faults };
 }
 
-export function itemOf(value: JsonObject, place: string): ParsedRecord {
-  if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer: place, tag: undefined };
+export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
+  if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer, tag: undefined };
   const tag = value[ITEM_TAG];
-  // The object itself: its texts are found by it.
+  // The object itself is kept: its raw texts are found by it.
   Reflect.deleteProperty(value, ITEM_TAG);
-  return { body: value, pointer: place, tag };
+  return { body: value, pointer, tag };
 }
 
 /** `count` is undefined for lines: those that are too many are not read. */
@@ -117,4 +123,33 @@ export function tooManyItems(most: number, count?: number): Problem {
   const found = count === undefined ? `The body has more than ${most} records` : `The array has ${count} records`;
   const message = `${found}; at most ${most} are written at once. Send it in parts`;
   return new Problem('batch-too-large', message, { errors: [{ pointer: '', code: 'batch-too-large', message }] });
+}
+
+// Values that are stored as they are written: those of fields that keep text, and unknown keys of open types.
+
+/** undefined if the bodies of the type hold none, themselves or in nested records. */
+const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
+  mayKeep(type) ? membersOf(type) : undefined,
+);
+
+const membersOf = memoized((type: RecordType): KeptMembers => ({
+  of: (key) => {
+    const relation = type.relations.get(key);
+    return relation ? membersOf(relation.target) : keepsText(type, key) ? 'text' : undefined;
+  },
+}));
+
+function mayKeep(root: RecordType): boolean {
+  const types = new Set([root]);
+  for (const { open, fields, relations } of types) {
+    if (open || [...fields.values()].some((field) => field.type.keepsText)) return true;
+    for (const { target } of relations.values()) types.add(target);
+  }
+  return false;
+}
+
+function keepsText({ fields, open, identifier }: RecordType, key: string): boolean {
+  const field = fields.get(key);
+  if (field) return field.type.keepsText === true;
+  return open && key !== ITEM_TAG && key !== '__proto__' && !(identifier.inRecord && key === identifier.name);
 }

@@ -1,0 +1,184 @@
+/** What all operations have in common: their arguments, their results, and how a write is done once. */
+import type { Caller } from '../caller.ts';
+import type { RawValues } from '../json/texts.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import type { TypeQueries } from '../query/resolve.ts';
+import type {
+  CheckedBody,
+  DoneOnce,
+  Once,
+  Retried,
+  Store,
+  WriteEffect,
+  WriteItem,
+  WriteRequest,
+  Written,
+} from '../storage/store.ts';
+import { disagreementsKnowing } from '../validation/agreement.ts';
+import type { TypeValidators, Validator } from '../validation/compile.ts';
+import { asksStored, mentionsIn } from '../validation/mentions.ts';
+import type { Body, BodyReaders } from './body.ts';
+import { entityTag, type Preconditions } from './preconditions.ts';
+
+/** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
+export interface OperationContext {
+  readonly type: RecordType;
+  /** All types that the client may read. */
+  readonly seen: Model;
+  readonly store: Store;
+  readonly queries: TypeQueries;
+  readonly validators: TypeValidators;
+  readonly bodies: BodyReaders;
+  /** The name of the client's token; null without tokens. */
+  readonly author: string | null;
+  /** How long an idempotency key is kept. */
+  readonly idempotencyHours: number;
+}
+
+/** The arguments of an operation that writes. `Q` is its parsed query. */
+export interface WriteArguments<Q> {
+  readonly query: Q;
+  readonly caller: Caller;
+  readonly preconditions: Preconditions;
+  /** undefined if the client sends no idempotency key. */
+  readonly once: Once | undefined;
+  /** Whether the client wants no records in return. */
+  readonly minimal: boolean;
+}
+
+export type OneArguments<Q> = WriteArguments<Q> & { readonly id: number };
+export type BodyArguments<Q> = WriteArguments<Q> & { readonly body: Body };
+
+export interface WriteResult {
+  readonly status: 200 | 201 | 204;
+  /** JSON text: the record, the array of the records, or the counts. undefined if none is wanted, or is left. */
+  readonly json: string | undefined;
+  /** The entity tag of one record; undefined if its type goes without. */
+  readonly tag?: string | undefined;
+  /** The identifier of the one record that was created. */
+  readonly created?: number | undefined;
+  /** What a dry run would have done. */
+  readonly effects?: readonly WriteEffect[] | undefined;
+}
+
+type Wrote = { readonly records: readonly Written[]; readonly effects?: readonly WriteEffect[] };
+
+/** The result of a write of one record that is there afterwards. */
+export function oneResult(
+  { type }: OperationContext,
+  { minimal }: Pick<WriteArguments<unknown>, 'minimal'>,
+  { records, effects }: Wrote,
+  isNew = false,
+): WriteResult {
+  const { identifier, body } = only(records);
+  return {
+    status: isNew ? 201 : minimal ? 204 : 200,
+    json: minimal ? undefined : body,
+    tag: tagOf(type, body),
+    created: isNew ? identifier : undefined,
+    effects,
+  };
+}
+
+/** The result of a write of several records. */
+export const severalResult = (
+  { minimal }: Pick<WriteArguments<unknown>, 'minimal'>,
+  { records, effects }: Wrote,
+  isNew = false,
+): WriteResult => ({
+  status: isNew ? 201 : minimal ? 204 : 200,
+  json: minimal ? undefined : `[${records.map(({ body }) => body).join(',')}]`,
+  effects,
+});
+
+export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
+  preconditions === 'off' ? undefined : entityTag(json);
+
+function only<T>([first]: readonly T[]): T {
+  if (first === undefined) throw new Error('one record was to be written');
+  return first;
+}
+
+interface Verb<R, W> {
+  readonly write: (request: R) => Promise<W>;
+  readonly writeOnce: DoneOnce<R, W>;
+  readonly resultOf: (written: W) => WriteResult;
+  /** Whether an array of records is answered. */
+  readonly several?: boolean;
+}
+
+/** Writes; under an idempotency key, once. A dry run, or a body with faults, keeps no key. */
+export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
+  { type }: OperationContext,
+  { once, minimal }: Pick<WriteArguments<unknown>, 'once' | 'minimal'>,
+  request: R,
+  { write, writeOnce, resultOf, several = false }: Verb<R, W>,
+): Promise<WriteResult> {
+  const { dryRun = false, faults = [] } = request;
+  if (once === undefined || dryRun || faults.length > 0) return resultOf(await write(request));
+  return writeOnce(request, once, resultOf, (retried) => retriedResult(type, retried, { minimal, several }));
+}
+
+/** A retry has the same status, with the records as they are now; without them where they are gone. */
+function retriedResult(
+  type: RecordType,
+  { status, identifiers, bodies }: Retried,
+  { minimal, several }: { readonly minimal: boolean; readonly several: boolean },
+): WriteResult {
+  const isGone = identifiers.length > bodies.length && bodies.length === 0;
+  const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
+  return {
+    status: status as WriteResult['status'],
+    json: minimal || status === 204 ? undefined : json,
+    tag: several || json === undefined ? undefined : tagOf(type, json),
+    created: several || status !== 201 ? undefined : identifiers[0],
+  };
+}
+
+/** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
+export function faultsIn(
+  { type }: Pick<OperationContext, 'type'>,
+  validator: Validator,
+  items: readonly WriteItem[],
+  raw: RawValues,
+  known: readonly Fault[] = [],
+): CheckedBody {
+  const mentions = mentionsIn(type, items);
+  const faults = validator(items, raw, { mentions, faults: known });
+  if (known.length > 0) throw faultyRequest('invalid-body', faults);
+  if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
+  return { faults, disagreements: disagreementsKnowing(type, items, raw) };
+}
+
+// Arguments that clients write as text.
+
+const FORM = /^[1-9]\d{0,15}$/;
+
+export function parseIdentifier(text: string): number {
+  const identifier = Number(text);
+  if (FORM.test(text) && Number.isSafeInteger(identifier)) return identifier;
+  const message = `"${text.slice(0, 40)}" is not an identifier; expected an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
+  throw new Problem('invalid-identifier', message, {
+    errors: [{ parameter: 'id', code: 'invalid-identifier', message }],
+  });
+}
+
+/** Visible ASCII. The draft standard puts quotes around it; most clients do not, and both mean the same key. */
+const KEY = /^[!-~]{1,255}$/;
+const QUOTED = /^"(.*)"$/;
+
+/** `hash` is that of all that the request asks for. */
+export function onceOf(
+  given: string | undefined,
+  { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
+  hash: () => string,
+): Once | undefined {
+  if (given === undefined) return undefined;
+  const key = given.replace(QUOTED, '$1');
+  if (KEY.test(key)) return { identity: author ?? '', key, hash: hash(), hours };
+  const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
+  throw new Problem('invalid-header', message, {
+    errors: [{ header: 'Idempotency-Key', code: 'invalid-value', message }],
+  });
+}
