@@ -4,9 +4,9 @@ import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import type { BodyWrite } from './body-faults.ts';
 import { type Call, itemPath, uniquesOf } from './call.ts';
 import type { Expectation } from './case.ts';
-import { reported } from './effects.ts';
 import { listed, representAll } from './reads.ts';
 import { Refusal, refuse } from './refusal.ts';
+import { reference } from './template.ts';
 import { newTime, stampChanged } from './values.ts';
 import {
   changedTables,
@@ -129,12 +129,24 @@ function carryOut(setting: Setting): Expectation {
   return method === 'DELETE' ? deleteRecord(setting, id) : getRecord(setting, id);
 }
 
+/** A dry run answers with a report, whose response is compared with that of the write which follows. */
+function reported({ status }: Expectation, { given }: World): Expectation {
+  const anything = (): JsonObject => reference(`dry run ${(given.count += 1)}`);
+  return {
+    status,
+    headers: { 'content-type': DRY_RUN_TYPE, location: null, etag: null, 'preference-applied': null },
+    body: { dryRun: true, answer: anything(), effects: anything() },
+  };
+}
+
+const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
+
 /** What the service must answer; the world is then what it is after the request. */
 export function answer(world: World, call: Call): OracleAnswer {
   const copy = copyWorld(world);
   try {
     const expect = carryOut({ world: copy, call });
-    if (call.dryRun) return { expect: reported(expect, { before: world, after: copy }), changes: [] };
+    if (call.dryRun) return { expect: reported(expect, world), changes: [] };
     const changes = changedTables(world, copy);
     replaceWorld(world, copy);
     return { expect, changes };
