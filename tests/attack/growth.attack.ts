@@ -74,28 +74,16 @@ const QUERIES: Readonly<Record<string, Write>> = {
   'a number': (size) => `_cnd[limit]=${repeated('1')(size)}`,
 };
 
-const HEADERS: Readonly<Record<string, readonly Write[]>> = {
-  accept: [
-    repeated('a/b,'),
-    repeated('application/json;q=0,'),
-    repeated(';'),
-    repeated('*/*;a=b,'),
-    repeated(','),
-    repeated('a'),
-  ],
-  'accept-encoding': [repeated('gzip,'), repeated('gzip;q=0.1,'), repeated(',;')],
-  prefer: [repeated('a=b,'), repeated('return=minimal,'), repeated(';'), repeated('return="')],
-  'if-none-match': [repeated('"a",'), repeated('W/"a-gzip",'), repeated('"'), repeated('W/'), repeated('-gzip')],
-  'if-match': [repeated('"a",'), repeated('W/'), repeated('"-br"')],
-  range: [repeated('bytes=0-1,'), repeated('0-')],
-  'x-request-id': [repeated('a'), repeated('a b')],
-  'idempotency-key': [repeated('a')],
-  'content-type': [repeated('application/json;charset=utf-8;'), repeated(';charset='), repeated('a/')],
-  authorization: [repeated('Bearer '), repeated('a')],
-  cookie: [repeated('a=b;')],
-  origin: [repeated('http://a.'), repeated(':1')],
-  forwarded: [repeated('for=1;')],
-};
+/** Pieces that are repeated in a header. */
+const HEADERS: readonly (readonly [name: string, piece: string])[] = [
+  ...['a/b,', 'application/json;q=0,', ';', '*/*;a=b,', ',', 'a'].map((piece) => ['accept', piece] as const),
+  ...['gzip,', 'gzip;q=0.1,', ',;'].map((piece) => ['accept-encoding', piece] as const),
+  ...['a=b,', 'return=minimal,', ';', 'return="'].map((piece) => ['prefer', piece] as const),
+  ...['"a",', 'W/"a-gzip",', '"', 'W/', '-gzip'].map((piece) => ['if-none-match', piece] as const),
+  ...['"a",', 'W/', '"-br"'].map((piece) => ['if-match', piece] as const),
+  ...['application/json;charset=utf-8;', ';charset=', 'a/'].map((piece) => ['content-type', piece] as const),
+  ...['Bearer ', 'a'].map((piece) => ['authorization', piece] as const),
+];
 
 const BODIES: Readonly<Record<string, Write>> = {
   'a long text': (size) => `{"name":"${'a'.repeat(size)}"}`,
@@ -224,13 +212,11 @@ described('query strings', () => {
 });
 
 described('headers', () => {
-  const each = Object.entries(HEADERS).flatMap(([name, writes]) =>
-    writes.map((write) => [name, write(20), write] as const),
-  );
-  it.each(each)('%s: %s', (name, _, write) =>
+  it.each(HEADERS)('%s: %s', (name, piece) =>
     grows(HEAD, async (size) => {
-      await exchange(server.url, 'GET /api/shelves', { headers: { [name]: write(size) } });
-      const headers = { 'content-type': 'application/json', [name]: write(size) };
+      const value = repeated(piece)(size);
+      await exchange(server.url, 'GET /api/shelves', { headers: { [name]: value } });
+      const headers = { 'content-type': 'application/json', [name]: value };
       return exchange(server.url, 'POST /api/shelves', { headers, body: '{}' });
     }),
   );

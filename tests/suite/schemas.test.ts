@@ -18,7 +18,7 @@ const schemas = [
 ];
 
 /** Where there are very many types, some of them stand for the others. */
-const MOST_TYPES = 25;
+const MOST_TYPES = 12;
 
 /** Whether requests can delete all records of the type, and whatever refers to them. */
 const isRemovable = (type: RecordType, above: readonly RecordType[] = []): boolean =>
