@@ -2,7 +2,16 @@
 import { append } from '../../append.ts';
 import { memoized } from '../../memo.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { idOf, type JoinPair, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
+import {
+  idOf,
+  type JoinPair,
+  type LinkCheck,
+  type Node,
+  refuse,
+  storedValue,
+  touch,
+  type WriteSession,
+} from './session.ts';
 import type { Link, RecordType, Reference, Relation } from '../../model/model.ts';
 
 interface Assignment {
@@ -28,8 +37,8 @@ export function assign(session: WriteSession, node: Node, assignment: Assignment
   }
   if (known && byOmission) return;
   if (known && !known.byOmission && known.value !== value) return contradiction(session, pointer, known.pointer);
-  const holds = (): boolean => (node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node));
-  if (!writable && compared && !holds()) linkedAs(session, node, pointer, () => willHold(node, column) === value);
+  const isSame = node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node);
+  if (!writable && compared && !isSame) session.checks.push({ subject: node, pointer, node, column, value });
   if (writable) node.assigned.set(column, known?.byOmission === false ? known : { value, pointer, byOmission });
 }
 
@@ -64,19 +73,46 @@ export function contradiction(session: WriteSession, pointer: string, other: str
   refuse(session, 'invalid-body', pointer, 'contradiction', message);
 }
 
-/** A record that is only linked must be as the body says: it is already, or another part of the body makes it so. */
-export function linkedAs(
-  session: WriteSession,
-  node: Pick<Node, 'type' | 'identifier'>,
-  pointer: string,
-  isMadeSo: () => boolean,
-): void {
-  session.checks.push(() => {
-    if (!isMadeSo()) linkedOnly(session, node, pointer);
-  });
+/** The most records that an answer names because they cannot be left out. */
+const MAX_NAMED = 1000;
+
+/** Refuses what differs where a record is only linked, and children that cannot be left out. */
+export function checkLinks(session: WriteSession): void {
+  for (const check of session.checks) if (!holds(session, check)) linkedOnly(session, check.subject, check.pointer);
+  for (const { relation, column, identifiers, pointer, writable } of session.leftOut) {
+    const { target, source } = relation;
+    const leaves = leaving(session, target, column);
+    for (const identifier of identifiers.filter((one) => !leaves(one)).slice(0, MAX_NAMED)) {
+      if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
+      else {
+        const message = `${target.recordName} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+        refuse(session, 'invalid-reference', pointer, 'required', message);
+      }
+    }
+  }
 }
 
-export function linkedOnly(
+function holds({ pairs }: WriteSession, check: LinkCheck): boolean {
+  if ('pair' in check) return pairs.get(check.pair)?.isWanted === check.isWanted;
+  if ('key' in check) return check.node.openKeys?.get(check.key)?.member?.text === check.text;
+  return willHold(check.node, check.column) === check.value;
+}
+
+/** Whether another part of the body unlinks a child, or links it elsewhere. */
+function leaving(session: WriteSession, target: RecordType, column: string): (identifier: number) => boolean {
+  const released = new Set(
+    session.released.flatMap((one) => (one.relation.target === target && one.column === column ? one.identifiers : [])),
+  );
+  return (identifier) => {
+    const child = session.existing.get(target)?.get(identifier);
+    const linked = child?.assigned.get(column)?.value;
+    return (
+      released.has(identifier) || (child !== undefined && linked !== undefined && linked !== storedValue(child, column))
+    );
+  };
+}
+
+function linkedOnly(
   session: WriteSession,
   { type, identifier }: Pick<Node, 'type' | 'identifier'>,
   pointer: string,
@@ -101,48 +137,31 @@ export async function pairedWith(
   return (await session.writer.column(others(link.sourceColumn), [node.identifier, most])) as readonly number[];
 }
 
-export const pairKey = (session: WriteSession, relation: JoinRelation, node: Node, other: Node): string =>
-  keyOf(session, between(relation, idOf(node), idOf(other), ''));
+export const pairKey = (session: WriteSession, relation: JoinRelation, node: Node, other: number | Node): string =>
+  keyOf(session, sidesOf(relation, idOf(node), other));
 
-/** Whether some part of the body wants the row gone, and none wants it. */
-export function isUnpaired(session: WriteSession, relation: JoinRelation, node: Node, other: number): boolean {
-  const key = keyOf(session, between(relation, idOf(node), other, ''));
-  return session.unpaired.has(key) && !session.kept.has(key);
-}
-
-/** A row that is there already is noted too, so that the other side cannot let it go. */
-export function pair(
+/** `isStored`: a row that is there and stays is noted too, so that the other side cannot remove it. */
+export function notePair(
   session: WriteSession,
   relation: JoinRelation,
   node: Node,
-  other: Node,
-  pointer: string,
-  isNew: boolean,
+  other: number | Node,
+  pair: Pick<JoinPair, 'pointer' | 'isStored' | 'isWanted'>,
 ): void {
-  const wanted = between(relation, idOf(node), idOf(other), pointer);
-  const key = keyOf(session, wanted);
-  if (isNew && !session.paired.has(key)) session.paired.set(key, wanted);
-  if (!isNew) session.kept.add(key);
+  const sides = sidesOf(relation, idOf(node), other);
+  const key = keyOf(session, sides);
+  const known = session.pairs.get(key);
+  if (!known?.isWanted && (pair.isWanted || !known)) session.pairs.set(key, { ...sides, ...pair });
 }
 
-export function unpair(
-  session: WriteSession,
-  relation: JoinRelation,
-  node: Node,
-  other: number,
-  pointer: string,
-): void {
-  const unwanted = between(relation, idOf(node), other, pointer);
-  session.unpaired.set(keyOf(session, unwanted), unwanted);
+type Sides = Pick<JoinPair, 'table' | 'left' | 'right'>;
+
+function sidesOf({ link: { table, sourceColumn } }: JoinRelation, source: number | Node, target: number | Node): Sides {
+  const [left, right] = table.left.column === sourceColumn ? [source, target] : [target, source];
+  return { table, left, right };
 }
 
-function between({ link }: JoinRelation, source: number | Node, target: number | Node, pointer: string): JoinPair {
-  const forward = link.table.left.column === link.sourceColumn;
-  const [left, right] = forward ? [source, target] : [target, source];
-  return { table: link.table, left, right, pointer };
-}
-
-function keyOf(session: WriteSession, { table, left, right }: JoinPair): string {
+function keyOf(session: WriteSession, { table, left, right }: Sides): string {
   const name = (side: number | Node): string =>
     typeof side === 'number' ? String(side) : `new ${session.made.indexOf(side)}`;
   return `${table.name} ${name(left)} ${name(right)}`;

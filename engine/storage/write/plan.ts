@@ -7,7 +7,7 @@ import { rawObject } from '../../json/texts.ts';
 import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
 import { type Cascade, type Deletion, isIn, startWalk, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { exchangeConflict, findHolders, heldAs } from './conflicts.ts';
-import { assign, isNode, isReplaced, plain } from './members.ts';
+import { assign, checkLinks, isNode, isReplaced, plain } from './members.ts';
 import { openKeysOf } from './record.ts';
 import {
   type JoinPair,
@@ -68,16 +68,15 @@ export const deletionPlan = (cascade: Cascade): WritePlan => ({
 /** What the body makes of the records, once it is resolved. Throws where references or related records do not allow it. */
 export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const released = settleReleased(session);
-  for (const check of session.checks) check();
+  checkLinks(session);
   refuseNamed(session, [...session.deleted.keys()], 'which leaves it out of its owner');
   if ([...session.existing.keys(), ...session.given.keys()].some(isTree)) await checkTrees(session, released);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   const changed = changedNodes(session);
-  const unpaired = [...session.unpaired].flatMap(([key, pair]) =>
-    session.kept.has(key) || session.paired.has(key) ? [] : [pair],
-  );
-  const deletes = await planDeletions(session, { released, unpaired, changed });
+  const unpaired = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
+  const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
+  const deletes = await planDeletions(session, { released, unpaired, pairs, changed });
   const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
   if (deletes.length > 0) {
     refuseNamed(session, [...session.named.keys()].filter(gone), 'together with its owner');
@@ -91,7 +90,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
     cuts: changed.flatMap((node) => cutOf(node, deletes.length > 0)),
     deletes,
     steps: await inOrder(session, changed),
-    pairs: [...session.paired.values()],
+    pairs,
     changed,
     unpaired,
   };
@@ -145,22 +144,23 @@ const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
 interface TouchedRows {
   readonly released: readonly Released[];
   readonly unpaired: readonly JoinPair[];
+  readonly pairs: readonly JoinPair[];
   readonly changed: readonly Node[];
 }
 
 /** Also counts the rows that the write would touch. */
 async function planDeletions(
   session: WriteSession,
-  { released, unpaired, changed }: TouchedRows,
+  { released, unpaired, pairs, changed }: TouchedRows,
 ): Promise<readonly Cascade[]> {
-  const { writeRows, paired, made } = session;
+  const { writeRows, made } = session;
   let count = 0;
   const add = (rows: number, pointer: string): void => {
     count += rows;
     if (count > writeRows) throw tooManyRows(writeRows, { pointer }, 'This set');
   };
   for (const { pointer } of unpaired) add(1, pointer);
-  for (const some of [paired.values(), changed, made]) for (const { pointer } of some) add(1, setOf(pointer));
+  for (const some of [pairs, changed, made]) for (const { pointer } of some) add(1, setOf(pointer));
   for (const { relation, identifiers, pointer } of released) if (!relation.owned) add(identifiers.length, pointer);
   const deletions: readonly Deletion[] = [
     ...[...session.deleted].map(([{ type, identifier = 0 }, pointer]) => ({

@@ -15,7 +15,7 @@ import {
   takeValue,
 } from '../../json/texts.ts';
 import { columnType, encode, encodedDefault } from '../columns.ts';
-import { assign, contradiction, isCompared, linkedAs } from './members.ts';
+import { assign, contradiction, isCompared } from './members.ts';
 import { resolveRelation } from './relation.ts';
 import { type BodyPlace, type Node, refuse, storedValue, type WriteSession } from './session.ts';
 
@@ -168,7 +168,7 @@ function resolveOpenKey(
   const known = node.openKeys?.get(key);
   if (known && known.member?.text !== member?.text) return contradiction(session, pointer, known.pointer);
   if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
-    linkedAs(session, node, pointer, () => node.openKeys?.get(key)?.member?.text === member?.text);
+    session.checks.push({ subject: node, pointer, node, key, text: member?.text });
   if (!known && writable) (node.openKeys ??= new Map()).set(key, { member, pointer });
 }
 

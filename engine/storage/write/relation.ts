@@ -3,24 +3,9 @@ import { firstPlace } from '../../json/document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { documentOf } from '../../model/bodies.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';
-import {
-  assign,
-  contradiction,
-  isCompared,
-  isUnpaired,
-  linkedAs,
-  linkedOnly,
-  isOwnedBy,
-  pair,
-  pairedWith,
-  pairKey,
-  unpair,
-} from './members.ts';
+import { assign, contradiction, isCompared, isOwnedBy, notePair, pairedWith, pairKey } from './members.ts';
 import { noteOwnChild } from './rules.ts';
 import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
-
-/** The most records that an answer names because they cannot be left out. */
-const MAX_NAMED = 1000;
 
 type RelationLinkedAt<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
 
@@ -149,10 +134,7 @@ async function nested(
   const identifier = given ?? (isOwnChild ? current[0] : undefined);
   if (identifier === undefined) return make(session, target, undefined, pointer, isOwnChild);
   const made = session.given.get(target)?.get(identifier);
-  if (made) {
-    session.awaited.add(made);
-    return made;
-  }
+  if (made) return made;
   const node = await touch(session, target, identifier, pointer);
   if (node && given !== undefined) noteName(session, node, identifierPointer(relation, pointer));
   if (node) return node;
@@ -210,11 +192,7 @@ async function mayOwn(
     );
     return false;
   }
-  if (!parent) return true;
-  if (stored === null && !parent.stored) session.adopters.add(parent);
-  // A new record owns what was there before only where the body has it adopt that, and new ones only where it names them.
-  if (stored === undefined && session.adopters.size + session.awaited.size === 0) return true;
-  if (!(await isOwnedBy(session, parent, child))) return true;
+  if (!parent || !(await isOwnedBy(session, parent, child))) return true;
   refuse(session, 'invalid-reference', pointer, 'owned', `${who} cannot be owned by itself, or by what it owns`);
   return false;
 }
@@ -278,7 +256,7 @@ async function adopt(
   const named = identifierPointer(relation, pointer);
   const compared = isCompared(parent);
   if (!writable && compared && !child.stored)
-    linkedAs(session, parent, pointer, () => child.assigned.get(column)?.value === idOf(parent));
+    session.checks.push({ subject: parent, pointer, node: child, column, value: idOf(parent) });
   if (!relation.owned || (await mayOwn(session, parent, child, column, named)))
     assign(session, child, { column, value: idOf(parent), pointer, writable, compared });
   later(session, relation, parent, child, body, place);
@@ -291,38 +269,12 @@ function unlink(
   identifiers: readonly number[],
   { pointer, writable }: BodyPlace,
 ): void {
-  const { target, source, owned, link } = relation;
+  const { owned, link } = relation;
   const { column, required } = link.reference;
   if (identifiers.length === 0) return;
-  if (writable && (owned || !required)) return void session.released.push({ relation, column, identifiers, pointer });
-  const goes = leaving(session, relation);
-  session.checks.push(() => {
-    for (const identifier of identifiers.filter((one) => !goes(one)).slice(0, MAX_NAMED)) {
-      if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
-      else {
-        const message = `${target.recordName} ${identifier} cannot be left out: it must belong to a ${source.name}`;
-        refuse(session, 'invalid-reference', pointer, 'required', message);
-      }
-    }
-  });
-}
-
-/** Whether another part of the body unlinks a child, or links it elsewhere. Called once the whole body is resolved. */
-function leaving(session: WriteSession, { target, link }: RelationLinkedAt<'target'>): (identifier: number) => boolean {
-  const { column } = link.reference;
-  let released: ReadonlySet<number> | undefined;
-  return (identifier) => {
-    released ??= new Set(
-      session.released.flatMap((one) =>
-        one.relation.target === target && one.column === column ? one.identifiers : [],
-      ),
-    );
-    const child = session.existing.get(target)?.get(identifier);
-    const linked = child?.assigned.get(column)?.value;
-    return (
-      released.has(identifier) || (child !== undefined && linked !== undefined && linked !== storedValue(child, column))
-    );
-  };
+  const left = { relation, column, identifiers, pointer };
+  if (writable && (owned || !required)) session.released.push(left);
+  else session.leftOut.push({ ...left, writable });
 }
 
 /** manyToMany: rows of a join table hold the links; the array is the whole new set. */
@@ -336,15 +288,18 @@ async function resolvePairs(
   const { pointer, writable } = place;
   const before = new Set(await pairedWith(session, node, relation, targets.length + session.writeRows + 1));
   for (const { node: other, body, pointer: at } of targets) {
-    const isNew = other.identifier === undefined || !before.delete(other.identifier);
-    if (writable || !isNew) pair(session, relation, node, other, at, isNew);
-    else if (isCompared(node))
-      linkedAs(session, node, at, () => session.paired.has(pairKey(session, relation, node, other)));
+    const isStored = other.identifier !== undefined && before.delete(other.identifier);
+    if (writable || isStored) notePair(session, relation, node, idOf(other), { pointer: at, isStored, isWanted: true });
+    else if (isCompared(node)) {
+      const pair = pairKey(session, relation, node, idOf(other));
+      session.checks.push({ subject: node, pointer: at, pair, isWanted: true });
+    }
     later(session, relation, node, other, body, { ...place, pointer: at });
   }
   for (const identifier of before) {
     if (isImplied(place, relation, identifier)) continue;
-    if (writable) unpair(session, relation, node, identifier, pointer);
-    else linkedAs(session, node, pointer, () => isUnpaired(session, relation, node, identifier));
+    const pair = pairKey(session, relation, node, identifier);
+    if (writable) notePair(session, relation, node, identifier, { pointer, isStored: true, isWanted: false });
+    else session.checks.push({ subject: node, pointer, pair, isWanted: false });
   }
 }

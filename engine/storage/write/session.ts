@@ -68,6 +68,24 @@ export interface JoinPair {
   readonly left: number | Node;
   readonly right: number | Node;
   readonly pointer: string;
+  readonly isStored: boolean;
+  /** What one part of a body wants, no other removes. */
+  readonly isWanted: boolean;
+}
+
+/**
+ * A place where a record is only linked, and where it must be as the body says once all of the body is resolved: it is so
+ * already, or another part of the body makes it so.
+ */
+export type LinkCheck = { readonly subject: Pick<Node, 'type' | 'identifier'>; readonly pointer: string } & (
+  | { readonly node: Node; readonly column: string; readonly value: SqlValue | Node }
+  | { readonly node: Node; readonly key: string; readonly text: string | undefined }
+  | { readonly pair: string; readonly isWanted: boolean }
+);
+
+/** Children that a set leaves out and that stay where they are, unless another part of the body moves them. */
+export interface LeftOut extends Released {
+  readonly writable: boolean;
 }
 
 /** How the walk through the body came to a record. */
@@ -112,8 +130,6 @@ export interface WriteSession {
   readonly absent: Map<RecordType, Set<number>>;
   /** New records by the identifiers that the body gives them. */
   readonly given: Map<RecordType, Map<number, Node>>;
-  /** Those of them that another place of the body names. */
-  readonly awaited: Set<Node>;
   /** By relation and owner: the child that is stored, null where there is none. */
   readonly ownChildren: Map<Relation, Map<number, number | null>>;
   readonly agenda: BodyItem[];
@@ -123,8 +139,6 @@ export interface WriteSession {
   readonly deleted: Map<Node, string>;
   /** These, and all that goes with them, once the plan is made. */
   readonly gone: RecordSet;
-  /** New records that are to own records which are there. */
-  readonly adopters: Set<Node>;
   /** What sets leave out. */
   readonly released: Released[];
   /** Rows that one write may touch. */
@@ -134,12 +148,10 @@ export interface WriteSession {
   readonly stamp: Stamp;
   /** Records that are there and that the body names, with the places of their identifiers. */
   readonly named: Map<Node, string[]>;
-  /** What can be asked only once all of the body is worked out. */
-  readonly checks: (() => void)[];
-  readonly paired: Map<string, JoinPair>;
-  readonly unpaired: Map<string, JoinPair>;
-  /** Keys of pairs that are there and stay. */
-  readonly kept: Set<string>;
+  readonly checks: LinkCheck[];
+  readonly leftOut: LeftOut[];
+  /** Rows of join tables that the body speaks of. */
+  readonly pairs: Map<string, JoinPair>;
   refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
 }
 
@@ -187,20 +199,16 @@ export function createSession(
     existing: new Map(),
     absent: new Map(),
     given: new Map(),
-    awaited: new Set<Node>(),
     ownChildren: new Map(),
     deleted: new Map(),
     gone: new Map(),
     named: new Map(),
-    paired: new Map(),
-    unpaired: new Map(),
-    kept: new Set<string>(),
-    adopters: new Set<Node>(),
+    pairs: new Map(),
     inserted: new Set<Node>(),
   };
   const misfits = faults.filter(({ code }) => !ABOUT_SEVERAL.has(code));
   const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
-  const lists = { agenda: [], made: [], checks: [], refusals: [], released: [] };
+  const lists = { agenda: [], made: [], checks: [], leftOut: [], refusals: [], released: [] };
   return {
     writer,
     tables,
