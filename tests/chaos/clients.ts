@@ -8,7 +8,7 @@ import { randomOf } from '../support/random.ts';
 import { codeOf, type History, type Op, outcomeOf, type Seen, type Sent, type Write } from './history.ts';
 import { FIELDS, LISTS, observe, PARTS } from './observe.ts';
 
-/** How requests get to an instance; a test puts one that lies in front of an honest service. */
+/** How requests get to an instance. */
 export type Transport = (
   url: string,
   title: string,

@@ -1,44 +1,13 @@
-/** Every sample of every field, then lists by every field and operator: each database answers the same. */
+/** Values that PostgreSQL keeps or writes in a form of its own, and those that its indexes cannot hold. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Sent } from '../oracle/client.ts';
 import { ask } from '../support/ask.ts';
 import { createDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
-import { loadModel } from '../support/model.ts';
 import { onServer, startInstance } from '../support/postgres.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { openTwins } from '../support/twins.ts';
-
-const FIXTURES = 'tests/fixtures/schemas';
-
-onServer('decimals with more digits than a double keeps', () => {
-  it('are no values to compare with, on either database', async () => {
-    const schemaDirectory = `${FIXTURES}/every-field-type`;
-    const model = loadModel(schemaDirectory);
-    const twins = await openTwins(schemaDirectory, model);
-    const types = [...model.types.values()].filter(({ operations }) => operations.has('list'));
-    const decimals = types.flatMap(({ path, fields }) =>
-      [...fields.values()].filter(({ type }) => type.name === 'decimal').map(({ name }) => ({ path, name })),
-    );
-    try {
-      expect(decimals).not.toEqual([]);
-      await twins.both(async ({ client }) => {
-        for (const { path, name } of decimals) {
-          const statusOf = async (value: string): Promise<number> =>
-            (await client.send(get(`/api/${path}?_cnd[${name}]=${value}`))).status;
-          expect(await statusOf('100000000000.500000000000001')).toBe(400);
-          expect(await statusOf('0.123456789012345')).toBe(200);
-          expect(await statusOf('100000000000000.000')).toBe(200);
-        }
-      });
-    } finally {
-      await twins.close();
-    }
-  });
-});
 
 onServer('a value that is too long for an index', () => {
   it('is a fault of the body', async () => {
@@ -118,4 +87,3 @@ onServer('what has a form of its own in PostgreSQL', () => {
 });
 
 const HEADERS = { 'content-type': 'application/json' };
-const get = (path: string): Sent => ({ method: 'GET', path, headers: {}, text: undefined });
