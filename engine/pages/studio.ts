@@ -6,9 +6,8 @@ import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/negotiation.ts';
 import { PACKAGE_FOLDER } from '../package.ts';
 import { Problem } from '../problem.ts';
-import { contentPolicy } from './content-policy.ts';
 import { html, layout } from './layout.ts';
-import { readOnly } from './read-only.ts';
+import { contentPolicy, readOnly } from './read-only.ts';
 
 /** In a clone and in the published package. */
 const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');

@@ -2,8 +2,7 @@
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
-import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
-import { textArray, type WireItem } from './wire-arrays.ts';
+import { type Complain, complainAbout, type Parameter, quote, textArray, type WireItem } from './parameters.ts';
 import type { Filter, Cursor, ListQuery, Path } from './list-query.ts';
 import { memoized } from '../memo.ts';
 import type { Fault } from '../problem.ts';

@@ -10,12 +10,18 @@ import type { JsonValue } from '../json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
-import { didYouMeanHint } from './hints.ts';
 import type { Filter, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
-import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
+import {
+  type Complain,
+  complainAbout,
+  didYouMeanHint,
+  type Parameter,
+  quote,
+  textArray,
+  wireArray,
+} from './parameters.ts';
 import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
-import { textArray, wireArray } from './wire-arrays.ts';
 
 /** Words that stand in place of a field in `_cnd[…]`, outside of groups and sets. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];

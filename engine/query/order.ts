@@ -1,10 +1,9 @@
 /** `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties. */
 import type { Field, RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
+import { type Complain, complainAbout, type Parameter, quote, textArray, wireArray } from './parameters.ts';
 import type { OrderBy } from './list-query.ts';
 import { ownPath, type PathNames, resolvePath } from './paths.ts';
-import { textArray, wireArray } from './wire-arrays.ts';
 
 export const MAX_ORDER_TERMS = 20;
 
@@ -18,17 +17,27 @@ export function defaultOrder(type: RecordType): readonly OrderBy[] {
 export const orderBy = (type: RecordType, field: Field | undefined): readonly OrderBy[] =>
   withTieBreak(type, field === undefined ? [] : [{ path: ownPath(type, field), descending: false }]);
 
-export function resolveOrder(parameters: readonly Parameter[], names: PathNames, faults: Fault[]): readonly OrderBy[] {
+export const resolveOrder = (parameters: readonly Parameter[], names: PathNames, faults: Fault[]): readonly OrderBy[] =>
+  withTieBreak(
+    names.type,
+    resolveTerms<OrderBy>(parameters, faults, (term, before) => resolveTerm(term, before, names, faults)),
+  );
+
+/** The terms that `resolve` accepts; `before`: those that precede one. */
+export function resolveTerms<T>(
+  parameters: readonly Parameter[],
+  faults: Fault[],
+  resolve: (term: Term, before: readonly T[]) => T | undefined,
+): readonly T[] {
   const terms = orderTerms(parameters, faults);
-  const order: OrderBy[] = [];
+  const order: T[] = [];
   for (const term of terms.slice(0, MAX_ORDER_TERMS)) {
-    const one = resolveTerm(term, order, names, faults);
+    const one = resolve(term, order);
     if (one) order.push(one);
   }
   const beyond = terms[MAX_ORDER_TERMS];
-  if (beyond)
-    complainAbout(faults, beyond.field.key)('too-many', `A list can be ordered by at most ${MAX_ORDER_TERMS} fields`);
-  return withTieBreak(names.type, order);
+  if (beyond) complainAbout(faults, beyond.field.key)('too-many', `An order has at most ${MAX_ORDER_TERMS} terms`);
+  return order;
 }
 
 /** No path has one of these signs. */
@@ -70,7 +79,7 @@ const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
 ]);
 const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
 
-export function orderTerms(parameters: readonly Parameter[], faults: Fault[]): readonly Term[] {
+function orderTerms(parameters: readonly Parameter[], faults: Fault[]): readonly Term[] {
   const items = orderItems(parameters, faults);
   return items.flatMap((item, place) => {
     if (directionOf(item) === undefined) return { field: item, descending: directionAfter(items, place) ?? false };

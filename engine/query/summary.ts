@@ -8,7 +8,7 @@ import type { QueryReading } from './accepted.ts';
 import { resolveLimit } from './cursor.ts';
 import { resolveFilters } from './filters.ts';
 import type { GroupKey, Measure, Path, SummaryOrder, SummaryQuery, View } from './list-query.ts';
-import { MAX_ORDER_TERMS, orderTerms, type Term } from './order.ts';
+import { resolveTerms, type Term } from './order.ts';
 import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
 import { type PathNames, refuseManyRelations, resolvePath } from './paths.ts';
 import { createView, type Included } from './view.ts';
@@ -152,14 +152,9 @@ function resolveSummaryOrder(
   columns: Columns,
   faults: Fault[],
 ): readonly SummaryOrder[] {
-  const terms = orderTerms(parameters, faults);
-  const order: SummaryOrder[] = [];
-  for (const term of terms.slice(0, MAX_ORDER_TERMS)) {
-    const found = resolveTerm(term, order, columns, complainAbout(faults, term.field.key));
-    if (found) order.push(found);
-  }
-  const beyond = terms[MAX_ORDER_TERMS];
-  if (beyond) complainAbout(faults, beyond.field.key)('too-many', `An order can have at most ${MAX_ORDER_TERMS} terms`);
+  const order = resolveTerms<SummaryOrder>(parameters, faults, (term, before) =>
+    resolveTerm(term, before, columns, complainAbout(faults, term.field.key)),
+  );
   const descending = order.at(-1)?.descending ?? false;
   const rest = columns.keys.map((_, index): SummaryOrder => ({ by: 'keys', index, descending }));
   return [...order, ...rest.filter((key) => !order.some((one) => isSame(one, key)))];
