@@ -39,13 +39,12 @@ import type { Metrics } from './metrics.ts';
 import { readinessOf } from './storage/readiness.ts';
 import { AUTO_RATE, type Settings } from './settings.ts';
 import { StartError } from './start-error.ts';
-import type { FitObserver } from './storage/fitting.ts';
+import type { DatabaseObserver, OnStatement } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { databaseAt, openStorage } from './storage/open.ts';
 import type { Clock } from './storage/write/stamps.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
-import type { OnStatement } from './storage/timed.ts';
 
 export interface Engine {
   /** Serves every record; in front of an http server, or mounted in an Express app. */
@@ -241,7 +240,7 @@ const reportsTo = (log: Log): Reports => ({
 });
 
 const fitReporter =
-  (log: Log): NonNullable<FitObserver['onFit']> =>
+  (log: Log): NonNullable<DatabaseObserver['onFit']> =>
   (tables, readOnly) => {
     if (tables.length > 0)
       log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503');

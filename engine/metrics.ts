@@ -1,7 +1,8 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { OnWait, ServerUsage } from './storage/usage.ts';
+import type { OnWait } from './storage/admission.ts';
+import type { ServerUsage } from './storage/driver.ts';
 import type { Label, Observed } from './http/request.ts';
 import { Problem } from './problem.ts';
 import { workerNumber } from './worker.ts';

@@ -1,7 +1,7 @@
 /** `plan`: what the descriptors would change in the database, and what that would do to its records. Changes nothing. */
 import type { Model } from '../model/model.ts';
 import { NO_MODEL } from '../storage/migrate/applied.ts';
-import { type Database, databaseAt } from '../storage/open.ts';
+import { type Location, databaseAt } from '../storage/open.ts';
 import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
@@ -35,7 +35,7 @@ export const plan = command(
   },
 );
 
-async function look(model: Model, database: Database, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
+async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
     const { steps } = createPlan(NO_MODEL, model, database.newDialect, undefined, undefined, undefined, new Map());
     return {

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { BulkColumn, Revision, Sequence } from './tables.ts';
-import type { Row } from './driver.ts';
+import type { Row, Statement } from './driver.ts';
 import type { Altered, TableAlteration } from './migrate/driver.ts';
 
 interface EstimateParts {
@@ -62,6 +62,15 @@ export interface Dialect {
     /** What the row of that statement says. */
     readonly read: (row: Row) => Estimate;
   };
+  /**
+   * The rows of a page, and one more with the total behind them, if the page does not tell it. Bound: so many values of the
+   * page, of which the last are limit and offset, and then those of the count. Missing where two statements cost no more.
+   */
+  readonly counted?: (
+    page: Statement,
+    count: Statement,
+    how: { readonly values: number; readonly isTold: boolean },
+  ) => Statement;
   /** What follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
   /** Whether the columns of rows that an offset skips are not computed. */

@@ -5,7 +5,7 @@ import type { SqlValue } from '../field-types/field-type.ts';
 import type { LinkColumn } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
-import type { DatabaseUsage, OnWait } from './usage.ts';
+import type { Slots, WaitingWork } from './admission.ts';
 export type { Awaitable } from '../awaitable.ts';
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
@@ -24,41 +24,31 @@ export interface BoundStatement {
   readonly values: Values;
 }
 
+/** Called with each row as it is received; what it throws ends the statement. */
+export type OnRow<R> = (row: R) => void;
+
 export interface Reader {
+  all(statement: Statement, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
   /** The first row, or undefined. */
   get(statement: Statement, values: Values): Awaitable<Row | undefined>;
-  all(statement: Statement, values: Values): Awaitable<readonly Row[]>;
   /** The first column of the first row, or undefined. */
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
-  /** What a statement counts. The driver may remember it until something is written. */
-  count(statement: Statement, values: Values): Awaitable<number>;
-  /** Throws if the page is too long. */
-  page(wanted: PageRequest, caller: Caller): Awaitable<PageRows>;
   /** The first column of every row. */
-  column(statement: Statement, values: Values): Awaitable<readonly SqlValue[]>;
+  column(statement: Statement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
 }
 
-/** The rows of the statement have one column, the text of a record. */
-export interface PageRequest extends BoundStatement {
-  /** Bytes that the texts may have, not counting the longest. They draw from the caller's budget. */
-  readonly most: number;
-  /** Whether the texts are short whatever they hold: then neither is checked. */
-  readonly isShort: boolean;
-  /** Present if the driver should count along: the statement of the total, and the rows that were asked for. */
-  readonly count?: (BoundStatement & { readonly range: PageRange }) | undefined;
-}
-
-export interface PageRange {
-  readonly limit: number;
-  /** undefined behind a cursor. */
-  readonly offset: number | undefined;
-}
-
-export interface PageRows {
-  readonly texts: readonly string[];
-  /** What the driver counted in the same statement, if it does that and the texts do not tell. */
-  readonly counted?: number | undefined;
-}
+/** A reader by what answers all rows of a statement. */
+export const readerOf = (
+  all: (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<readonly Row[]>,
+): Reader => ({
+  all,
+  get: async (statement, values) => (await all(statement, values))[0],
+  value: async (statement, values) => (await all(statement, values))[0]?.[0],
+  column: async (statement, values, onRow) => {
+    const rows = await all(statement, values, onRow && (([value = null]) => onRow(value)));
+    return rows.map(([value = null]) => value);
+  },
+});
 
 export interface Writer extends Reader {
   /** Returns how many rows changed, the identifier of an inserted row, and the rows that RETURNING answers. */
@@ -90,8 +80,10 @@ export interface Driver extends Reader, Migrating {
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** The same for work that may read many rows: few run at a time. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** Whether counting rows of the table takes so long that it needs `scan`; `counted`: unless `read` remembers this count. */
-  countsLong(newest: Statement, counted?: BoundStatement): boolean;
+  /** Changes with each commit. Missing where only the database could tell. */
+  readonly version?: (() => unknown) | undefined;
+  /** Rows of a table that are counted between the requests; counting more of them needs `scan`. */
+  readonly mostCounted: number;
   /**
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
@@ -119,11 +111,26 @@ export interface Driver extends Reader, Migrating {
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
-  /** Whole lists that may be read at the same time by default. */
-  readonly maxStreams: number;
+  /** How much of each kind of work is admitted at a time. */
+  readonly slots: Slots;
   /** How connections to the server are used; missing if there is no server. */
-  usage?(): DatabaseUsage;
+  usage?(): Readonly<Record<'requests' | 'streams', PoolUsage>>;
   close(): Promise<void>;
+}
+
+export interface PoolUsage {
+  /** Connections that there may be. */
+  readonly most: number;
+  readonly used: number;
+  readonly idle: number;
+}
+
+export interface ServerUsage {
+  /** `primary`, or `replica-1` and so on, in the order of READ_URL. */
+  readonly server: string;
+  readonly pools: Readonly<Record<'requests' | 'streams', PoolUsage>>;
+  /** Requests that wait for a connection. */
+  readonly waiting: WaitingWork;
 }
 
 export interface DriverOptions {
@@ -135,8 +142,6 @@ export interface DriverOptions {
   readonly positions?: boolean;
   /** Told of each connection that the server has closed. */
   readonly onLost?: ((error: unknown) => void) | undefined;
-  /** Told how long each piece of work has waited for a connection. */
-  readonly onWait?: OnWait | undefined;
 }
 
 /** A server that follows another one. */

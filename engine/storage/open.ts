@@ -1,19 +1,16 @@
 /** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PATIENT } from '../caller.ts';
 import type { Model } from '../model/model.ts';
 import { withoutPassword } from '../settings.ts';
 import { NotYetThere, StartError } from '../start-error.ts';
 import { linksOf } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
-import { type FitObserver, fittingDriver } from './fitting.ts';
+import { createDatabase, type DatabaseObserver, lostConnections } from './database.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/history.ts';
 import type { Log } from '../log.ts';
-import { lostConnections, watchedDriver } from './outages.ts';
-import { createPlaces } from './places.ts';
 import { createReads } from './read/reads.ts';
 import { createReplicaReads } from './replicas.ts';
 import { seed } from './seed.ts';
@@ -21,9 +18,7 @@ import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
 import { claimFile } from './sqlite/service-lock.ts';
-import type { Store, Stream } from './store.ts';
-import { type OnStatement, timedDriver } from './timed.ts';
-import { type OnWait, usageOf } from './usage.ts';
+import type { Store } from './store.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
@@ -35,13 +30,6 @@ type StorageOptions = DriverOptions &
     readonly readUrl?: string;
   };
 
-interface Observers extends FitObserver {
-  readonly onStatement?: OnStatement | undefined;
-  readonly onWait?: OnWait | undefined;
-  /** Where outages of the database are told. */
-  readonly log?: Log | undefined;
-}
-
 interface Storage {
   readonly store: Store;
   readonly prepared: PreparedTables;
@@ -52,8 +40,9 @@ export async function openStorage(
   model: Model,
   url: string,
   options?: StorageOptions,
-  { onStatement, onWait, log, ...observer }: Observers = {},
+  observer: DatabaseObserver = {},
 ): Promise<Storage> {
+  const { log } = observer;
   const readUrl = options?.readUrl ?? '';
   const database = databaseAt(url);
   if (options?.migrate === false && database.newDialect)
@@ -62,18 +51,14 @@ export async function openStorage(
     );
   const lost = (address: string): DriverOptions['onLost'] => log && lostConnections(withoutPassword(address), log);
   const open = (): Awaitable<Driver> =>
-    database.open(options && { ...options, onWait, onLost: lost(url), positions: readUrl !== '' });
+    database.open(options && { ...options, onLost: lost(url), positions: readUrl !== '' });
   const opened = await (options?.waits === true ? insisting(open, url, log) : open());
-  const observed = (one: Driver): Driver => {
-    const watched = log ? watchedDriver(one, log) : one;
-    return onStatement ? timedDriver(watched, onStatement) : watched;
-  };
   let current = model;
   const onServed = (served: Model): void => {
     current = served;
     observer.onServed?.(served);
   };
-  const driver = fittingDriver(observed(opened), { ...observer, onServed });
+  const driver = createDatabase(opened, { ...observer, onServed });
   try {
     const reads = createReads(driver);
     const { writeRows, clock } = options ?? {};
@@ -93,9 +78,9 @@ export async function openStorage(
     const replicas =
       options && readUrl !== ''
         ? createReplicaReads(reads, {
-            replicas: await databaseAt(readUrl).replicas({ ...options, onWait, onLost: lost(readUrl) }),
+            replicas: await databaseAt(readUrl).replicas({ ...options, onLost: lost(readUrl) }),
             held,
-            observed,
+            observer,
           })
         : undefined;
     const { get, page, stream, summary } = replicas ?? reads;
@@ -117,13 +102,12 @@ export async function openStorage(
         await driver.requireFit();
         return { database: await currentNumber(driver), serves };
       },
-      usage: () => [...usageOf('primary', driver), ...(replicas?.usage() ?? [])],
+      usage: () => [...driver.usageOf('primary'), ...(replicas?.usage() ?? [])],
       close: async () => {
         await Promise.all([driver.close(), replicas?.close()]);
       },
     };
-    const most = options ? (options.maxStreams ?? driver.maxStreams) : Infinity;
-    return { prepared, store: limitStreams(store, most) };
+    return { prepared, store };
   } catch (error) {
     await driver.close();
     throw error;
@@ -151,38 +135,7 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
 export const insertSeeds = (served: Model, driver: Driver): Promise<void> =>
   seed(served, driver, createWrites(driver, createReads(driver), { served: () => served }));
 
-/** Milliseconds that a whole list waits for others to end. */
-const LIST_PATIENCE = 5000;
-
-/** Each whole list holds a snapshot, and with it a connection, for as long as it is read. */
-function limitStreams(store: Store, places: number): Store {
-  const lists = createPlaces({ places, patience: LIST_PATIENCE, late: 'streaming' });
-  async function* untilTheirEnd(records: Stream['records'], leave: () => void): AsyncGenerator<readonly string[]> {
-    try {
-      yield* records;
-    } finally {
-      leave();
-    }
-  }
-  const stream: Store['stream'] = async (query, count, caller = PATIENT): Promise<Stream> => {
-    // Before it is opened: a list that is never read is never closed.
-    const leave = await lists.take(caller);
-    try {
-      const { total, records } = await store.stream(query, count, caller);
-      return { total, records: untilTheirEnd(records, leave) };
-    } catch (error) {
-      leave();
-      throw error;
-    }
-  };
-  const close = (): Promise<void> => {
-    lists.close();
-    return store.close();
-  };
-  return { ...store, stream, close };
-}
-
-export interface Database {
+export interface Location {
   /** For a service: says in the log if another one uses the same file. Returns what ends the claim. */
   claim(log: Log): () => void;
   /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
@@ -194,14 +147,14 @@ export interface Database {
 }
 
 // Its client is loaded only if it is used.
-const postgres = (place: string): Database => ({
+const postgres = (place: string): Location => ({
   claim: () => () => undefined,
   open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
   replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
   newDialect: undefined,
 });
 
-const sqlite = (file: string): Database => ({
+const sqlite = (file: string): Location => ({
   claim: (log) => claimFile(file, log),
   open: (options) => {
     refuseUnusableFile(file);
@@ -213,9 +166,9 @@ const sqlite = (file: string): Database => ({
   newDialect: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
 });
 
-const schemes: Readonly<Record<string, (place: string) => Database>> = { sqlite, postgres, postgresql: postgres };
+const schemes: Readonly<Record<string, (place: string) => Location>> = { sqlite, postgres, postgresql: postgres };
 
-export function databaseAt(url: string): Database {
+export function databaseAt(url: string): Location {
   const [, scheme = '', place = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   const database = schemes[scheme];
   if (database) return database(place);

@@ -3,15 +3,12 @@
  * one server answers that has what a client has seen, no read fails.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Awaitable, orElse } from '../awaitable.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import { Problem } from '../problem.ts';
-import type { Driver, Replica } from './driver.ts';
-import { type FittingDriver, fittingDriver } from './fitting.ts';
+import type { Awaitable, Replica, ServerUsage } from './driver.ts';
+import { createDatabase, type Database, type DatabaseObserver } from './database.ts';
 import { createReads, type Reads } from './read/reads.ts';
-import type { Stream } from './store.ts';
 import { isUnreachable } from './unavailable.ts';
-import { type ServerUsage, usageOf } from './usage.ts';
 
 /** Milliseconds that a read waits for a replica where the primary cannot be reached, and between two looks at them. */
 const PATIENCE_MS = 1000;
@@ -23,27 +20,25 @@ interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'
 }
 
 interface KnownReplica extends Replica {
+  readonly driver: Database;
   readonly reads: Reads;
 }
 
 interface ReplicaOptions {
   readonly replicas: readonly Replica[];
-  /** What a driver that notices changed tables holds. */
-  readonly held: Readonly<Parameters<FittingDriver['hold']>>;
-  /** Wraps the driver of each replica. */
-  readonly observed: (driver: Driver) => Driver;
+  /** The model that their tables are compared with. */
+  readonly held: Readonly<Parameters<Database['hold']>>;
+  readonly observer: DatabaseObserver;
 }
 
 type Ask<T> = (reads: Reads) => Awaitable<T>;
 
-export function createReplicaReads(primary: Reads, { replicas, held, observed }: ReplicaOptions): ReplicaReads {
+export function createReplicaReads(primary: Reads, { replicas, held, observer }: ReplicaOptions): ReplicaReads {
   const all = replicas.map(({ driver: inner, ...replica }): KnownReplica => {
-    const driver = fittingDriver(observed(inner));
+    const { onStatement, onWait, log } = observer;
+    const driver = createDatabase(inner, { onStatement, onWait, log });
     // A replica that is not there yet is compared as soon as it is.
-    orElse(
-      () => driver.hold(...held),
-      () => undefined,
-    );
+    driver.hold(...held).catch(() => undefined);
     return { ...replica, driver, reads: createReads(driver) };
   });
   let turn = 0;
@@ -57,33 +52,24 @@ export function createReplicaReads(primary: Reads, { replicas, held, observed }:
   }
 
   /** What fails on a replica, or does not have its tables there yet, is asked of another server, at last of the primary. */
-  function read<T>(
-    caller: Caller,
-    ask: Ask<T>,
-    ofPrimary: () => Awaitable<T>,
-    failed?: readonly KnownReplica[],
-  ): Awaitable<T> {
-    const replica = fresh(caller.position, failed);
-    if (replica === undefined) return ofPrimary();
-    return orElse(
-      () => ask(replica.reads),
-      (error) => {
+  async function read<T>(caller: Caller, ask: Ask<T>): Promise<T> {
+    const failed: KnownReplica[] = [];
+    for (let replica = fresh(caller.position); replica; replica = fresh(caller.position, failed)) {
+      try {
+        return await ask(replica.reads);
+      } catch (error) {
         if (isOfRequest(error)) throw error;
-        return read(caller, ask, ofPrimary, [...(failed ?? []), replica]);
-      },
-    );
-  }
-
-  function unlessUnreachable<T>(caller: Caller, ask: Ask<T>): Awaitable<T> {
-    return orElse(
-      () => ask(primary),
-      (error) => {
-        if (!isUnreachable(error)) throw error;
-        return late(caller, ask).catch(() => {
-          throw error;
-        });
-      },
-    );
+        failed.push(replica);
+      }
+    }
+    try {
+      return await ask(primary);
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      return await late(caller, ask).catch(() => {
+        throw error;
+      });
+    }
   }
 
   /** Of a replica that is only a little behind, or back again. Rejects if there is none in time. */
@@ -99,16 +85,12 @@ export function createReplicaReads(primary: Reads, { replicas, held, observed }:
     throw new Error('no replica has what the client has seen');
   }
 
-  const first = <T>(caller: Caller, ask: Ask<T>): Awaitable<T> =>
-    read(caller, ask, () => unlessUnreachable(caller, ask));
-
   return {
-    get: (view, identifier, caller = PATIENT) => first(caller, (reads) => reads.get(view, identifier, caller)),
-    page: (query, count, caller = PATIENT) => first(caller, (reads) => reads.page(query, count, caller)),
-    summary: (query, count, caller = PATIENT) => first(caller, (reads) => reads.summary(query, count, caller)),
-    stream: (query, count, caller = PATIENT) =>
-      first(caller, (reads): Awaitable<Stream> => reads.stream(query, count, caller)),
-    usage: () => all.flatMap(({ driver }, index) => usageOf(`replica-${index + 1}`, driver)),
+    get: (view, identifier, caller = PATIENT) => read(caller, (reads) => reads.get(view, identifier, caller)),
+    page: (query, count, caller = PATIENT) => read(caller, (reads) => reads.page(query, count, caller)),
+    summary: (query, count, caller = PATIENT) => read(caller, (reads) => reads.summary(query, count, caller)),
+    stream: (query, count, caller = PATIENT) => read(caller, (reads) => reads.stream(query, count, caller)),
+    usage: () => all.flatMap(({ driver }, index) => driver.usageOf(`replica-${index + 1}`)),
     close: async () => void (await Promise.all(all.map(({ driver }) => driver.close()))),
   };
 }

@@ -7,8 +7,7 @@ import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
 import type { RawValues } from '../json/texts.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
-import type { Awaitable } from './driver.ts';
-import type { ServerUsage } from './usage.ts';
+import type { Awaitable, ServerUsage } from './driver.ts';
 
 export interface Page {
   /** The records as JSON text. */

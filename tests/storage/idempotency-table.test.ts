@@ -52,7 +52,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
       ),
     );
 
-  const count = (): Promise<number> => Promise.resolve(driver.count({ sql: `select count(*) from ${TABLE}` }, []));
+  const count = async (): Promise<number> => Number(await driver.value({ sql: `select count(*) from ${TABLE}` }, []));
 
   it('no statement of a keyed request reads all keys', async () => {
     await fill(1, KEYS);

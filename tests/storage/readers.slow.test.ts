@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Caller, PATIENT } from '../../engine/caller.ts';
+import { createDatabase } from '../../engine/storage/database.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { moduleOf, openBuild } from '../support/compiled.ts';
@@ -55,7 +56,8 @@ async function killOne(): Promise<void> {
 
 let directory: string;
 let driver: Driver;
-const open = (statementTimeout: number): Driver => openSqlite(join(directory, 'records.db'), { statementTimeout });
+const open = (statementTimeout: number): Driver =>
+  createDatabase(openSqlite(join(directory, 'records.db'), { statementTimeout }));
 const hours = (caller: Caller): Promise<unknown> =>
   Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), caller));
 beforeEach(() => {

@@ -17,10 +17,9 @@ import { connect, type SqliteConnection } from '../../engine/storage/sqlite/conn
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { define } from '../../engine/storage/sqlite/migrate.ts';
-import { createTurnReader } from '../../engine/storage/sqlite/turn-reader.ts';
+import { createTurnReader } from '../../engine/storage/sqlite/reads.ts';
 import { diskFull, unavailable } from '../../engine/storage/unavailable.ts';
-import { timedDriver } from '../../engine/storage/timed.ts';
-import { watchedDriver } from '../../engine/storage/outages.ts';
+import { createDatabase as observed } from '../../engine/storage/database.ts';
 import type { Log } from '../../engine/log.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
 import { StartError } from '../../engine/start-error.ts';
@@ -280,7 +279,7 @@ test('the time in which a client reads a list is not time of its statement', asy
       },
     }),
   };
-  const snapshot = await timedDriver(inner, (_sql, milliseconds) => took.push(milliseconds)).snapshot();
+  const snapshot = await observed(inner, { onStatement: (_sql, milliseconds) => took.push(milliseconds) }).snapshot();
   for await (const _ of snapshot.texts({ sql: 'select 1' }, [])) time += 60_000;
   clock.mockRestore();
   await opened.close();
@@ -344,7 +343,7 @@ describe('the log tells of an outage', () => {
       ]),
     ) as unknown as Log;
     const opened = openSqlite(file());
-    const driver = watchedDriver(opened, log);
+    const driver = observed(opened, { log });
     const failing = (error: Error | undefined) => () => {
       if (error) throw error;
     };

@@ -9,7 +9,7 @@ import { StartError } from '../../start-error.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { engineTables } from '../tables.ts';
-import { LOOK_MS } from '../fitting.ts';
+import { LOOK_MS } from '../database.ts';
 import { type AppliedModel, appliedModel, readAppliedModel } from './applied.ts';
 import { assess, type Assessed, assessIn } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';

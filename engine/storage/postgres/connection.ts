@@ -1,24 +1,19 @@
 /** One connection to PostgreSQL: the server parses each statement once, under a name. */
-import { createHash } from 'node:crypto';
 import { type Client, Connection, type PoolClient } from 'pg';
 import { type Caller, CallerGone } from '../../caller.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
-import type { BoundStatement, Statement, Values } from '../driver.ts';
+import type { OnRow, Row, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
 import { POSITION } from './replica-watch.ts';
-import { type Answered, type KnownCall, type KnownStatement, type Ran, runPrepared, types } from './prepared.ts';
+import { type Answered, type Parsers, type Ran, run } from './pipeline.ts';
 
 export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
-  query(statement: Statement, values: Values, named?: boolean): Promise<Answered>;
+  query(statement: Statement, values: Values, onRow?: OnRow<Row>, named?: boolean): Promise<Answered>;
   /** The same for a statement that writes, without a transaction around it. */
   write(statement: Statement, values: Values): Promise<Answered>;
-  /**
-   * These statements in order, in one transaction and one round trip. Undefined if this connection has not yet run each of
-   * them.
-   */
-  queryAll(calls: readonly BoundStatement[]): Promise<Ran> | undefined;
+  /** The statement with one after the other of the values, in one transaction and one round trip. Never rejects. */
+  queryAll(statement: Statement, all: readonly Values[]): Promise<Ran>;
   /** The position after what was written last, if callers are told positions. Never rejects. */
   position(): Promise<string | undefined>;
   /** One statement or more, without values. */
@@ -34,41 +29,13 @@ export interface PostgresConnection {
   release(): void;
 }
 
-interface Compiled {
-  readonly text: string;
-  readonly name: string;
-}
-
 /** Clients choose the shapes of lists: a connection with this many statements is replaced. */
 const MAX_STATEMENTS = 2000;
 
-const compiled = new WeakMap<Statement, Compiled>();
-function compile(statement: Statement): Compiled {
-  const known = compiled.get(statement);
-  if (known) return known;
-  const text = numbered(statement.sql);
-  // By what it says: where instances share connections through a pooler, a name means the same to each of them.
-  const fresh = { text, name: `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}` };
-  compiled.set(statement, fresh);
-  return fresh;
-}
-
-/** `?` outside of quotes becomes `$1`, `$2`, …; what Knex has compiled has none left. */
-export function numbered(sql: string): string {
-  let count = 0;
-  return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
-}
-
-/** The same with values that come after this many others. */
-export const numberedBehind = (count: number, sql: string): string =>
-  numbered(sql).replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g, (piece, number?: string) =>
-    number === undefined ? piece : `$${Number(number) + count}`,
-  );
-
 interface Leased {
   readonly client: PoolClient;
-  /** The statements that this connection knows; undefined if statements have no names. */
-  readonly names: Map<string, KnownStatement> | undefined;
+  /** Of the statements that this connection knows; undefined if statements have no names. */
+  readonly parsers: Parsers | undefined;
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
   readonly caller: Caller;
@@ -83,7 +50,7 @@ const GRACE = 1000;
 const CANCEL_AGAIN = 200;
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
-export function connectionOf({ client, names, timeout, caller, positions }: Leased): PostgresConnection {
+export function connectionOf({ client, parsers, timeout, caller, positions }: Leased): PostgresConnection {
   const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
   let spoilt = false;
   let running = 0;
@@ -121,34 +88,23 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     }
   }
 
-  async function runKnown(calls: readonly KnownCall[]): Promise<Ran> {
+  async function runAll(statement: Statement, all: readonly Values[], named = true, onRow?: OnRow<Row>): Promise<Ran> {
     running += 1;
     try {
-      const { answers, error } = await runPrepared(client, calls, inTime.query_timeout);
+      const known = named ? parsers : undefined;
+      const options = { parsers: known, timeout: inTime.query_timeout, onRow, onRefused: cancel };
+      const { answers, error } = await run(client, statement, all, options);
       return error === undefined ? { answers } : { answers, error: explained(error) };
     } finally {
       running -= 1;
     }
   }
 
-  const query: PostgresConnection['query'] = async (statement, values, named = true) => {
+  const query: PostgresConnection['query'] = async (statement, values, onRow, named) => {
     if (caller.isGone) throw new CallerGone();
-    const { text, name } = compile(statement);
-    const known = named ? names?.get(name) : undefined;
-    if (known) return onlyOf(await runKnown([{ known, values }]));
-    const remembered = named && names !== undefined;
-    const result = await during(() =>
-      client.query<SqlValue[]>({
-        text,
-        values: [...values],
-        rowMode: 'array',
-        ...(remembered ? { name } : {}),
-        ...inTime,
-      }),
-    );
-    if (remembered)
-      names.set(name, { name, parsers: result.fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID)) });
-    return { rows: result.rows, changes: result.rowCount ?? 0 };
+    const { answers, error } = await runAll(statement, [values], named, onRow);
+    if (error !== undefined) throw error;
+    return answers[0] ?? { rows: [], changes: 0 };
   };
 
   /** Sent together with what writes. Without the answer, the client has no position, but its write. */
@@ -160,13 +116,7 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
 
   return {
     query,
-    queryAll: (calls) => {
-      const known = calls.flatMap(({ statement, values }): KnownCall[] => {
-        const one = names?.get(compile(statement).name);
-        return one ? [{ known: one, values }] : [];
-      });
-      return known.length === calls.length ? runKnown(known) : undefined;
-    },
+    queryAll: (statement, all) => runAll(statement, all),
     position: positionAfter,
     write: async (statement, values) => {
       const asked = query(statement, values);
@@ -196,17 +146,12 @@ export function connectionOf({ client, names, timeout, caller, positions }: Leas
     spoil: () => void (spoilt = true),
     release: () => {
       stop();
-      const free = (): void => client.release(spoilt || (names?.size ?? 0) > MAX_STATEMENTS);
+      const free = (): void => client.release(spoilt || (parsers?.size ?? 0) > MAX_STATEMENTS);
       // A cancel that comes late must not end the statement of another caller.
       if (cancelling) void cancelling.then(free, free);
       else free();
     },
   };
-}
-
-function onlyOf({ answers: [answered], error }: Ran): Answered {
-  if (error !== undefined) throw error;
-  return answered ?? { rows: [], changes: 0 };
 }
 
 const POSITION_QUERY = { text: `select ${POSITION}`, rowMode: 'array' as const };

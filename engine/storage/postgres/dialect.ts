@@ -5,6 +5,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Dialect, Estimate } from '../dialect.ts';
 import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
 import { alterTable } from './alter.ts';
+import { countedPage } from './pages.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -167,6 +168,7 @@ export const postgresDialect: Dialect = {
     sql: ({ select }) => `explain (format json) ${select('1')}`,
     read: ([plan]) => readPlan(String(plan)),
   },
+  counted: countedPage,
   limit: 'limit ? offset ?',
   skipsUnbuilt: false,
   hoursAgo: `to_char((now() - ?::int * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,

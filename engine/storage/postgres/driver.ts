@@ -1,19 +1,19 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { StartError } from '../../start-error.ts';
 import {
   type Awaitable,
   type Driver,
   type DriverOptions,
+  type Reader,
   type Replica,
   type Row,
   type Statement,
   UNLIMITED,
 } from '../driver.ts';
-import { createPlaces } from '../places.ts';
 import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
 import { translate } from './errors.ts';
@@ -21,12 +21,11 @@ import { startFault, TRANSACTION_POOLER } from './start-faults.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
 import { watchReplica } from './replica-watch.ts';
 import { type Connections, createConnections } from './pool.ts';
-import { createShares } from './lanes.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
 import { createFastReads, FAST_CONNECTIONS, FAST_LIMITS } from './fast-reads.ts';
 import { shareWrites } from './shared-writes.ts';
-import { createSnapshots } from './snapshot.ts';
-import { alone, alongside, readIn, writeAlone, writeIn } from './transaction.ts';
+import { openSnapshot } from './snapshot.ts';
+import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 
 const EXISTING: Statement = {
@@ -41,7 +40,7 @@ const LOCK_PAUSE = 50;
 /** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
 const MAX_IDLE = 10_000;
 const MAX_SLOW = 3_600_000;
-/** Milliseconds that a search may wait for its turn, and a write at least. */
+/** Milliseconds that work may wait for its turn, and a write at least. */
 const MAX_WAIT = 5000;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
@@ -51,7 +50,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     if (address.prepared) await refuseTransactionPooler(address);
     await probe(connections, pools, address);
     if (options.statementTimeout !== Infinity && address.prepared)
-      await requireRoom(connections, address, driver.maxStreams);
+      await requireRoom(connections, address, options.maxStreams ?? address.pool);
     return driver;
   } catch (error) {
     await driver.close();
@@ -96,50 +95,49 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     FAST_LIMITS,
   );
   const pools = [connections, streams, fastConnections];
-  const shares = createShares({
-    requests: connections,
-    streams,
-    patience: { scan: MAX_WAIT, write: Math.max(MAX_WAIT, address.lockTimeout) },
-    onWait: options.onWait,
-  });
-  const searches = createPlaces({
-    places: Math.max(1, Math.floor(address.pool / 2)),
-    patience: MAX_WAIT,
-  });
   const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
   // Read committed: what a write compares and merges, it has locked before.
   const begin = 'begin isolation level read committed';
   const close = async (): Promise<void> => {
-    shares.close();
     fast?.close();
     await Promise.all(pools.map((pool) => pool.close()));
   };
   // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
   const { prepared } = address;
-  const snapshots = createSnapshots(shares.stream);
   const fast = prepared ? createFastReads(fastConnections) : undefined;
-  const together = shareWrites(shares.write());
+  const together = shareWrites(connections);
+  const { pool } = address;
+  // Writes wait for rows, and searches take long: together they leave some connections to reads, and writes one to searches.
+  const long = Math.max(1, pool - Math.max(1, Math.floor(pool / 5)));
+  const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
+    single && prepared ? work(alone(connections, caller)) : readIn(connections, work, caller);
   const driver: Driver = {
     dialect: postgresDialect,
     address: address.shown,
-    ...(fast ? alongside(shares.read, fast) : alone(shares.read)),
-    read: async (work, caller, single) =>
-      single && fast ? work(alongside(shares.read, fast, caller)) : readIn(shares.read, work, caller),
-    scan: async (work, caller, single) => {
-      const leave = await searches.take(caller);
-      try {
-        if (single && prepared) return await work(alone(shares.scan, caller));
-        return await readIn(shares.scan, work, caller);
-      } finally {
-        leave();
-      }
+    ...alone(connections, PATIENT, fast),
+    mostCounted: Infinity,
+    slots: {
+      most: { read: pool, scan: Math.max(1, Math.floor(pool / 2)), write: Math.max(1, long - 1), stream: maxStreams },
+      shared: [
+        { kinds: ['read', 'scan', 'write'], most: pool },
+        { kinds: ['scan', 'write'], most: long },
+      ],
+      patience: {
+        read: MAX_WAIT,
+        scan: MAX_WAIT,
+        write: Math.max(MAX_WAIT, address.lockTimeout),
+        stream: MAX_WAIT,
+        slowList: MAX_WAIT,
+      },
     },
-    countsLong: () => false,
-    write: (work, caller, row) => writeIn(shares.write(row), begin, work, caller),
+    read: async (work, caller, single) =>
+      single && fast ? work(alone(connections, caller, fast)) : read(work, caller, single),
+    scan: read,
+    write: (work, caller) => writeIn(connections, begin, work, caller),
     // Where a connection keeps no settings, only a transaction has limits.
     writeAlone: address.prepared
-      ? (asked, values, caller, row) => {
-          const single = (): Promise<Row | undefined> => writeAlone(shares.write(row), asked, values, caller);
+      ? (asked, values, caller) => {
+          const single = (): Promise<Row | undefined> => writeAlone(connections, asked, values, caller);
           return asked.together ? together(asked.together, values, single, caller) : single();
         }
       : undefined,
@@ -152,10 +150,9 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     expectSmallSets: (links) => expectSmallSets(connections, links),
     existing: () => alone(connections).column(EXISTING, []),
     ping: async () => void (await alone(connections).value(PING, [])),
-    snapshot: (caller = PATIENT) => snapshots(caller),
+    snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
     exclusively: (work) => unlimited(() => exclusively(streams, work)),
-    maxStreams,
-    usage: () => shares.usage(),
+    usage: () => ({ requests: connections.usage(), streams: streams.usage() }),
     close,
   };
   return { driver, connections, pools };
@@ -227,8 +224,8 @@ async function usable(connections: Connections, address: PostgresAddress): Promi
   try {
     const connection = await connections.take();
     try {
-      const { rows: settings } = await connection.query(READ_SETTINGS, [], false);
-      const [found = []] = (await connection.query(SCHEMAS, [], false)).rows;
+      const { rows: settings } = await connection.query(READ_SETTINGS, [], undefined, false);
+      const [found = []] = (await connection.query(SCHEMAS, [], undefined, false)).rows;
       const [, schema] = found;
       if (address.prepared && typeof schema === 'string') await connection.execute(useSchema(schema));
       return { settings, found };
@@ -267,7 +264,7 @@ async function tryLock(connection: PostgresConnection): Promise<boolean> {
   try {
     // A snapshot that is held would keep indexes from being built beside it.
     await connection.execute('begin isolation level read committed');
-    const { rows } = await connection.query(LOCK, [], false);
+    const { rows } = await connection.query(LOCK, [], undefined, false);
     const isMine = rows[0]?.[0] === 't';
     if (!isMine) await connection.execute('rollback');
     return isMine;

@@ -3,11 +3,11 @@
  * come (pipeline mode). Nothing here is cancelled, and whatever fails, or hits the short limits of these connections, is
  * asked again on a connection of the pool.
  */
-import type { Statement, Values } from '../driver.ts';
+import type { OnRow, Row, Statement, Values } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isLimit } from './errors.ts';
 import type { Connections } from './pool.ts';
-import type { Answered } from './prepared.ts';
+import type { Answered } from './pipeline.ts';
 
 /** More do not make one process faster. */
 export const FAST_CONNECTIONS = 2;
@@ -21,9 +21,11 @@ const SILENCE = 2000;
 const LEASE = 60_000;
 const MOST_READS = 10_000;
 
+type Asked = [statement: Statement, values: Values, onRow?: OnRow<Row> | undefined];
+
 export interface FastReads {
   /** `again` asks on a connection of the pool. */
-  ask(statement: Statement, values: Values, again: () => Promise<Answered>): Promise<Answered>;
+  ask(asked: Asked, again: () => Promise<Answered>): Promise<Answered>;
   close(): void;
 }
 
@@ -69,13 +71,13 @@ export function createFastReads(connections: Connections): FastReads {
     return found;
   }
 
-  async function read(one: Leased, statement: Statement, values: Values): Promise<Answered> {
+  async function read(one: Leased, asked: Asked): Promise<Answered> {
     one.reads += 1;
     one.running += 1;
     one.silence ??= setTimeout(() => one.connection.destroy(), SILENCE);
     try {
       one.connection.cork();
-      return await one.connection.query(statement, values);
+      return await one.connection.query(...asked);
     } finally {
       one.running -= 1;
       answered(one);
@@ -93,11 +95,12 @@ export function createFastReads(connections: Connections): FastReads {
   }
 
   return {
-    ask: async (statement, values, again) => {
+    ask: async (asked, again) => {
+      const [statement] = asked;
       const one = performance.now() < (avoided.get(statement) ?? 0) ? undefined : leastBusy();
       if (one === undefined) return again();
       try {
-        return await read(one, statement, values);
+        return await read(one, asked);
       } catch (error) {
         if (isLimit(error)) avoided.set(statement, performance.now() + AVOIDED_FOR);
         else {

@@ -3,11 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
-import type { DriverOptions } from '../driver.ts';
-import type { PoolUsage } from '../usage.ts';
+import type { DriverOptions, PoolUsage } from '../driver.ts';
 import { isFull } from './errors.ts';
 import type { PostgresAddress } from './address.ts';
-import { type KnownStatement, types } from './prepared.ts';
+import { type Parsers, types } from './pipeline.ts';
 import { APPLY_SETTINGS, CHECK_CLIENT_LOCALLY, useSchema } from './session.ts';
 
 /** A request waits this long for a connection to come free, in milliseconds. */
@@ -91,7 +90,7 @@ export function createConnections(
   let isClosed = false;
   /** Until then, no further connections are asked for. */
   let growing: NodeJS.Timeout | undefined;
-  const names = new WeakMap<PoolClient, Map<string, KnownStatement>>();
+  const parsers = new WeakMap<PoolClient, Parsers>();
   /** As the server was told last. */
   const told = new WeakMap<PoolClient, TimeLimits>();
   let unlimited = 0;
@@ -101,10 +100,10 @@ export function createConnections(
   }
   const now = (): TimeLimits => (unlimited > 0 ? NO_LIMITS : limits);
 
-  function namesOf(client: PoolClient): Map<string, KnownStatement> | undefined {
+  function parsersOf(client: PoolClient): Parsers | undefined {
     if (!prepared) return undefined;
-    const known = names.get(client) ?? new Map<string, KnownStatement>();
-    names.set(client, known);
+    const known = parsers.get(client) ?? (new Map() as Parsers);
+    parsers.set(client, known);
     return known;
   }
 
@@ -153,7 +152,7 @@ export function createConnections(
       tell(client, wanted);
       return connectionOf({
         client,
-        names: namesOf(client),
+        parsers: parsersOf(client),
         timeout: isPipelined ? 0 : wanted.statement,
         caller,
         positions,

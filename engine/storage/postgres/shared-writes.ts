@@ -3,8 +3,7 @@
  * transaction: one write to a socket, one read, and one commit, which are most of what such a write costs.
  */
 import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
-import type { BoundStatement, Row, Statement, Values } from '../driver.ts';
-import type { PostgresConnection } from './connection.ts';
+import type { Row, Statement, Values } from '../driver.ts';
 import {
   isConnectionLost,
   isLocked,
@@ -16,7 +15,6 @@ import {
   translate,
 } from './errors.ts';
 import type { Connections } from './pool.ts';
-import type { Ran } from './prepared.ts';
 import { taken } from './transaction.ts';
 import { outcomeUnknown } from '../unavailable.ts';
 
@@ -91,10 +89,7 @@ async function writeTogether(
 ): Promise<WrittenTogether | undefined> {
   const connection = await taken(connections, PATIENT);
   try {
-    const calls = values.map((one) => ({ statement, values: one }));
-    const answered = (await connection.queryAll(calls)) ?? (await learned(connection, calls));
-    if (!answered) return undefined;
-    const { answers, error } = answered;
+    const { answers, error } = await connection.queryAll(statement, values);
     if (error === undefined) return { rows: answers.map(({ rows }) => rows[0]), position: await connection.position() };
     if (isConnectionLost(error) || isStale(error)) connection.spoil();
     if (isUnanswered(error)) throw outcomeUnknown(error);
@@ -102,18 +97,5 @@ async function writeTogether(
     throw translate(error);
   } finally {
     connection.release();
-  }
-}
-
-/** The same once the connection knows the statement. With null as its last value, that does nothing. */
-async function learned(connection: PostgresConnection, calls: readonly BoundStatement[]): Promise<Ran | undefined> {
-  const [first] = calls;
-  if (!first) return undefined;
-  try {
-    await connection.query(first.statement, [...first.values.slice(0, -1), null]);
-    return await connection.queryAll(calls);
-  } catch (error) {
-    if (isConnectionLost(error)) connection.spoil();
-    return undefined;
   }
 }

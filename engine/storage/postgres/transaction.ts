@@ -5,7 +5,9 @@ import {
   type Awaitable,
   ConstraintError,
   Overtaken,
+  type OnRow,
   type Reader,
+  readerOf,
   type Row,
   type Statement,
   type Values,
@@ -26,8 +28,7 @@ import {
 import { Problem } from '../../problem.ts';
 import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
 import type { Connections } from './pool.ts';
-import type { Answered } from './prepared.ts';
-import { readerOf, type RunQuery } from './reader.ts';
+import type { Answered } from './pipeline.ts';
 import type { FastReads } from './fast-reads.ts';
 
 /** Each conflict means that another transaction succeeded: many may have to wait for one row. */
@@ -46,6 +47,12 @@ class DatabaseError extends Error {
     super('database', { cause });
   }
 }
+
+type RunQuery = (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<Answered>;
+
+/** What the statements of a connection answer. */
+export const readerThrough = (ask: RunQuery): Reader =>
+  readerOf(async (statement, values, onRow) => (await ask(statement, values, onRow)).rows);
 
 function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
   const ask: RunQuery = connection.query;
@@ -70,7 +77,7 @@ function writerOf(connection: PostgresConnection, savepoints: boolean): Writer {
   };
   const run = savepoints ? oneByOne(savedRun) : plainRun;
   return {
-    ...readerOf(ask),
+    ...readerThrough(ask),
     run: async (statement, values) => {
       const { changes, rows } = await run(statement, values);
       return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
@@ -103,7 +110,7 @@ export function readIn<T>(
 ): Promise<T> {
   const begin = connections.opening(READ_ONLY);
   return repeating(
-    (connection) => inTransaction(connection, begin, (leased) => readerOf(leased.query), work, endRead),
+    (connection) => inTransaction(connection, begin, (leased) => readerThrough(leased.query), work, endRead),
     connections,
     caller,
   );
@@ -140,24 +147,15 @@ const withoutPlace = (error: unknown): unknown =>
     ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
     : error;
 
-/** Each statement on its own. */
-export const alone = (connections: Connections, caller = PATIENT): Reader =>
-  readerOf((statement, values) => askAlone(connections, caller, statement, values));
-
-/** The same, but a record and a page without a total are read on the fast connections. */
-export function alongside(connections: Connections, fast: FastReads, caller = PATIENT): Reader {
-  const askPool: RunQuery = (statement, values) => askAlone(connections, caller, statement, values);
-  const pooled = readerOf(askPool);
-  const own = readerOf((statement, values) => fast.ask(statement, values, () => askPool(statement, values)), askPool);
-  return {
-    ...pooled,
-    value: own.value,
-    page: (request, asker) => (request.count === undefined ? own : pooled).page(request, asker),
-  };
+/** Each statement on its own; a record, and a page without its total, on the fast connections if there are any. */
+export function alone(connections: Connections, caller = PATIENT, fast?: FastReads): Reader {
+  const ask: RunQuery = (statement, values, onRow) =>
+    repeating((connection) => connection.query(statement, values, onRow).catch(fail), connections, caller);
+  const reader = readerThrough(ask);
+  if (!fast) return reader;
+  const { value, column } = readerThrough((...asked) => fast.ask(asked, () => ask(...asked)));
+  return { ...reader, value, column };
 }
-
-const askAlone = (connections: Connections, caller: Caller, statement: Statement, values: Values): Promise<Answered> =>
-  repeating((connection) => connection.query(statement, values).catch(fail), connections, caller);
 
 /** The same for a statement that writes. If it gets no answer, it is not repeated: the server may have done it. */
 export function writeAlone(
@@ -318,7 +316,7 @@ function lease(connection: PostgresConnection): Lease {
   return {
     connection: {
       ...connection,
-      query: (statement, values, named) => during(() => connection.query(statement, values, named)),
+      query: (...asked) => during(() => connection.query(...asked)),
       execute: (sql) => during(() => connection.execute(sql)),
     },
     end: async () => {

@@ -14,6 +14,8 @@ import { limitedJson } from './view-limits.ts';
 export interface CompiledList {
   /** The records' JSON texts. Bound: `values`, limit, offset. */
   readonly page: Statement;
+  /** The same with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
+  readonly counted: Statement | undefined;
   /** The same, without sorting again where the join keeps the order. Bound as the page. */
   readonly stream: Statement;
   /** How many records match the filters. Bound: `filterValues`. */
@@ -118,8 +120,13 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     dialect,
   );
 
+  const page = compiled(direct ? built() : late(json, true));
   return {
-    page: compiled(direct ? built() : late(json, true)),
+    page,
+    counted: dialect.counted?.(page, compiled(count), {
+      values: where.values.length + 2,
+      isTold: cursor === undefined,
+    }),
     stream: compiled(direct ? built() : late(json, false)),
     count: compiled(count),
     newest: {

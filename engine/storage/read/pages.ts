@@ -1,16 +1,16 @@
 /** A page of a list: its records, the total, and the order values at both ends, all from one snapshot. */
-import { andThen, type Awaitable, together } from '../../awaitable.ts';
 import type { Caller } from '../../caller.ts';
+import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ListQuery } from '../../query/list-query.ts';
-import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { Estimate } from '../dialect.ts';
-import type { Driver, PageRange, Reader, Row, Snapshot } from '../driver.ts';
+import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
+import { unavailable } from '../unavailable.ts';
+import { charge, charging } from './lengths.ts';
 import { type CompiledList, identifierOf } from './lists.ts';
 import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
-import { unavailable } from '../unavailable.ts';
 
 export type LimitedList = CompiledList & {
   readonly weigh: Weigh;
@@ -24,7 +24,7 @@ export interface BoundList {
   readonly list: LimitedList;
   readonly values: readonly SqlValue[];
   readonly filterValues: readonly SqlValue[];
-  /** Whether its page is short in any case: then its length is not checked. */
+  /** Whether its page is short in any case: then it is charged as a whole. */
   readonly isShort: boolean;
   /** Whether one statement reads the page, as long as nothing in it is too long. */
   readonly isSingle: boolean;
@@ -32,91 +32,109 @@ export interface BoundList {
   readonly isHeavy: boolean;
 }
 
-export const readTotal = (reader: Reader, { list, filterValues }: BoundList): Awaitable<number> =>
-  reader.count(list.count, filterValues);
+/** The total of a list: what is remembered of it, and where a new count goes. */
+export interface KnownTotal {
+  readonly known: number | undefined;
+  readonly keep: (total: number) => void;
+}
+
+export interface PageWanted {
+  readonly count: CountMode;
+  readonly caller: Caller;
+  readonly total: KnownTotal;
+}
+
+export async function readTotal(
+  reader: Reader,
+  { list, filterValues }: Pick<BoundList, 'filterValues'> & { readonly list: Pick<CompiledList, 'count'> },
+  { known, keep }: KnownTotal,
+): Promise<number> {
+  if (known !== undefined) return known;
+  const total = Number(await reader.value(list.count, filterValues));
+  keep(total);
+  return total;
+}
 
 /** Whether `readPage` asks for nothing but the rows of the page. */
 export const isSingle = ({ cursor }: ListQuery, { limit, orderValuesIn }: LimitedList): boolean =>
   limit === undefined && orderValuesIn !== undefined && cursor?.direction !== 'before';
 
-/** The total of a list that begins on this page and ends on it. */
-export function toldBy({ limit, offset }: PageRange, rows: number): number | undefined {
-  return offset === undefined || rows > limit || (rows === 0 && offset > 0) ? undefined : offset + rows;
+interface PageSql {
+  readonly page: Statement;
+  /** The same with the total, where one statement can tell both. */
+  readonly counted: Statement | undefined;
 }
 
-function estimateTotal(reader: Reader, bound: BoundList): Awaitable<number> {
-  const { list, filterValues } = bound;
-  return andThen(reader.get(list.estimate, filterValues), (row = []) => {
-    const { rows, isCheap } = list.readEstimate(row);
-    return isCheap ? readTotal(reader, bound) : rows;
-  });
+interface PageRange {
+  readonly limit: number;
+  /** undefined behind a cursor. */
+  readonly offset: number | undefined;
 }
 
-interface PageWanted {
-  readonly count: CountMode;
-  readonly caller: Caller;
+interface PageTexts {
+  readonly texts: readonly string[];
+  /** Undefined if the page does not tell. */
+  readonly total: number | undefined;
 }
 
-export function readPage(
+/** One row more than asked for tells whether there is a next page. */
+export async function readTexts(
   reader: Reader,
-  query: ListQuery,
-  bound: BoundList,
-  { count, caller }: PageWanted,
-): Awaitable<Page> {
+  { page, counted }: PageSql,
+  { values, filterValues, isShort }: Pick<BoundList, 'values' | 'filterValues' | 'isShort'>,
+  { limit, offset }: PageRange,
+  { count, caller, total }: PageWanted,
+): Promise<PageTexts> {
+  const bound = [...values, limit + 1, offset ?? 0];
+  const onText = isShort ? undefined : charging(caller);
+  const toldBy = (rows: number): number | undefined =>
+    offset === undefined || rows > limit || (rows === 0 && offset > 0) ? undefined : offset + rows;
+  if (counted && count === 'exact' && total.known === undefined) {
+    // The row of the total has no text.
+    const onRow = onText && (([text = null]: Row): void => (text === null ? undefined : onText(text)));
+    const rows = await reader.all(counted, [...bound, ...filterValues], onRow);
+    const texts = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
+    if (isShort) charge(texts, caller);
+    const told = rows.length > texts.length ? Number(rows.at(-1)?.[1]) : undefined;
+    return { texts, total: told ?? toldBy(texts.length) };
+  }
+  const texts = (await reader.column(page, bound, onText)) as readonly string[];
+  if (isShort) charge(texts, caller);
+  return { texts, total: toldBy(texts.length) };
+}
+
+export async function readPage(reader: Reader, query: ListQuery, bound: BoundList, wanted: PageWanted): Promise<Page> {
   const { limit = 0, offset, cursor } = query;
-  const { list, values, filterValues, isShort } = bound;
+  const { list, values } = bound;
+  await list.limit?.(reader, query.view, [...values, limit, offset]);
   const range = { limit, offset: cursor ? undefined : offset };
-  const checked = list.limit?.(reader, query.view, [...values, limit, offset]);
-  // One record more than asked for tells whether there is a next page.
-  const page = andThen(checked, () =>
-    reader.page(
-      {
-        statement: list.page,
-        values: [...values, limit + 1, offset],
-        most: caller.most,
-        isShort,
-        count: count === 'exact' ? { statement: list.count, values: filterValues, range } : undefined,
-      },
-      caller,
-    ),
-  );
-  return andThen(page, ({ texts, counted }) => {
-    const total = count === 'none' ? undefined : (toldBy(range, texts.length) ?? counted ?? count);
-    return describe(reader, query, bound, total, texts);
-  });
-}
-
-/** A total that is known, or how it is found out. */
-type TotalWanted = number | Exclude<CountMode, 'none'> | undefined;
-
-function totalOf(reader: Reader, bound: BoundList, wanted: TotalWanted, least: number): Awaitable<number | undefined> {
-  if (wanted === 'exact') return readTotal(reader, bound);
-  if (wanted !== 'estimated') return wanted;
-  return andThen(estimateTotal(reader, bound), (rows) => Math.max(rows, least));
-}
-
-function describe(
-  reader: Reader,
-  query: ListQuery,
-  bound: BoundList,
-  wanted: TotalWanted,
-  rows: readonly string[],
-): Awaitable<Page> {
-  const { limit = 0, offset, cursor } = query;
-  const more = rows.length > limit;
-  const shown = more ? rows.slice(0, limit) : rows;
+  const { texts, total: told } = await readTexts(reader, list, bound, range, wanted);
+  const more = texts.length > limit;
+  const shown = more ? texts.slice(0, limit) : texts;
   const marked = markedAmong(shown);
   if (marked !== undefined) return refused(reader, query, bound, marked);
+  const total =
+    wanted.count === 'none' || told !== undefined
+      ? told
+      : await totalOf(reader, bound, wanted, (texts.length > 0 ? offset : 0) + texts.length);
   const backwards = cursor?.direction === 'before';
   const records = backwards ? shown.toReversed() : shown;
   const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
-  const parts = together<[number | undefined, OrderValues, OrderValues, boolean]>([
-    totalOf(reader, bound, wanted, (rows.length > 0 ? offset : 0) + rows.length),
-    hasPrevious ? orderValues(reader, query, bound, records, 0) : undefined,
-    backwards || more ? orderValues(reader, query, bound, records, -1) : undefined,
-    backwards ? isAnythingBehind(reader, query, bound) : more,
-  ]);
-  return andThen(parts, ([total, first, last, hasNext]) => ({ records, total, first, last, hasPrevious, hasNext }));
+  return {
+    records,
+    total: wanted.count === 'none' ? undefined : total,
+    first: hasPrevious ? await orderValues(reader, query, bound, records, 0) : undefined,
+    last: backwards || more ? await orderValues(reader, query, bound, records, -1) : undefined,
+    hasPrevious,
+    hasNext: backwards ? await isAnythingBehind(reader, query, bound) : more,
+  };
+}
+
+/** Exact, or about as many: at least those that were found. */
+async function totalOf(reader: Reader, bound: BoundList, { count, total }: PageWanted, least: number): Promise<number> {
+  if (count !== 'estimated') return readTotal(reader, bound, total);
+  const { rows, isCheap } = bound.list.readEstimate((await reader.get(bound.list.estimate, bound.filterValues)) ?? []);
+  return Math.max(least, isCheap ? await readTotal(reader, bound, total) : rows);
 }
 
 /** Says which relation of a marked record is too large. */
@@ -127,39 +145,36 @@ async function refused(reader: Reader, { view }: ListQuery, { list }: BoundList,
 }
 
 /** What was there when the cursor was made may have been deleted since. */
-const isAnythingBehind = (reader: Reader, query: ListQuery, { list }: BoundList): Awaitable<boolean> =>
-  andThen(reader.value(list.behind, list.behindValues(query)), (found) => found !== undefined);
-
-type OrderValues = readonly JsonValue[] | undefined;
+const isAnythingBehind = async (reader: Reader, query: ListQuery, { list }: BoundList): Promise<boolean> =>
+  (await reader.value(list.behind, list.behindValues(query))) !== undefined;
 
 /** Of the first record, or the last. */
-function orderValues(
+async function orderValues(
   reader: Reader,
   query: ListQuery,
   bound: BoundList,
   records: readonly string[],
   place: 0 | -1,
-): Awaitable<OrderValues> {
+): Promise<readonly JsonValue[] | undefined> {
   const record = records.at(place);
   if (record === undefined) return undefined;
   const { list } = bound;
   if (list.orderValuesIn) return list.orderValuesIn(record);
   const identifier = query.view.type.identifier.inRecord
     ? identifierOf(record)
-    : hiddenIdentifier(reader, query, bound, place);
-  const row = andThen(identifier, (found) => reader.get(list.boundary, [found]));
-  return andThen(row, (values) => values && list.decodeBoundary(values));
+    : await hiddenIdentifier(reader, query, bound, place);
+  const values = await reader.get(list.boundary, [identifier]);
+  return values && list.decodeBoundary(values);
 }
 
-function hiddenIdentifier(
+async function hiddenIdentifier(
   reader: Reader,
   { limit = 0, offset, cursor }: ListQuery,
   { list, values }: BoundList,
   place: 0 | -1,
-): Awaitable<number> {
-  const identifiers = reader.column(list.identifiers, [...values, limit, offset]);
-  const end = cursor?.direction === 'before' ? -1 - place : place;
-  return andThen(identifiers, (found) => Number(found.at(end)));
+): Promise<number> {
+  const found = await reader.column(list.identifiers, [...values, limit, offset]);
+  return Number(found.at(cursor?.direction === 'before' ? -1 - place : place));
 }
 
 /** A whole list, streamed from a snapshot of its own. `values`: those of the stream. */
@@ -168,11 +183,11 @@ export async function readWhole(
   query: ListQuery,
   bound: BoundList,
   values: readonly SqlValue[],
-  { count, caller }: PageWanted,
+  wanted: PageWanted,
 ): Promise<Stream> {
-  const snapshot = await driver.snapshot(caller, bound.isHeavy);
+  const snapshot = await driver.snapshot(wanted.caller, bound.isHeavy);
   try {
-    const total = await totalOf(snapshot, bound, count === 'none' ? undefined : count, 0);
+    const total = wanted.count === 'none' ? undefined : await totalOf(snapshot, bound, wanted, 0);
     await bound.list.limit?.(snapshot, query.view, values);
     return { total, records: allOf(snapshot, query, bound, values) };
   } catch (error) {

@@ -1,14 +1,12 @@
 /** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
-import { append } from '../../append.ts';
-import { andThen, type Awaitable, orElse } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
-import type { CountMode } from '../../descriptor/descriptor.ts';
 import { identifiedBy } from '../../query/filters.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, PageRequest, Reader, Statement } from '../driver.ts';
-import { drawn, isShortPage, longestRecord, SHORT_PAGE, weighing } from '../lengths.ts';
+import type { Driver, Reader, Statement, Values } from '../driver.ts';
+import { areShort, charge, chargedRecord, charging } from './lengths.ts';
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import type { Store } from '../store.ts';
@@ -22,7 +20,15 @@ import {
   markedAmong,
   type Weigh,
 } from './view-limits.ts';
-import { type BoundList, isSingle, type LimitedList, readPage, readTotal, readWhole } from './pages.ts';
+import {
+  type BoundList,
+  isSingle,
+  type KnownTotal,
+  type LimitedList,
+  readPage,
+  readTotal,
+  readWhole,
+} from './pages.ts';
 import { createFindViewRows, type FindViewRows } from './view-rows.ts';
 import { recordJson, ROOT_ALIAS } from './views.ts';
 import { isHeavy } from './heavy.ts';
@@ -57,9 +63,6 @@ interface CompiledView {
   readonly limitOfSome: DeepLimit | undefined;
 }
 
-/** Records of a page that is worth a statement of its own. */
-const FEW = 100;
-
 /** Bytes of relations that a record may have without a closer look. */
 const LIGHT = 1024 * 1024;
 
@@ -80,22 +83,22 @@ export function createReads(driver: Driver): Reads {
       list,
       values,
       filterValues,
-      isShort: isShortPage(query),
+      isShort: areShort(query.view, (query.limit ?? Infinity) + 1),
       isSingle: isSingle(query, list),
       isHeavy: isHeavy(query),
     };
   });
+  const counts = rememberedCounts(driver.version);
 
-  const readingFor = ({ isHeavy: isSearch, list, filterValues }: BoundList, count: CountMode): Driver['read'] => {
-    const counted = { statement: list.count, values: filterValues };
-    return isSearch || (count === 'exact' && driver.countsLong(list.newest, counted)) ? driver.scan : driver.read;
-  };
+  /** Whether counting takes so long that it must not be done between the requests. */
+  const countsLong = async ({ list }: BoundList): Promise<boolean> =>
+    driver.mostCounted < Infinity && Number(await driver.value(list.newest, [])) > driver.mostCounted;
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
     if (limit) await limit(reader, view, [identifier]);
     const text = (await reader.value(statement, [identifier])) as string | undefined;
-    return drawn(text !== undefined && isMarked(text) ? await heavy(reader, view, identifier, caller) : text, caller);
+    return text !== undefined && isMarked(text) ? heavy(reader, view, identifier, caller) : chargedRecord(text, caller);
   }
 
   async function readMany(
@@ -109,44 +112,23 @@ export function createReads(driver: Driver): Reads {
     const { some, limitOfSome, weigh } = viewOf(view);
     const values = [JSON.stringify(wanted)];
     await limitOfSome?.(reader, view, values);
-    const together = Math.floor(SHORT_PAGE / longestRecord(view));
-    const page = { statement: some, values, most: caller.most, isShort: wanted.length <= together };
-    const isOne = page.isShort || together < FEW;
-    const texts = await orElse(
-      async () =>
-        isOne ? (await reader.page(page, caller)).texts : readShort(reader, page, { wanted, together }, caller),
-      (error) => {
-        throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
-      },
-    );
-    const marked = markedAmong(texts);
-    if (marked !== undefined) await weigh(reader, view, marked);
-    return texts;
-  }
-
-  /** Several pages that are short whatever the records hold: each is read at once, and then weighed. */
-  async function readShort(
-    reader: Reader,
-    page: PageRequest,
-    { wanted, together }: { readonly wanted: readonly number[]; readonly together: number },
-    caller: Caller,
-  ): Promise<readonly string[]> {
-    const weigh = weighing(caller);
-    const all: string[] = [];
-    for (let from = 0; from < wanted.length; from += together) {
-      const values = [JSON.stringify(wanted.slice(from, from + together))];
-      const { texts } = await reader.page({ ...page, values, isShort: true }, caller);
-      for (const text of texts) weigh(text);
-      append(all, texts);
+    const isShort = areShort(view, wanted.length);
+    try {
+      const texts = (await reader.column(some, values, isShort ? undefined : charging(caller))) as readonly string[];
+      if (isShort) charge(texts, caller);
+      const marked = markedAmong(texts);
+      if (marked !== undefined) await weigh(reader, view, marked);
+      return texts;
+    } catch (error) {
+      throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
     }
-    return all;
   }
 
-  /** Draws the memory for the text before it is read. */
+  /** Charges the memory for the text before it is read. */
   async function heavy(reader: Reader, view: View, identifier: number, caller: Caller): Promise<string | undefined> {
     const { whole, weigh } = viewOf(view);
     caller.take(2 * (await weigh(reader, view, identifier)));
-    return (await reader.value(whole, [identifier])) as string | undefined;
+    return chargedRecord((await reader.value(whole, [identifier])) as string | undefined, caller);
   }
 
   async function identifiers(reader: Reader, query: ListQuery): Promise<readonly number[]> {
@@ -157,8 +139,10 @@ export function createReads(driver: Driver): Reads {
   return {
     record,
     records: readMany,
-    found: async (query, caller = PATIENT) =>
-      readingFor(boundOf(query), 'none')((reader) => identifiers(reader, query), caller, true),
+    found: async (query, caller = PATIENT) => {
+      const read = boundOf(query).isHeavy ? driver.scan : driver.read;
+      return read((reader) => identifiers(reader, query), caller, true);
+    },
     among: (reader, query, some) =>
       identifiers(reader, {
         ...query,
@@ -167,30 +151,69 @@ export function createReads(driver: Driver): Reads {
       }),
     shown: createFindViewRows(dialect),
     ...createSummaries(driver),
+    // On SQLite, a record is read without a promise: that is a tenth of what the request costs.
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
-      if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
-      return andThen(driver.value(statement, [identifier]) as Awaitable<string | undefined>, (text) =>
-        text !== undefined && isMarked(text)
-          ? driver.read(async (reader) => drawn(await heavy(reader, view, identifier, caller), caller), caller)
-          : drawn(text, caller),
-      );
+      const whole = (): Promise<string | undefined> =>
+        Promise.resolve(driver.read((reader) => record(reader, view, identifier, caller), caller));
+      const finish = (text: SqlValue | undefined): string | undefined | Promise<string | undefined> => {
+        if (typeof text !== 'string') return undefined;
+        return isMarked(text) ? whole() : chargedRecord(text, caller);
+      };
+      if (limit) return whole();
+      const text = driver.value(statement, [identifier]);
+      return text instanceof Promise ? text.then(finish) : finish(text);
     },
-    page: (query, count, caller = PATIENT) => {
+    page: async (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      return readingFor(bound, count)(
-        (reader) => readPage(reader, query, bound, { count, caller }),
-        caller,
-        bound.isSingle,
-      );
+      const total = counts(bound.list.count, bound.filterValues);
+      const needed = count === 'exact' && total.known === undefined;
+      if (!bound.isHeavy && !(needed && (await countsLong(bound))))
+        return driver.read(
+          (reader) => readPage(reader, query, bound, { count, caller, total }),
+          caller,
+          bound.isSingle,
+        );
+      // What is remembered may be newer than the snapshot of a search.
+      const own = { count, caller, total: { ...total, known: undefined } };
+      return driver.scan((reader) => readPage(reader, query, bound, own), caller, bound.isSingle);
     },
-    count: (query) => readTotal(driver, boundOf(query)),
-    stream: (query, count, caller = PATIENT) => {
+    count: async (query) => {
       const bound = boundOf(query);
-      const isLong = bound.isHeavy || (count === 'exact' && driver.countsLong(bound.list.newest));
+      const total = counts(bound.list.count, bound.filterValues);
+      return driver.read((reader) => readTotal(reader, bound, total), PATIENT, true);
+    },
+    stream: async (query, count, caller = PATIENT) => {
+      const bound = boundOf(query);
+      const isLong = bound.isHeavy || (count === 'exact' && (await countsLong(bound)));
       const values = [...bound.values, query.limit ?? dialect.unlimited, query.offset];
-      return readWhole(driver, query, { ...bound, isHeavy: isLong }, values, { count, caller });
+      const wanted = { count, caller, total: NEVER_KNOWN };
+      return readWhole(driver, query, { ...bound, isHeavy: isLong }, values, wanted);
     },
+  };
+}
+
+const NEVER_KNOWN: KnownTotal = { known: undefined, keep: () => undefined };
+/** Totals of one statement with different values. */
+const MOST_KEPT = 100;
+
+/** Remembers totals until something is committed; nothing where the driver does not tell that without asking. */
+function rememberedCounts(version: Driver['version']): (count: Statement, values: Values) => KnownTotal {
+  if (!version) return () => NEVER_KNOWN;
+  let known = new WeakMap<Statement, Map<string, number>>();
+  let seen: unknown;
+  return (statement, values) => {
+    const now = version();
+    if (now !== seen) [seen, known] = [now, new WeakMap()];
+    const totals = known.get(statement) ?? new Map<string, number>();
+    known.set(statement, totals);
+    const key = values.length === 0 ? '' : JSON.stringify(values);
+    return {
+      known: totals.get(key),
+      keep: (total) => {
+        if (version() === now && totals.size < MOST_KEPT) totals.set(key, total);
+      },
+    };
   };
 }
 

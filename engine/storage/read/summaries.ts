@@ -1,5 +1,4 @@
 /** SummaryQuery -> statements, and the groups that they answer. */
-import { andThen, type Awaitable } from '../../awaitable.ts';
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
@@ -11,10 +10,9 @@ import { MAX_GROUPS } from '../../query/summary.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Statement } from '../driver.ts';
-import { isShortSummary } from '../lengths.ts';
 import type { Store, Summary } from '../store.ts';
 import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
-import { toldBy } from './pages.ts';
+import { charging } from './lengths.ts';
 import { createJoinedTables, type JoinedTables, recordJson } from './views.ts';
 
 interface CompiledSummary {
@@ -157,7 +155,6 @@ function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary 
 /** A summary that is asked for again is not worked out again. */
 interface Bound extends CompiledSummary {
   readonly values: readonly SqlValue[];
-  readonly isShort: boolean;
 }
 
 export function createSummaries(driver: Driver): Pick<Store, 'summary'> {
@@ -165,55 +162,41 @@ export function createSummaries(driver: Driver): Pick<Store, 'summary'> {
   const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
   const boundOf = memoized((query: SummaryQuery): Bound => {
     const values = valuesOf(query.filters, dialect);
-    return { ...statements(shapeOf(query), query), values, isShort: isShortSummary(query) };
+    return { ...statements(shapeOf(query), query), values };
   });
 
   return {
     // It reads all the records that it finds.
-    summary: (query, count, caller = PATIENT) => {
-      const readGroups = query.limit === undefined ? readAllGroups : readPageOfGroups;
-      return driver.scan((reader) => readGroups(reader, query, boundOf(query), { count, caller }), caller, true);
+    summary: async (query, count, caller = PATIENT) => {
+      const bound = boundOf(query);
+      // Two statements of one page see one snapshot.
+      const isSingle = query.limit === undefined || count === 'none';
+      return driver.scan((reader) => readGroups(reader, query, bound, count, caller), caller, isSingle);
     },
   };
 }
 
-interface Wanted {
-  readonly count: CountMode;
-  readonly caller: Caller;
-}
-
-function readAllGroups(
+async function readGroups(
   reader: Reader,
-  { offset }: SummaryQuery,
-  { whole, values, isShort }: Bound,
-  { count, caller }: Wanted,
-): Awaitable<Summary> {
-  return andThen(reader.page({ statement: whole, values, most: caller.most, isShort }, caller), ({ texts }) => {
+  { limit, offset }: SummaryQuery,
+  { whole, page, count: counting, values }: Bound,
+  count: CountMode,
+  caller: Caller,
+): Promise<Summary> {
+  if (limit === undefined) {
+    const texts = (await reader.column(whole, values, charging(caller))) as readonly string[];
     if (texts.length > MAX_GROUPS) throw tooManyGroups();
     return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
-  });
-}
-
-function readPageOfGroups(
-  reader: Reader,
-  query: SummaryQuery,
-  { page, count: total, values, isShort }: Bound,
-  { count, caller }: Wanted,
-): Awaitable<Summary> {
-  const { limit = 0, offset } = query;
-  const range = { limit, offset };
-  const counted = count === 'none' ? undefined : { statement: total, values, range };
-  // One group more than asked for tells whether there is a next page.
-  const read = reader.page(
-    { statement: page, values: [...values, limit + 1, offset], most: caller.most, isShort, count: counted },
-    caller,
-  );
-  return andThen(read, ({ texts, counted: found }) => {
-    const hasNext = texts.length > limit;
-    const groups = hasNext ? texts.slice(0, limit) : texts;
-    const known = counted ? (toldBy(range, texts.length) ?? found ?? reader.count(total, values)) : undefined;
-    return andThen(known, (all) => ({ groups, total: all, hasNext }));
-  });
+  }
+  const texts = (await reader.column(page, [...values, limit + 1, offset], charging(caller))) as readonly string[];
+  const hasNext = texts.length > limit;
+  const isTold = !hasNext && (texts.length > 0 || offset === 0);
+  const total = isTold ? offset + texts.length : undefined;
+  return {
+    groups: hasNext ? texts.slice(0, limit) : texts,
+    total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
+    hasNext,
+  };
 }
 
 function tooManyGroups(): Error {

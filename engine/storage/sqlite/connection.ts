@@ -4,8 +4,7 @@ import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
-import { ConstraintError, type Row, type Statement, type Values, type Writer } from '../driver.ts';
-import { weighed } from '../lengths.ts';
+import { ConstraintError, type OnRow, type Row, type Statement, type Values, type Writer } from '../driver.ts';
 import { foldedText } from '../columns.ts';
 import { FOLDED } from './dialect.ts';
 import { answerTooLong } from '../../problem.ts';
@@ -23,8 +22,7 @@ type Answering = 'row' | 'value' | 'run';
 
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
-  iterate(statement: Statement, values: Values): IterableIterator<SqlValue>;
-  rows(statement: Statement, values: Values): IterableIterator<Row>;
+  iterate(statement: Statement, values: Values): IterableIterator<Row>;
   /** For statements that are run again and again and return nothing. */
   command(statement: Statement): void;
   execute(sql: string): void;
@@ -61,27 +59,33 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
   return {
     database,
     get: translated((statement, values) => prepare(statement, 'row').get(...values) as Row | undefined),
-    all: translated((statement, values) => prepare(statement, 'row').all(...values) as Row[]),
     value: translated((statement, values) => prepare(statement, 'value').get(...values) as SqlValue | undefined),
-    count: translated((statement, values) => Number(prepare(statement, 'value').get(...values))),
-    page: translated(({ statement, values, most, isShort }, caller) => {
-      const texts = prepare(statement, 'value');
-      if (isShort) return { texts: texts.all(...values) as string[] };
-      return { texts: weighed(texts.iterate(...values) as IterableIterator<string>, caller, most) };
+    all: translated((statement, values, onRow) => {
+      const rows = prepare(statement, 'row');
+      return onRow ? each(rows.iterate(...values) as Iterable<Row>, onRow) : (rows.all(...values) as Row[]);
     }),
-    column: translated((statement, values) => prepare(statement, 'value').all(...values) as SqlValue[]),
+    column: translated((statement, values, onRow) => {
+      const one = prepare(statement, 'value');
+      return onRow ? each(one.iterate(...values) as Iterable<SqlValue>, onRow) : (one.all(...values) as SqlValue[]);
+    }),
     run: translated((statement, values) => {
       const { changes, lastInsertRowid } = prepare(statement, 'run').run(...values);
       return { changes, identifier: Number(lastInsertRowid) };
     }),
-    iterate: translated(
-      (statement, values) => prepare(statement, 'value').iterate(...values) as IterableIterator<SqlValue>,
-    ),
-    rows: translated((statement, values) => prepare(statement, 'row').iterate(...values) as IterableIterator<Row>),
+    iterate: translated((statement, values) => prepare(statement, 'row').iterate(...values) as IterableIterator<Row>),
     command: translated((statement: Statement) => void prepare(statement, 'run').run()),
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),
   };
+}
+
+function each<R>(rows: Iterable<R>, onRow: OnRow<R>): readonly R[] {
+  const all: R[] = [];
+  for (const row of rows) {
+    onRow(row);
+    all.push(row);
+  }
+  return all;
 }
 
 /** Never throws: it is called where an error is on its way already. A transaction may stay open if the disk fails. */

@@ -9,9 +9,6 @@ import { alterTable } from './alter.ts';
 const PIECES = 40;
 const PIECE_IDS = 250;
 
-/** Bytes that the log (`-wal`) may keep. SQLite copies it into the database at 4 MB; a longer one was held by a reader. */
-export const LONG_LOG = 8 * 1024 * 1024;
-
 const PASSING = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;

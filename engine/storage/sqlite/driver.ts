@@ -1,35 +1,31 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../caller.ts';
 import { codeOf, makeOwnerOnly } from '../../files.ts';
 import { reasonOf, StartError } from '../../start-error.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Reader, type Statement, UNLIMITED } from '../driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
 import { connect, type SqliteConnection } from './connection.ts';
-import { LONG_LOG, sqliteDialect } from './dialect.ts';
+import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createScanner } from './scanner.ts';
-import { createTurnReader, type TurnReader } from './turn-reader.ts';
 import { define, migrate, rehearse, withTimeout } from './migrate.ts';
+import { createReaders } from './readers.ts';
+import { createLightLists, createTurnReader, type OnPiece } from './reads.ts';
+import { HELD, LIST_PATIENCE, LONG_LOG, MAX_READERS, MAX_STREAMS, MOST_COUNTED, OPEN_TIMEOUT } from './tuning.ts';
 
-/** Characters that an answer of a reader process may have: they are copied several times while it is sent. */
-const MAX_ANSWER = 16 * 1024 * 1024;
-/** Rows of a table that are counted between the requests: without an index, 500,000 rows of 500 bytes take 400 ms. */
-const MAX_COUNTED = 100_000;
-const MAX_STREAMS = 64;
 const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
-
-/** Milliseconds that another process may hold the file when it is opened. */
-const OPEN_TIMEOUT = 5000;
 
 const PING: Statement = { sql: 'select 1 from sqlite_schema' };
 
 const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
 
-export function openSqlite(file: string, { statementTimeout }: DriverOptions = UNLIMITED): Driver {
+export function openSqlite(
+  file: string,
+  { statementTimeout, maxStreams = MAX_STREAMS }: DriverOptions = UNLIMITED,
+): Driver {
   const writer = writable(file, () => {
     mkdirSync(dirname(file), { recursive: true });
     makeOwnerOnly(file);
@@ -44,8 +40,8 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   });
   const inode = inodeOf(file);
   const reader = createTurnReader(readings);
-  const longest = statementTimeout === Infinity ? Number.MAX_SAFE_INTEGER : MAX_ANSWER;
-  const scanner = createScanner({ file, longest, patience: statementTimeout });
+  const readers = createReaders(file, statementTimeout);
+  const light = createLightLists(file);
   const commits = createGroupCommit(writer, { refresh: reader.refresh });
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
@@ -60,12 +56,24 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
   return {
     dialect: sqliteDialect,
     address: file,
-    get: reader.get,
     all: reader.all,
+    get: reader.get,
     value: reader.value,
-    page: reader.page,
     column: reader.column,
-    count: reader.count,
+    version: reader.version,
+    mostCounted: MOST_COUNTED,
+    // Reads do not wait, and writes wait for each other: only searches and lists have to be admitted.
+    slots: {
+      most: { stream: maxStreams, slowList: MAX_READERS - 1 },
+      shared: [{ kinds: ['scan', 'slowList'], most: MAX_READERS }],
+      patience: {
+        read: Infinity,
+        write: Infinity,
+        scan: statementTimeout,
+        slowList: statementTimeout,
+        stream: LIST_PATIENCE,
+      },
+    },
     // The work waits only for this connection, so it ends in the turn in which it began.
     read: (work) => work(reader),
     write: commits.write,
@@ -79,22 +87,24 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
     finishMigration: async () => undefined,
     abandonMigration: async () => false,
     rehearse: (migration) => rehearse(readings, migration),
-    scan: (work, caller) => {
-      const adopt = reader.watch();
-      return scanner.scan((session) => work(adoptingCounts(session, adopt)), caller);
+    scan: async (work, caller) => {
+      const snapshot = readers.snapshot(caller, () => undefined);
+      try {
+        return await work(snapshot);
+      } finally {
+        await snapshot.close();
+      }
     },
-    // Identifiers are never reused: there cannot be more rows than the greatest one.
-    countsLong: (newest, counted) =>
-      reader.count(newest, []) > MAX_COUNTED && !(counted && reader.isCounted(counted.statement, counted.values)),
-    maxStreams: MAX_STREAMS,
     ping: () => {
       // A file that was moved or replaced can still be read and written here, but nobody would see it.
       if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },
-    snapshot: (caller = PATIENT, heavy = true) => scanner.snapshot(caller, heavy),
+    snapshot: (caller = PATIENT, heavy = true) =>
+      heavy ? readers.snapshot(caller, holding(caller)) : light.snapshot(holding(caller)),
     close: async () => {
-      scanner.close();
+      readers.close();
+      light.close();
       await commits.drained();
       try {
         reader.close();
@@ -102,6 +112,17 @@ export function openSqlite(file: string, { statementTimeout }: DriverOptions = U
         writer.close();
       }
     },
+  };
+}
+
+/** Charges what SQLite holds of the longest record so far; of one that is longer than a page, enough that few are held. */
+function holding(caller: Caller): OnPiece {
+  let charged = 0;
+  return (piece) => {
+    const longest = piece.reduce((most, { length }) => Math.max(most, length), 0);
+    const held = Math.min(HELD * longest, 2 * caller.most);
+    if (held > charged) caller.take(held - charged);
+    charged = Math.max(charged, held);
   };
 }
 
@@ -126,13 +147,3 @@ function closedOnError<T>(connection: SqliteConnection, work: () => T): T {
     throw error;
   }
 }
-
-/** What a scan has counted is remembered for the requests. */
-const adoptingCounts = (session: Reader, adopt: ReturnType<TurnReader['watch']>): Reader => ({
-  ...session,
-  count: async (statement, values) => {
-    const count = await session.count(statement, values);
-    adopt(statement, values, count);
-    return count;
-  },
-});

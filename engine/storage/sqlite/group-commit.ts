@@ -10,9 +10,9 @@ import { type Caller, CallerGone } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
-import { type AroundMethod, writerThrough } from '../methods.ts';
 import { lateStatement } from '../unavailable.ts';
 import { rollBack, type SqliteConnection } from './connection.ts';
+import { BUSY_STEP, BUSY_TIMEOUT, GROUP_JOBS, GROUP_TIME, MOST_WARY, SLICE } from './tuning.ts';
 
 type Work<T> = (writer: Writer) => Awaitable<T>;
 
@@ -24,17 +24,6 @@ interface QueuedWrite {
   error?: unknown;
   failed?: boolean;
 }
-
-/** A group ends at this many writes or milliseconds, so that the first of them do not wait long for their answers. */
-const MAX_JOBS = 128;
-const MAX_TIME = 20;
-/** Milliseconds of writes before other requests have a turn. A single statement may exceed them. */
-const SLICE = 10;
-/** Milliseconds that another process may hold the write lock before a write is given up. */
-const BUSY_TIMEOUT = 5_000;
-const BUSY_STEP = 10;
-/** The most groups with savepoints before one is tried without: one of so many is begun twice if writes always fail. */
-const MOST_WARY = 1024;
 
 const BEGIN: Statement = { sql: 'begin immediate' };
 const COMMIT: Statement = { sql: 'commit' };
@@ -48,8 +37,7 @@ const CHANGES: Statement = { sql: 'select total_changes()' };
 class FailedHalfway extends Error {}
 
 interface GroupCommit {
-  /** As the driver's: writes of all rows wait for each other. */
-  write<T>(work: Work<T>, caller?: Caller, row?: string): Promise<T>;
+  write<T>(work: Work<T>, caller?: Caller): Promise<T>;
   /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
   drained(): Promise<void>;
 }
@@ -65,7 +53,6 @@ export function createGroupCommit(
   connection: SqliteConnection,
   { refresh, now = () => performance.now() }: CommitOptions,
 ): GroupCommit {
-  const clock = createTurnClock(now);
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
@@ -73,6 +60,21 @@ export function createGroupCommit(
   let unchanged: SqlValue | undefined;
   /** Groups that are to have savepoints, and how many will have them after the next write that fails halfway. */
   const wary = { groups: 0, next: 1 };
+  /** When this turn of the event loop has done enough, and the next one, if statements wait for it. */
+  let sliceEnd = now() + SLICE;
+  let turn: Promise<void> | undefined;
+
+  async function pause(): Promise<void> {
+    await nextTurn();
+    sliceEnd = now() + SLICE;
+    turn = undefined;
+  }
+
+  /** Statements run in the order in which they are asked for. */
+  const inTurns: InTurns = (run) => {
+    if (turn === undefined && now() > sliceEnd) turn = pause();
+    return turn === undefined ? run() : turn.then(run);
+  };
 
   function write<T>(work: Work<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -82,11 +84,11 @@ export function createGroupCommit(
         if (caller?.isGone === true) throw new CallerGone();
         giveBack?.();
         giveBack = caller?.drawing?.();
-        const { writer, end } = takingTurns(connection, clock);
+        let isOver = false;
         try {
-          result = await work(writer);
+          result = await work(writerOf(connection, () => isOver, inTurns));
         } finally {
-          end();
+          isOver = true;
         }
       };
       queue.push({ caller, run, resolve: () => resolve(result), reject });
@@ -110,8 +112,8 @@ export function createGroupCommit(
   async function gather(): Promise<void> {
     for (let before = -1; queue.length > before;) {
       before = queue.length;
-      await clock.pause();
-      if (queue.length >= MAX_JOBS) return;
+      await pause();
+      if (queue.length >= GROUP_JOBS) return;
     }
   }
 
@@ -124,7 +126,7 @@ export function createGroupCommit(
       await runGroup(group);
       // What was undone, such as dry runs, would go to the disk like any change.
       const isKept = group.some(({ failed }) => !failed);
-      if (clock.isSpent()) await clock.pause();
+      if (now() > sliceEnd) await pause();
       if (connection.database.inTransaction) connection.command(isKept ? COMMIT : ROLLBACK);
       refresh();
     } catch (error) {
@@ -151,9 +153,9 @@ export function createGroupCommit(
   }
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
-    const end = now() + MAX_TIME;
+    const end = now() + GROUP_TIME;
     const isWary = wary.groups > 0;
-    while (queue.length > 0 && group.length < MAX_JOBS && now() < end) {
+    while (queue.length > 0 && group.length < GROUP_JOBS && now() < end) {
       if (!connection.database.inTransaction) await begin();
       const job = queue.shift();
       if (!job) break;
@@ -224,53 +226,27 @@ export function createGroupCommit(
   };
 }
 
-/** How long writes, whichever they are of, have gone on in this turn of the event loop. */
-interface TurnClock {
-  isSpent(): boolean;
-  /** Until the next turn. */
-  pause(): Promise<void>;
-}
+/** Runs a statement in this turn of the event loop, or in the next one. */
+type InTurns = <T>(run: () => Awaitable<T>) => Awaitable<T>;
 
-function createTurnClock(now: () => number): TurnClock {
-  let since = now();
+/** The writer of one piece of work: what it asks for later must not run in the next transaction. */
+function writerOf(connection: SqliteConnection, isOver: () => boolean, inTurns: InTurns): Writer {
+  const inTime =
+    <A extends readonly unknown[], T>(ask: (...asked: A) => T): ((...asked: A) => T) =>
+    (...asked) => {
+      if (isOver()) throw lateStatement();
+      return ask(...asked);
+    };
+  const paced =
+    <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
+    (...asked) =>
+      inTurns(() => inTime(ask)(...asked));
+  const { all, get, value, column, run } = connection;
   return {
-    isSpent: () => now() - since > SLICE,
-    pause: async () => {
-      await nextTurn();
-      since = now();
-    },
-  };
-}
-
-interface WriterInTurns {
-  readonly writer: Writer;
-  /** Statements that come later must not run in the next transaction. */
-  end(): void;
-}
-
-/** Statements run one after the other, in the order in which they are asked for. */
-function takingTurns(inner: Writer, clock: TurnClock): WriterInTurns {
-  let turn: Promise<void> | undefined;
-  let ended = false;
-
-  async function pause(): Promise<void> {
-    await clock.pause();
-    turn = undefined;
-  }
-
-  const during: AroundMethod = (ask) => (first, second) => {
-    if (turn === undefined && clock.isSpent()) turn = pause();
-    if (turn !== undefined) return turn.then(() => inTime(ask, first, second));
-    return inTime(ask, first, second);
-  };
-
-  function inTime<First, Second, T>(ask: (first: First, second: Second) => T, first: First, second: Second): T {
-    if (ended) throw lateStatement();
-    return ask(first, second);
-  }
-
-  return {
-    writer: writerThrough(during, inner),
-    end: () => void (ended = true),
+    all: paced(all),
+    get: paced(get),
+    value: paced(value),
+    column: paced(column),
+    run: paced(run),
   };
 }

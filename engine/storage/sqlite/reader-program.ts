@@ -1,40 +1,36 @@
 /**
- * The program of a reader process: reads of many rows run here, on read-only connections. SQLite cannot be interrupted
+ * The program of a reader process: reads of many rows run here, on a read-only connection. SQLite cannot be interrupted
  * from JavaScript; a process can be killed at any time.
  */
 import { statSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { SqlValue } from '../../field-types/field-type.ts';
+import Database from 'better-sqlite3';
 import { createBoundedCache } from '../../memo.ts';
-import type { Statement, Values } from '../driver.ts';
+import type { Row, Statement, Values } from '../driver.ts';
 import { connect } from './connection.ts';
-import { rememberingCounts } from './counts.ts';
-import { LONG_LOG } from './dialect.ts';
-import {
-  LIFELINE,
-  type Question,
-  type ReaderFailure,
-  type ReaderOptions,
-  READY,
-  type Reply,
-  type Verb,
-} from './reader-protocol.ts';
+import { LONG_LOG, PIECE, READER_BUSY, READER_CACHE, READER_STATEMENTS } from './tuning.ts';
+
+/** Begins a statement, reads on in it, or ends the snapshot, which begins with the first statement. */
+export type Question = { readonly sql: string; readonly values: Values } | 'more' | 'end';
+
+/** Errors lose their class when they are sent; SQLite's errors are recognized by their code. */
+export interface ReaderFailure {
+  readonly message: string;
+  readonly code: string;
+}
+
+export interface Piece {
+  readonly rows: readonly Row[];
+  readonly isLast: boolean;
+}
+
+/** One for each question, in order. The first reply says that the process is ready. */
+export type Reply = 'ready' | Piece | { readonly failure: ReaderFailure };
 
 const BEGIN: Statement = { sql: 'begin' };
 const COMMIT: Statement = { sql: 'commit' };
-/** A piece of a list ends with this many rows, characters or milliseconds. */
-const PIECE_ROWS = 256;
-const PIECE_LENGTH = 256 * 1024;
-const PIECE_TIME = 50;
-/** KiB of the file that the connection keeps; a sort that needs more goes to the disk. */
-const CACHE = 16_000;
-/** Milliseconds that another process may take to recover the log. */
-const BUSY_TIMEOUT = 1000;
-const MAX_STATEMENTS = 200;
-
-const options = JSON.parse(process.argv[2] ?? '{}') as ReaderOptions;
+const [, , file = ''] = process.argv;
 
 try {
   // Where processors are scarce, the service goes before its searches: it answers all the others.
@@ -43,56 +39,12 @@ try {
   // A sandbox may forbid it.
 }
 
-const connection = connect(options.file, true);
-connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY_TIMEOUT}`);
-const counts = rememberingCounts(connection);
-/** Of the list that is being read. */
-let rows: IterableIterator<SqlValue> | undefined;
-
-type RunVerb = (statement: Statement, values: Values) => unknown;
-
-const reads: Readonly<Record<Exclude<Verb, 'end'>, RunVerb>> = {
-  get: connection.get,
-  all: (statement, values) => bounded(connection.rows(statement, values), rowLength),
-  value: connection.value,
-  column: (statement, values) => bounded(connection.iterate(statement, values), lengthOf),
-  count: counts.count,
-  open: (statement, values) => void (rows = connection.iterate(statement, values)),
-  next: () => piece(),
-};
-
-const lengthOf = (value: SqlValue): number => (typeof value === 'string' ? value.length : 8);
-const rowLength = (row: readonly SqlValue[]): number => row.reduce<number>((sum, value) => sum + lengthOf(value), 8);
-
-/** All of them; throws if they are too long to be sent. */
-function bounded<T>(found: IterableIterator<T>, length: (one: T) => number): readonly T[] {
-  const all: T[] = [];
-  let sum = 0;
-  for (const one of found) {
-    sum += length(one);
-    if (sum > options.longest) throw Object.assign(new Error('the answer is too long'), { code: 'SQLITE_TOOBIG' });
-    all.push(one);
-  }
-  return all;
-}
-
-/** undefined if there are no more rows. */
-function piece(): readonly SqlValue[] | undefined {
-  if (!rows) throw new Error('no list is open');
-  const texts: SqlValue[] = [];
-  const end = performance.now() + PIECE_TIME;
-  for (let length = 0; texts.length < PIECE_ROWS && length < PIECE_LENGTH;) {
-    const { value, done } = rows.next();
-    if (done === true) break;
-    texts.push(value);
-    length += lengthOf(value);
-    if (performance.now() > end) break;
-  }
-  return texts.length === 0 ? undefined : texts;
-}
-
+const connection = connect(file, true);
+connection.execute(`pragma cache_size = -${READER_CACHE}; pragma busy_timeout = ${READER_BUSY}`);
+/** Of the statement that is being read. */
+let rows: IterableIterator<Row> | undefined;
 /** The same statement is the same object, so that it is prepared once. */
-const statements = createBoundedCache<Statement>(MAX_STATEMENTS);
+const statements = createBoundedCache<Statement>(READER_STATEMENTS);
 
 function statementOf(sql: string): Statement {
   const statement = statements.get(sql) ?? { sql };
@@ -100,33 +52,50 @@ function statementOf(sql: string): Statement {
   return statement;
 }
 
-function result({ verb, sql, values }: Question): unknown {
-  if (verb === 'end') return endList();
-  if (!connection.database.inTransaction) {
-    // Records may have been written since the last snapshot.
-    counts.expire();
-    connection.command(BEGIN);
+const lengthOf = (row: Row): number =>
+  row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 8);
+
+function piece(): Piece {
+  const some: Row[] = [];
+  const end = performance.now() + PIECE.time;
+  for (let length = 0; some.length < PIECE.rows && length < PIECE.length && performance.now() < end;) {
+    const found = rows?.next();
+    if (found === undefined || found.done === true) {
+      rows = undefined;
+      return { rows: some, isLast: true };
+    }
+    some.push(found.value);
+    length += lengthOf(found.value);
   }
-  return reads[verb](statementOf(sql), values);
+  return { rows: some, isLast: false };
 }
 
-/** A process that cannot end its snapshot would show old records to the next list. */
-function endList(): void {
+function answerTo(question: Question): Piece {
+  if (question === 'more') return piece();
+  rows?.return?.();
+  rows = undefined;
+  if (question === 'end') return endSnapshot();
+  if (!connection.database.inTransaction) connection.command(BEGIN);
+  rows = connection.iterate(statementOf(question.sql), question.values);
+  return piece();
+}
+
+/** A process that cannot end its snapshot would show old records to the next search. */
+function endSnapshot(): Piece {
   try {
-    rows?.return?.();
-    rows = undefined;
     if (connection.database.inTransaction) connection.command(COMMIT);
   } catch {
     process.exit(1);
   }
   copyLog();
+  return { rows: [], isLast: true };
 }
 
-/** While it was read, the log could not be copied beyond this snapshot: without this, the next commit would copy all of it. */
+/** The log could not be copied beyond this snapshot: without this, the next commit would copy all of it. */
 function copyLog(): void {
-  if ((statSync(`${options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LONG_LOG) return;
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LONG_LOG) return;
   try {
-    const database = new Database(options.file, { timeout: 0 });
+    const database = new Database(file, { timeout: 0 });
     database.pragma('wal_checkpoint(passive)');
     database.close();
   } catch {
@@ -134,27 +103,22 @@ function copyLog(): void {
   }
 }
 
-function answer(question: Question): Reply {
-  const { id } = question;
+function reply(question: Question): Reply {
   try {
-    return { id, result: result(question) };
+    return answerTo(question);
   } catch (error) {
-    return { id, failure: failureOf(error) };
+    // SQLite's own error, before it was translated.
+    const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const code = original instanceof Error && 'code' in original ? String(original.code) : '';
+    return { failure: { message: original instanceof Error ? original.message : String(original), code } };
   }
 }
 
-/** Of SQLite's own error, before it was translated. */
-function failureOf(error: unknown): ReaderFailure {
-  const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = original instanceof Error && 'code' in original ? String(original.code) : '';
-  return { message: original instanceof Error ? original.message : String(original), code };
-}
-
 /** The service may have been killed: without a callback, the error would be thrown. */
-const tell = (reply: Reply): void => void process.send?.(reply, () => undefined);
+const send = (message: Reply): void => void process.send?.(message, () => undefined);
 
-// In a thread, since a statement may be running here when the service ends.
-const WATCH = `new (require('node:net').Socket)({ fd: ${LIFELINE} })
+// The pipe closes with the service. It is watched by a thread, since a statement may be running here by then.
+const WATCH = `new (require('node:net').Socket)({ fd: 4 })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
 new Worker(WATCH, {
   eval: true,
@@ -165,5 +129,5 @@ new Worker(WATCH, {
 process.title = 'records reader';
 // Signals to the process group are handled by the service, which ends its readers.
 process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
-process.on('message', (question: Question) => tell(answer(question)));
-tell(READY);
+process.on('message', (question: Question) => send(reply(question)));
+send('ready');

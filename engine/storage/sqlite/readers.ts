@@ -1,52 +1,37 @@
 /** Reader processes. Each serves one search at a time, so that a search can be ended by killing its process. */
-import { availableParallelism } from 'node:os';
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
-import type { Caller } from '../../caller.ts';
-import { createPlaces } from '../places.ts';
-import { type Question, type ReaderOptions, READY, type Reply } from './reader-protocol.ts';
+import { type Caller, CallerGone } from '../../caller.ts';
 import { tooSlow } from '../../problem.ts';
+import { type OnRow, readerOf, type Row, type Snapshot, type Statement, type Values } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
 import { translate } from './connection.ts';
+import type { Piece, Question, Reply } from './reader-program.ts';
+import type { OnPiece } from './reads.ts';
+import { READER_HEAP, READER_IDLE } from './tuning.ts';
 
-interface Lent {
-  readonly reader: ReaderProcess;
-  giveBack(): void;
-}
-
-interface ReaderPool {
-  /** `slow`: for a list that its client may read slowly. */
-  take(caller: Caller, slow: boolean): Promise<Lent>;
+interface Readers {
+  /** A snapshot in a process of its own. `onPiece` is called with the texts of each piece of a list. */
+  snapshot(caller: Caller, onPiece: OnPiece): Snapshot;
   close(): void;
 }
 
-export interface PoolOptions extends ReaderOptions {
-  /** Milliseconds that a search may wait for a process, and that each of its statements may take. */
-  readonly patience: number;
-}
-
-/** At least two, so that one search does not stop all others; more would only take memory. */
-const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
-/** Milliseconds that a process is kept for the next search; the last one stays. */
-const IDLE = 30_000;
-
-export function createReaderPool({ patience, ...options }: PoolOptions): ReaderPool {
-  const places = createPlaces({ places: MAX_READERS, patience });
+/** `patience`: milliseconds that a statement may take; Infinity for commands. Processes start when they are first needed. */
+export function createReaders(file: string, patience: number): Readers {
   const idle = new Map<ReaderProcess, NodeJS.Timeout>();
   const all = new Set<ReaderProcess>();
 
-  function start(): ReaderProcess {
-    const reader: ReaderProcess = startReader(options, patience, () => {
-      all.delete(reader);
-      wake(reader);
-    });
-    all.add(reader);
-    return reader;
-  }
-
-  function wake(reader: ReaderProcess): ReaderProcess {
+  function forget(reader: ReaderProcess): void {
     clearTimeout(idle.get(reader));
     idle.delete(reader);
+  }
+
+  function start(): ReaderProcess {
+    const reader: ReaderProcess = startReader(file, patience, () => {
+      all.delete(reader);
+      forget(reader);
+    });
+    all.add(reader);
     return reader;
   }
 
@@ -54,48 +39,89 @@ export function createReaderPool({ patience, ...options }: PoolOptions): ReaderP
     const end = (): void => {
       if (idle.size > 1) reader.kill();
     };
-    if (!reader.isGone) idle.set(reader, setTimeout(end, IDLE).unref());
+    if (all.has(reader)) idle.set(reader, setTimeout(end, READER_IDLE).unref());
   }
 
   return {
-    take: async (caller, slow) => {
-      const leave = await places.take(caller, slow);
-      try {
-        const [free] = idle.keys();
-        const reader = free ? wake(free) : start();
-        return {
-          reader,
-          giveBack: () => {
-            rest(reader);
-            leave();
-          },
-        };
-      } catch (error) {
-        leave();
-        throw unavailable('cutOff', error);
-      }
+    snapshot: (caller, onPiece) => {
+      const [free] = idle.keys();
+      if (free) forget(free);
+      const reader = free ?? start();
+      const stop = caller.onGone(() => reader.kill(new CallerGone()));
+      let open = true;
+      return {
+        ...readerOf((statement, values, onRow) => allRows(reader, statement, values, onRow)),
+        texts: (statement, values) => texts(reader, statement, values, onPiece),
+        close: () => {
+          if (!open) return;
+          open = false;
+          stop();
+          // Nobody needs what is still being read.
+          if (reader.isBusy()) reader.kill(new CallerGone());
+          else reader.ask('end').catch(() => undefined);
+          rest(reader);
+        },
+      };
     },
     close: () => {
-      places.close();
       for (const reader of all) reader.kill();
     },
   };
 }
 
+async function allRows(
+  { ask }: ReaderProcess,
+  { sql }: Statement,
+  values: Values,
+  onRow?: OnRow<Row>,
+): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  for (let piece = await ask({ sql, values }); ; piece = await ask('more')) {
+    for (const row of piece.rows) {
+      onRow?.(row);
+      all.push(row);
+    }
+    if (piece.isLast) return all;
+  }
+}
+
+/** One piece is read ahead while the one before is sent, and no more: a slow client slows the scan down. */
+async function* texts(
+  { ask }: ReaderProcess,
+  { sql }: Statement,
+  values: Values,
+  onPiece: OnPiece,
+): AsyncGenerator<readonly string[]> {
+  const read = async (question: Question): Promise<Piece & { readonly texts: readonly string[] }> => {
+    const piece = await ask(question);
+    const some = piece.rows.map(([text]) => String(text));
+    onPiece(some);
+    return { ...piece, texts: some };
+  };
+  let piece = await read({ sql, values });
+  for (;;) {
+    const next = piece.isLast ? undefined : read('more');
+    // It may fail while the piece before is being sent: it is awaited later, or never.
+    next?.catch(() => undefined);
+    if (piece.texts.length > 0) yield piece.texts;
+    if (!next) return;
+    piece = await next;
+  }
+}
+
 // A reader process as the service sees it: questions go in, promises come out, and it can be killed.
 
-export interface ReaderProcess {
+interface ReaderProcess {
   /** Kills the process if there is no answer in time. */
-  ask(question: Omit<Question, 'id'>): Promise<unknown>;
+  readonly ask: (question: Question) => Promise<Piece>;
   /** Ends the process at once; questions without an answer fail with the reason. */
-  kill(reason?: Error): void;
-  readonly isGone: boolean;
+  readonly kill: (reason?: Error) => void;
   /** Whether a question has no answer yet. */
-  readonly isBusy: boolean;
+  readonly isBusy: () => boolean;
 }
 
 interface PendingAnswer {
-  readonly resolve: (result: unknown) => void;
+  readonly resolve: (piece: Piece) => void;
   readonly reject: (error: unknown) => void;
   timer?: NodeJS.Timeout;
 }
@@ -104,19 +130,17 @@ interface PendingAnswer {
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
 const LOADER = EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : [];
-/** It only holds the pieces that it sends. */
-const HEAP = ['--max-old-space-size=96', '--max-semi-space-size=2'];
 
-/** `patience`: milliseconds that a question may take; Infinity for commands. `onEnd` is called once, when it is gone. */
-export function startReader(options: ReaderOptions, patience: number, onEnd: () => void): ReaderProcess {
-  const child = fork(PROGRAM, [JSON.stringify(options)], {
-    execArgv: [...HEAP, ...LOADER],
+/** `onEnd` is called once, when the process is gone. */
+function startReader(file: string, patience: number, onEnd: () => void): ReaderProcess {
+  const child = fork(PROGRAM, [file], {
+    execArgv: [...READER_HEAP, ...LOADER],
     serialization: 'advanced',
     // The last pipe closes when this process ends, however it ends.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
   });
-  const waiting = new Map<number, PendingAnswer>();
-  let asked = 0;
+  /** Answers come in the order of the questions. */
+  const waiting: PendingAnswer[] = [];
   let ready = false;
   let gone: Error | undefined;
 
@@ -126,18 +150,17 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
   }
 
   function settle(reply: Reply): void {
-    if (reply === READY) {
+    if (reply === 'ready') {
       ready = true;
-      for (const one of waiting.values()) limit(one);
+      for (const one of waiting) limit(one);
       return;
     }
-    const asker = waiting.get(reply.id);
+    const asker = waiting.shift();
     clearTimeout(asker?.timer);
-    waiting.delete(reply.id);
-    if (waiting.size === 0) hold(child, false);
+    if (waiting.length === 0) hold(child, false);
     if ('failure' in reply)
-      asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), options.file));
-    else asker?.resolve(reply.result);
+      asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), file));
+    else asker?.resolve(reply);
   }
 
   function end(reason: Error): void {
@@ -146,11 +169,10 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
     child.kill('SIGKILL');
     hold(child, false);
     onEnd();
-    for (const { reject, timer } of waiting.values()) {
+    for (const { reject, timer } of waiting.splice(0)) {
       clearTimeout(timer);
       reject(reason);
     }
-    waiting.clear();
   }
 
   child.on('message', (reply) => settle(reply as Reply));
@@ -164,24 +186,15 @@ export function startReader(options: ReaderOptions, patience: number, onEnd: () 
       new Promise((resolve, reject) => {
         if (gone) return reject(gone);
         hold(child, true);
-        asked += 1;
         const one: PendingAnswer = { resolve, reject };
-        waiting.set(asked, one);
+        waiting.push(one);
         limit(one);
         // No process could be started: the event that says so comes later.
         if (!child.connected) return end(unavailable('cutOff', new Error('a reader process cannot be started')));
-        child.send(
-          { id: asked, ...question } satisfies Question,
-          (error) => error && end(unavailable('cutOff', error)),
-        );
+        child.send(question, (error) => error && end(unavailable('cutOff', error)));
       }),
     kill: (reason = unavailable('cutOff')) => end(reason),
-    get isGone() {
-      return gone !== undefined;
-    },
-    get isBusy() {
-      return waiting.size > 0;
-    },
+    isBusy: () => waiting.length > 0,
   };
 }
 

@@ -44,8 +44,7 @@ export async function previewReader(parts: Parts, view: View, roots: readonly No
   return {
     ...writer,
     value: (statement, bound) => writer.value(over(statement), [...values, ...bound]),
-    page: (page, caller) =>
-      writer.page({ ...page, statement: over(page.statement), values: [...values, ...page.values] }, caller),
+    column: (statement, bound, onRow) => writer.column(over(statement), [...values, ...bound], onRow),
   };
 }
 

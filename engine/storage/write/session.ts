@@ -167,8 +167,6 @@ export const NO_WRITER: Writer = {
   get: unasked,
   all: unasked,
   value: unasked,
-  count: unasked,
-  page: unasked,
   column: unasked,
   run: unasked,
 };

@@ -1,0 +1,138 @@
+/** One admission for all work: each kind has its share of the database, the rest waits in a bounded queue, and clients take turns. */
+import { type Caller, CallerGone } from '../caller.ts';
+import { unavailable } from './unavailable.ts';
+
+/** `slowList`: a whole list that needs a slot of the searches as well, where its driver says so. */
+export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
+
+/** How much of each kind a driver does at a time. */
+export interface Slots {
+  /** Missing: as many as there are. */
+  readonly most: { readonly [kind in Kind]?: number };
+  /** Kinds that share slots. */
+  readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
+  /** Milliseconds that each may wait. */
+  readonly patience: Readonly<Record<Kind, number>>;
+}
+
+export type WaitingWork = Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
+
+export type OnWait = (kind: Kind, milliseconds: number) => void;
+
+export interface Admission {
+  /** Resolves with a function that frees the slot. `row`: what a write will wait for, if that is known. */
+  take(kind: Kind, caller: Caller, row?: string): Promise<() => void>;
+  waiting(): WaitingWork;
+  /** Rejects all that wait, and all that come later. */
+  close(): void;
+}
+
+/** Why one is refused that has waited too long, or finds the queue full. */
+const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
+/** Searches and lists that wait. Reads and writes are bounded by the connections of clients. */
+const MOST_WAITING = { scan: 100, slowList: 100, stream: 100 };
+/** The memory of a waiting search: its connection, its head, what it asks for. */
+const WAITING_BYTES = 64 * 1024;
+/** One that writes, and one that is ready when the row comes free. */
+const WRITES_OF_ROW = 2;
+
+interface Work {
+  readonly kind: Kind;
+  readonly origin: string;
+  readonly row: string | undefined;
+}
+
+interface Waiting extends Work {
+  readonly begin: () => void;
+  readonly refuse: (reason: Error) => void;
+}
+
+export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait): Admission {
+  const taken = new Set<Work>();
+  const busy: Record<Kind, number> = { read: 0, scan: 0, write: 0, stream: 0, slowList: 0 };
+  const queue: Waiting[] = [];
+  let closed = false;
+
+  const isFree = ({ kind, row }: Work): boolean =>
+    busy[kind] < (most[kind] ?? Infinity) &&
+    shared.every(
+      ({ kinds, most: all }) => !kinds.includes(kind) || kinds.reduce((sum, one) => sum + busy[one], 0) < all,
+    ) &&
+    (row === undefined ||
+      most.write === undefined ||
+      [...taken].filter((work) => work.row === row).length < WRITES_OF_ROW);
+
+  function enter(work: Work): () => void {
+    taken.add(work);
+    busy[work.kind] += 1;
+    return () => {
+      if (!taken.delete(work)) return;
+      busy[work.kind] -= 1;
+      if (queue.length > 0) next()?.begin();
+    };
+  }
+
+  /** The first one whose client has no slot yet, else the first one. */
+  function next(): Waiting | undefined {
+    const served = new Set([...taken].map(({ origin }) => origin));
+    const able = queue.filter(isFree);
+    return able.find(({ origin }) => !served.has(origin)) ?? able[0];
+  }
+
+  function wait(work: Work, caller: Caller): Promise<() => void> {
+    const { kind } = work;
+    if (kind in MOST_WAITING) {
+      const others = queue.filter((waiting) => waiting.kind === kind);
+      if (others.length >= MOST_WAITING[kind as keyof typeof MOST_WAITING]) makeRoom(work, others);
+      caller.take(WAITING_BYTES);
+    }
+    return new Promise((resolve, reject) => {
+      const began = performance.now();
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer);
+        stop();
+        queue.splice(queue.indexOf(waiting), 1);
+        onWait?.(kind, performance.now() - began);
+        outcome();
+      };
+      const waiting: Waiting = {
+        ...work,
+        begin: () => settle(() => resolve(enter(work))),
+        refuse: (reason) => settle(() => reject(reason)),
+      };
+      const limit = patience[kind];
+      const timer = limit === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(LATE[kind])), limit);
+      queue.push(waiting);
+      const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
+    });
+  }
+
+  /** Refuses the last one of the client that has most in the queue; throws if that is the client of this one. */
+  function makeRoom({ kind, origin }: Work, others: readonly Waiting[]): void {
+    const counts = new Map<string, number>([[origin, 1]]);
+    for (const one of others) counts.set(one.origin, (counts.get(one.origin) ?? 0) + 1);
+    const greatest = Math.max(...counts.values());
+    const last = others.findLast((one) => counts.get(one.origin) === greatest);
+    if (counts.get(origin) === greatest || !last) throw unavailable(LATE[kind]);
+    last.refuse(unavailable(LATE[kind]));
+  }
+
+  return {
+    take: async (kind, caller, row) => {
+      if (caller.isGone) throw new CallerGone();
+      if (closed) throw unavailable('stopping');
+      const work: Work = { kind, origin: caller.origin, row };
+      if (!isFree(work) || (queue.length > 0 && next() !== undefined)) return wait(work, caller);
+      onWait?.(kind, 0);
+      return enter(work);
+    },
+    waiting: () => {
+      const count = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
+      return { read: count('read'), scan: count('scan'), write: count('write'), stream: count('stream') };
+    },
+    close: () => {
+      closed = true;
+      while (queue.length > 0) queue[0]?.refuse(unavailable('stopping'));
+    },
+  };
+}
