@@ -3,6 +3,7 @@ import { createAjv } from '../../engine/field-types/ajv-keywords.ts';
 import { fieldTypes } from '../../engine/field-types/registry.ts';
 
 const ajv = createAjv({ strict: false });
+const words = (text: string): readonly string[] => text.split(/\s+/);
 
 describe.each<[type: string, accepted: readonly string[], refused: readonly string[]]>([
   [
@@ -68,44 +69,18 @@ describe.each<[format: string, accepted: readonly string[], refused: readonly st
   [
     'uuid',
     ['2eb8aa08-aa98-11ea-b4aa-73b441d16380', '2EB8AA08-AA98-11EA-B4AA-73B441D16380'],
-    [
-      'urn:uuid:2eb8aa08-aa98-11ea-b4aa-73b441d16380',
-      '{2eb8aa08-aa98-11ea-b4aa-73b441d16380}',
-      '2eb8aa08aa9811eab4aa73b441d16380',
-      '2eb8aa08-aa98-11ea-b4aa-73b441d1638g',
-    ],
+    words(`urn:uuid:2eb8aa08-aa98-11ea-b4aa-73b441d16380 {2eb8aa08-aa98-11ea-b4aa-73b441d16380}
+      2eb8aa08aa9811eab4aa73b441d16380 2eb8aa08-aa98-11ea-b4aa-73b441d1638g`),
   ],
   [
     'hostname',
     ['example.com', 'a', 'xn--nxasmm1c.example', `${'a'.repeat(63)}.example`],
-    [
-      'example.com.',
-      '.example',
-      'a..b',
-      '-a.b',
-      'a-.b',
-      'a_b',
-      `${'a'.repeat(64)}.b`,
-      'a.'.repeat(126) + 'ab',
-      '.',
-      '',
-    ],
+    [...words('example.com. .example a..b -a.b a-.b a_b .'), `${'a'.repeat(64)}.b`, 'a.'.repeat(126) + 'ab', ''],
   ],
   [
     'email',
     ["o'brien+x@example.com", 'a.b@xn--nxasmm1c.example'],
-    [
-      'a@b@c.d',
-      '.a@b.c',
-      'a.@b.c',
-      'a..b@c.d',
-      'a b@c.d',
-      'a@-b.c',
-      'a@b.c.',
-      `a@${'b'.repeat(64)}.c`,
-      'a@b.c\n',
-      'é@b.c',
-    ],
+    [...words('a@b@c.d .a@b.c a.@b.c a..b@c.d a@-b.c a@b.c. é@b.c'), 'a b@c.d', `a@${'b'.repeat(64)}.c`, 'a@b.c\n'],
   ],
   [
     'ipv4',
@@ -121,24 +96,10 @@ describe.each<[format: string, accepted: readonly string[], refused: readonly st
     'uri',
     ['https://a:8@[::1]:80/b?c=d/?#e', 'urn:isbn:0451450523', 'mailto:a@b.c', 'file:///a', 'http://a/%41', 'a:'],
     [
-      '/a',
-      '//a/b',
-      '1a:b',
+      ...words(`/a //a/b 1a:b http://a/%4 http://a/%zz http://a/<b> http://a/"b" http://a/b\\c http://a/{b} http://a:b/c
+        http://a@b@c/ http://[1.2.3.4]/ http://[::ffff:01.2.3.4]/ http:/[::1] http://a/#b#c http://é.example/`),
       'a b:c',
       'http://a/b c',
-      'http://a/%4',
-      'http://a/%zz',
-      'http://a/<b>',
-      'http://a/"b"',
-      'http://a/b\\c',
-      'http://a/{b}',
-      'http://a:b/c',
-      'http://a@b@c/',
-      'http://[1.2.3.4]/',
-      'http://[::ffff:01.2.3.4]/',
-      'http:/[::1]',
-      'http://a/#b#c',
-      'http://é.example/',
       'http://a/\n',
     ],
   ],
