@@ -10,8 +10,6 @@ import { fromTables, relatedTables, ROOT_ALIAS } from './views.ts';
 export interface ViewRow {
   readonly type: RecordType;
   readonly identifier: number;
-  /** Whether the view shows a set of it, which another record may join. */
-  readonly hasSet: boolean;
 }
 
 /** The related records that a view shows of some records; undefined if one relation leads to more than answers may show. */
@@ -41,14 +39,11 @@ export function createFindViewRows(dialect: Dialect): FindViewRows {
       const place = Number(at);
       const shown = places[place]?.view;
       counts[place] = (counts[place] ?? 0) + 1;
-      return shown ? [{ type: shown.type, identifier: Number(related), hasSet: showsSet(shown) }] : [];
+      return shown ? [{ type: shown.type, identifier: Number(related) }] : [];
     });
     return counts.some((count) => count > most) ? undefined : found;
   };
 }
-
-/** Whether a record can come into the view while the row stays as it is. */
-const showsSet = ({ relations }: View): boolean => relations.some(({ relation }) => relation.link.at !== 'source');
 
 const placesOf = (view: View, above: readonly Relation[]): readonly ViewPlace[] =>
   view.relations.flatMap(({ relation, view: related }) => {

@@ -8,7 +8,7 @@ import { identifierIn, type RecordType, type Relation } from '../../model/model.
 import { rememberRow, type WriteSession } from './session.ts';
 import type { Row } from '../driver.ts';
 import type { ViewRow } from '../read/view-rows.ts';
-import { type Strength, STRENGTHS } from './tables.ts';
+import type { Strength } from './tables.ts';
 
 interface LockedRecord {
   /** Where the body names it; undefined if only the tag speaks of it. */
@@ -22,8 +22,8 @@ const MANY = 8;
 type Records = Map<number, LockedRecord>;
 type Gathered = Map<RecordType, Records>;
 
-/** How records are locked; those that are not there are not. */
-type Held = Map<RecordType, Map<number, Strength>>;
+/** Identifiers of records that are locked against every change. */
+type Held = Map<RecordType, Set<number>>;
 
 /** The related records that the tag in If-Match was made from; undefined if they are more than an answer may show. */
 export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
@@ -85,23 +85,17 @@ function rememberRows(session: WriteSession, type: RecordType, rows: readonly Ro
   }
 }
 
-/** A record can come into view until all that are there are locked: then it is too late to lock it, too, in order. */
+/**
+ * A record can come into view until all that are shown are locked: then it is too late to lock it in order, too. Against
+ * new rows that refer to it, since a set of it may be shown.
+ */
 async function lockShown(session: WriteSession, gathered: Gathered, findShown: FindShown): Promise<boolean> {
   const held: Held = new Map();
-  for (const row of (await findShown()) ?? [])
-    note(gathered, row.type, row.identifier, { pointer: undefined, strength: strengthFor(row) });
+  for (const { type, identifier } of (await findShown()) ?? [])
+    note(gathered, type, identifier, { pointer: undefined, strength: 'update' });
   const [, shown] = await Promise.all([lockAll(session, gathered, held), findShown()]);
-  return shown !== undefined && shown.every((row) => isHeld(held, row));
+  return shown !== undefined && shown.every(({ type, identifier }) => held.get(type)?.has(identifier));
 }
-
-const strengthFor = ({ hasSet }: ViewRow): Strength => (hasSet ? 'update' : 'no key update');
-
-function isHeld(held: Held, row: ViewRow): boolean {
-  const strength = held.get(row.type)?.get(row.identifier);
-  return strength !== undefined && stronger(strength, strengthFor(row)) === strength;
-}
-
-const stronger = (a: Strength, b: Strength): Strength => (STRENGTHS.indexOf(a) < STRENGTHS.indexOf(b) ? b : a);
 
 /** The statements are sent together, and run one after the other. */
 async function lockAll(session: WriteSession, gathered: Gathered, held: Held = new Map()): Promise<void> {
@@ -119,9 +113,9 @@ async function lockRun(
 ): Promise<void> {
   const { lock, hold } = session.tables.of(type);
   const rows = await session.writer.all((isNamed ? lock : hold)(strength), [JSON.stringify([...records.keys()])]);
-  const known = held.get(type) ?? new Map<number, Strength>();
+  const known = held.get(type) ?? new Set<number>();
   held.set(type, known);
-  for (const row of rows) known.set(Number(row[0]), strength);
+  if (strength === 'update') for (const row of rows) known.add(Number(row[0]));
   if (isNamed) rememberRows(session, type, rows, records);
 }
 
@@ -151,7 +145,7 @@ function note(gathered: Gathered, type: RecordType, identifier: number, { pointe
   const known = records.get(identifier);
   records.set(identifier, {
     pointer: known?.pointer ?? pointer,
-    strength: known ? stronger(known.strength, strength) : strength,
+    strength: known?.strength === 'update' ? 'update' : strength,
   });
 }
 

@@ -111,49 +111,7 @@ export interface Rules {
   readonly readOnlyToo: boolean;
 }
 
-export interface WriteSession {
-  /** The records that the request writes. "The body" is all of them, and what is nested in them. */
-  readonly records: readonly BodyRecord[];
-  /** What is wrong with the body already. With a fault, it is worked out only to find the others: nothing is written. */
-  readonly faults: readonly Fault[];
-  /** Places of values that do not fit their type. What stands there is not looked at. */
-  readonly faulty: ReadonlySet<string>;
-  readonly writer: Writer;
-  readonly tables: Tables;
-  readonly dialect: DialectName;
-  readonly rules: Rules;
-  /** What of the body is kept as it was written. */
-  readonly raw: RawValues;
-  /** Records that are there, by type and identifier: one record has one node, wherever it stands in the body. */
-  readonly existing: Map<RecordType, Map<number, Node>>;
-  /** Identifiers of records that were looked for and are not there. */
-  readonly absent: Map<RecordType, Set<number>>;
-  /** New records by the identifiers that the body gives them. */
-  readonly given: Map<RecordType, Map<number, Node>>;
-  /** By relation and owner: the child that is stored, null where there is none. */
-  readonly ownChildren: Map<Relation, Map<number, number | null>>;
-  readonly agenda: BodyItem[];
-  readonly made: Node[];
-  /** Those of them that have been inserted. */
-  readonly inserted: Set<Node>;
-  readonly deleted: Map<Node, string>;
-  /** These, and all that goes with them, once the plan is made. */
-  readonly gone: RecordSet;
-  /** What sets leave out. */
-  readonly released: Released[];
-  /** Rows that one write may touch. */
-  readonly writeRows: number;
-  /** What is loaded draws from its budget. */
-  readonly caller: Caller;
-  readonly stamp: Stamp;
-  /** Records that are there and that the body names, with the places of their identifiers. */
-  readonly named: Map<Node, string[]>;
-  readonly checks: LinkCheck[];
-  readonly leftOut: LeftOut[];
-  /** Rows of join tables that the body speaks of. */
-  readonly pairs: Map<string, JoinPair>;
-  refusals: { readonly code: ProblemCode; readonly fault: Fault }[];
-}
+export type WriteSession = ReturnType<typeof createSession>;
 
 function unasked(): never {
   throw new Error('This part of a write does not use the database');
@@ -192,35 +150,50 @@ export function createSession(
   dialect: DialectName,
   rules: Rules,
   { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, caller = PATIENT, stamp }: Given,
-): WriteSession {
-  const maps = {
-    existing: new Map(),
-    absent: new Map(),
-    given: new Map(),
-    ownChildren: new Map(),
-    deleted: new Map(),
-    gone: new Map(),
-    named: new Map(),
-    pairs: new Map(),
-    inserted: new Set<Node>(),
-  };
+) {
   const misfits = faults.filter(({ code }) => !ABOUT_SEVERAL.has(code));
-  const faulty = new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : [])));
-  const lists = { agenda: [], made: [], checks: [], leftOut: [], refusals: [], released: [] };
   return {
     writer,
     tables,
     dialect,
     rules,
+    /** The records that the request writes. "The body" is all of them, and what is nested in them. */
     records,
+    /** What of the body is stored as it was written. */
     raw,
+    /** Faults that the validator found. With one, the body is resolved only to find the others: nothing is written. */
     faults,
-    faulty,
+    /** Places of values that do not fit their type: these are not resolved. */
+    faulty: new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
+    /** Rows that one write may touch. */
     writeRows,
+    /** Rows that are loaded draw from its budget. */
     caller,
     stamp,
-    ...lists,
-    ...maps,
+    /** Stored records by type and identifier: one record has one node, wherever it stands in the body. */
+    existing: new Map<RecordType, Map<number, Node>>(),
+    /** Identifiers of records that were looked for and do not exist. */
+    absent: new Map<RecordType, Set<number>>(),
+    /** New records by the identifiers that the body gives them. */
+    given: new Map<RecordType, Map<number, Node>>(),
+    /** By relation and owner: the child that is stored, null where there is none. */
+    ownChildren: new Map<Relation, Map<number, number | null>>(),
+    /** Bodies that are still to be resolved. */
+    agenda: [] as BodyItem[],
+    made: [] as Node[],
+    inserted: new Set<Node>(),
+    /** Records that sets leave out, with the pointers of the sets. */
+    deleted: new Map<Node, string>(),
+    /** All records that the plan deletes. */
+    gone: new Map() as RecordSet,
+    released: [] as Released[],
+    leftOut: [] as LeftOut[],
+    /** Stored records that the body names, with the pointers of their identifiers. */
+    named: new Map<Node, string[]>(),
+    checks: [] as LinkCheck[],
+    /** Rows of join tables that the body adds, keeps or removes. */
+    pairs: new Map<string, JoinPair>(),
+    refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
   };
 }
 

@@ -13,11 +13,10 @@ import { type FilledFields, filledFields } from './stamps.ts';
 export const NAMED = 10;
 
 /**
- * How a row is locked, the weakest first: against deletion; against every change; against new rows that refer to it as
- * well. Not `for share`: an update of a row that others keep sharing would wait for ever.
+ * How a row is locked: against deletion, or against every change and new rows that refer to it. Not `for share`: an update of
+ * a row that others keep sharing would wait for ever.
  */
-export const STRENGTHS = ['key share', 'no key update', 'update'] as const;
-export type Strength = (typeof STRENGTHS)[number];
+export type Strength = 'key share' | 'update';
 
 /** Who chooses the identifier of a new row: the database, or the client. */
 type Identified = 'made' | 'given';
