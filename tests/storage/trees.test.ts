@@ -34,6 +34,7 @@ beforeEach(async () => {
 });
 
 const BELOW = 'link a record that is not below it';
+const moved = (id: number, parent: number): object => ({ id, parent: { id: parent } });
 
 describe('refused, and nothing is written', () => {
   test.each<[title: string, body: unknown, pointers: readonly string[]]>([
@@ -52,22 +53,8 @@ describe('refused, and nothing is written', () => {
       { name: 'new', parent: { name: 'newer', parent: { id: 3 } }, children: [{ id: 1 }] },
       ['/children/0'],
     ],
-    [
-      'PATCH /api/categories',
-      [
-        { id: 1, parent: { id: 5 } },
-        { id: 5, parent: { id: 4 } },
-      ],
-      ['/0/parent', '/1/parent'],
-    ],
-    [
-      'POST /api/categories',
-      [
-        { id: 60, parent: { id: 61 } },
-        { id: 61, parent: { id: 60 } },
-      ],
-      [],
-    ],
+    ['PATCH /api/categories', [moved(1, 5), moved(5, 4)], ['/0/parent', '/1/parent']],
+    ['POST /api/categories', [moved(60, 61), moved(61, 60)], []],
     ['PUT /api/categories/3', { children: [{ id: 4, children: [{ id: 5, children: [{ id: 3 }] }] }] }, []],
   ])('%s %j', async (request, body, pointers) => {
     const before = await parents();
