@@ -1,5 +1,6 @@
 /** How many records a list has. */
 import { useQueries, useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { textOfWhere, type Where } from './where.ts';
 import type { TypeInfo } from './model.ts';
 import { send } from './request.ts';
@@ -58,11 +59,24 @@ const totalQuery = (type: TypeInfo, where: Where, isExact: boolean) => ({
   retry: false,
 });
 
+/** Browsers send few requests at once: those of the page go first. */
+const SOON_MS = 300;
+
+function useSoon(): boolean {
+  const [isSoon, setSoon] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSoon(true), SOON_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isSoon;
+}
+
 /** Of a few types: how many records each of them has, by its path. Of many, nobody waits for all. */
 export function useTotals(types: readonly TypeInfo[]): ReadonlyMap<string, Total> {
+  const isSoon = useSoon();
   const counted = types.length > MOST_TYPES ? [] : types.filter(({ list }) => list.count !== 'none');
   return useQueries({
-    queries: counted.map((type) => totalQuery(type, [], false)),
+    queries: counted.map((type) => ({ ...totalQuery(type, [], false), enabled: isSoon })),
     combine: (results) =>
       new Map(
         results.flatMap(({ data }, index): readonly [string, Total][] =>

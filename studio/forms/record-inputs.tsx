@@ -41,7 +41,9 @@ export function RecordInputs({ type, path, draft, values, through, inputFor }: R
     <Box
       sx={{
         display: 'grid',
-        gap: 2.5,
+        columnGap: 2.5,
+        // What an input has to say stands in between.
+        rowGap: 3,
         gridTemplateColumns: 'repeat(auto-fill, minmax(min(100%, 19rem), 1fr))',
         alignItems: 'start',
       }}

@@ -6,6 +6,8 @@ import FormHelperText from '@mui/material/FormHelperText';
 import IconButton from '@mui/material/IconButton';
 import Paper from '@mui/material/Paper';
 import Typography from '@mui/material/Typography';
+import type { Theme } from '@mui/material/styles';
+import useMediaQuery from '@mui/material/useMediaQuery';
 import { useNotify } from 'ra-core';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
@@ -278,26 +280,29 @@ function SetInput({ relation, path }: RelationInputProps) {
     const found = get(errors, `${path}.${index}`) as { readonly message?: unknown } | undefined;
     return typeof found?.message === 'string' ? found.message : undefined;
   };
-  const columns = isInline(relation) ? setColumns(relation, type) : undefined;
+  const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('sm'), { noSsr: true });
+  const columns = isInline(relation) && isWide ? setColumns(relation, type) : undefined;
   return (
     <Box component="section" aria-label={relation.title} sx={{ ...WIDE, display: 'grid', gap: 1.5 }}>
       <Box>
         <Typography variant="h2">{titleOf(relation)}</Typography>
         <Help fault={fault} text={relation.description} />
       </Box>
-      <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 1 }}>
-        {items.map((item, index) =>
-          item.record === null ? (
-            <LinkedChip
-              key={item['#key']}
-              path={`${path}.${index}`}
-              item={item}
-              onRemove={() => remove(index)}
-              onChange={isChangeable(model, relation, item) ? () => void change(withoutKey(item)) : undefined}
-            />
-          ) : undefined,
-        )}
-      </Box>
+      {items.some(({ record }) => record === null) && (
+        <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 1 }}>
+          {items.map((item, index) =>
+            item.record === null ? (
+              <LinkedChip
+                key={item['#key']}
+                path={`${path}.${index}`}
+                item={item}
+                onRemove={() => remove(index)}
+                onChange={isChangeable(model, relation, item) ? () => void change(withoutKey(item)) : undefined}
+              />
+            ) : undefined,
+          )}
+        </Box>
+      )}
       {columns !== undefined && items.length > 0 && (
         <SetTable
           relation={relation}

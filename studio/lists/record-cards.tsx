@@ -1,5 +1,4 @@
 /** The records of a page of a list on a phone: a card for each. */
-import Alert from '@mui/material/Alert';
 import Box from '@mui/material/Box';
 import Card from '@mui/material/Card';
 import CardActionArea from '@mui/material/CardActionArea';
@@ -11,10 +10,11 @@ import { Waiting } from '../app/waiting.tsx';
 import { useVariant } from '../app/variant-choice.tsx';
 import { textOf } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
-import type { ListFilter, StudioRecord } from '../data/provider.ts';
+import type { StudioRecord } from '../data/provider.ts';
 import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
 import type { ColumnInfo } from './columns.ts';
+import { EmptyList } from './empty-list.tsx';
 import { cell } from './record-table.tsx';
 
 interface RecordCardsProps {
@@ -26,10 +26,9 @@ interface RecordCardsProps {
 export function RecordCards({ type, columns, all }: RecordCardsProps) {
   const say = useText();
   const variant = useVariant();
-  const { data, filterValues, selectedIds, onToggleItem } = useListContext<StudioRecord>();
-  const { where, q } = filterValues as ListFilter;
+  const { data, selectedIds, onToggleItem } = useListContext<StudioRecord>();
   if (data === undefined) return <Waiting />;
-  if (data.length === 0) return <Alert severity="info">{say(where || q ? 'list.none_found' : 'list.empty')}</Alert>;
+  if (data.length === 0) return <EmptyList type={type} />;
   const shown = columns.filter(({ kind, name }) => kind !== 'identifier' && name !== type.label);
   return (
     <Box component="ul" aria-label={type.title.many} sx={{ listStyle: 'none', p: 0, m: 0, display: 'grid', gap: 1 }}>

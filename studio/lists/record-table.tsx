@@ -1,5 +1,4 @@
 /** The records of a page of a list. */
-import Alert from '@mui/material/Alert';
 import Checkbox from '@mui/material/Checkbox';
 import Link from '@mui/material/Link';
 import Paper from '@mui/material/Paper';
@@ -18,15 +17,14 @@ import { hrefOf } from '../app/router.ts';
 import { Late } from '../app/late.tsx';
 import { textOf, type ValueObject } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
-import type { ListFilter, StudioRecord } from '../data/provider.ts';
+import type { StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
 import { Shown } from '../presentations/shown.tsx';
 import { useVariant } from '../app/variant-choice.tsx';
 import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { useText } from '../texts/texts.ts';
 import { type ColumnInfo, isRight, isSortable } from './columns.ts';
-
-const isFound = ({ where, q }: ListFilter): boolean => Boolean(where ?? q);
+import { EmptyList } from './empty-list.tsx';
 
 interface RecordTableProps {
   readonly type: TypeInfo;
@@ -38,7 +36,7 @@ const EXPECTED_ROWS = 8;
 
 export function RecordTable({ type, columns, all }: RecordTableProps) {
   const say = useText();
-  const { data, isPending, sort, setSort, filterValues, ...selection } = useListContext<StudioRecord>();
+  const { data, isPending, sort, setSort, ...selection } = useListContext<StudioRecord>();
   const { selectedIds, onToggleItem, onSelect } = selection;
   const ids = data?.map(({ id }) => id) ?? [];
   const here = ids.filter((id) => selectedIds.includes(id));
@@ -49,8 +47,7 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
   };
   const navigate = useNavigate();
   const variant = useVariant();
-  if (data?.length === 0)
-    return <Alert severity="info">{say(isFound(filterValues) ? 'list.none_found' : 'list.empty')}</Alert>;
+  if (data?.length === 0) return <EmptyList type={type} />;
   return (
     <TableContainer
       component={Paper}

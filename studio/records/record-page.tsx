@@ -135,7 +135,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
           {relations.map((relation) => (
             <Box component="section" key={relation.name} aria-label={relation.title} sx={{ minWidth: 0 }}>
               <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 1 }}>
-                <Typography variant="h2" sx={{ flexGrow: 1 }}>
+                <Typography variant="h2" sx={{ flexGrow: 1, minWidth: 0, overflowWrap: 'anywhere' }}>
                   {relation.title}: <Related relation={relation} value={values[relation.name]} />
                 </Typography>
                 {can(type, 'update') && relation.nested === 'write' && !relation.readOnly && (

@@ -63,6 +63,8 @@ export const de: Texts = {
   'list.create': 'Neu: %{type}',
   'list.empty': 'Es gibt noch keine Datensätze.',
   'list.none_found': 'Nichts entspricht dieser Suche und diesen Filtern.',
+  'list.show_all': 'Alle zeigen',
+  'list.first_one': 'Anlegen: %{type}',
   'list.total': '%{formatted} Datensatz |||| %{formatted} Datensätze',
   'list.about': 'etwa %{formatted} Datensatz |||| etwa %{formatted} Datensätze',
   'list.count': 'Genau zählen',

@@ -60,6 +60,8 @@ export const en = {
   'list.create': 'New %{type}',
   'list.empty': 'There are no records yet.',
   'list.none_found': 'Nothing matches this search and these filters.',
+  'list.show_all': 'Show all',
+  'list.first_one': 'Create the first %{type}',
   'list.total': '%{formatted} record |||| %{formatted} records',
   'list.about': 'about %{formatted} record |||| about %{formatted} records',
   'list.count': 'Count them',

@@ -3,50 +3,84 @@ import { buildStudio } from '../../../deploy/studio.ts';
 import { startTestServer } from '../../support/server.ts';
 import { startBrowser, visit } from './chromium.ts';
 
-const ZONES = ['Mainland', 'Islands', 'Alps', 'Abroad'];
-const METHODS = ['Parcel', 'Express', 'Freight'];
-const COUNT = 36;
+const FIRST = ['Anna', 'Ben', 'Clara', 'David', 'Emma', 'Felix', 'Greta', 'Ida', 'Jonas', 'Klara'];
+const LAST = ['Müller', 'Schmidt', 'Meyer', 'Fischer'];
+const PRODUCTS = ['Yirgacheffe 250 g', 'Sidamo 500 g', 'House blend 1 kg', 'Earl Grey', 'Moka pot', 'Filter papers'];
+const STATES = ['shipped', 'shipped', 'shipped', 'paid', 'returned'];
+const COUNT = 600;
+const DAY_MS = 86_400_000;
+/** The last order. */
+const LAST_MS = Date.UTC(2026, 10, 25, 18, 20);
 
-/** Names are linked where a record has them already. */
-const named = (key: string, identifier: string, names: readonly string[], index: number) => {
-  const at = index % names.length;
-  return index < names.length ? { [key]: names[at] } : { [identifier]: at + 1 };
-};
+/** Some more often than others, and always the same ones. */
+const someOf = (index: number, step: number, count: number): number => ((index * step) % 97) % count;
+
+function orderAt(index: number): object {
+  const lines = Array.from({ length: 1 + (index % 3) }, (_, at) => ({
+    position: at + 1,
+    quantity: 1 + someOf(index, 5 + at, 3),
+    price: `${7 + someOf(index, 11 + at, 18)}.90`,
+    product: { id: 1 + someOf(index, 7 + at, PRODUCTS.length) },
+  }));
+  const total = lines.reduce((sum, { quantity, price }) => sum + quantity * Number(price), 0);
+  return {
+    number: `2026-${String(index + 1).padStart(4, '0')}`,
+    placed: new Date(LAST_MS - (COUNT - 1 - index) * 0.53 * DAY_MS).toISOString(),
+    state: index > COUNT - 9 ? 'open' : STATES[someOf(index, 13, STATES.length)],
+    total: total.toFixed(2),
+    gift: index % 9 === 0,
+    customer: { id: 1 + someOf(index, 17, FIRST.length * LAST.length) },
+    carrier: { id: 1 + someOf(index, 5, 3) },
+    lines,
+  };
+}
 
 async function draw(): Promise<void> {
   await buildStudio();
-  const server = await startTestServer({ schemaDirectory: 'schema', settings: { title: 'Store administration' } });
+  const server = await startTestServer({
+    schemaDirectory: 'tests/fixtures/coffee',
+    settings: { title: 'Coffee & Co.' },
+  });
   const browser = await startBrowser();
+  const post = async (path: string, records: readonly object[]): Promise<void> => {
+    const headers = { 'Content-Type': 'application/json' };
+    const answer = await fetch(`${server.url}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(records) });
+    if (!answer.ok) throw new Error(await answer.text());
+  };
   try {
-    for (let index = 0; index < COUNT; index += 1) {
-      const body = {
-        min_weight: `${(index % 6) * 5}`,
-        max_weight: `${(index % 6) * 5 + 5}`,
-        min_total: '0.00',
-        max_total: `${100 + 50 * (index % 4)}.00`,
-        markup_flat: `${3 + (index % 9)}.90`,
-        zone: named('zone_name', 'zone_id', ZONES, index),
-        shipping_method: named('code', 'method_id', METHODS, index),
-      };
-      const answer = await fetch(`${server.url}/api/shipping-markups`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      if (answer.status !== 201) throw new Error(await answer.text());
-    }
-    const look = { locale: 'en-US', viewport: { width: 1280, height: 720 } };
+    await post('categories', [{ name: 'Coffee' }, { name: 'Tea' }, { name: 'Equipment' }]);
+    await post('suppliers', [{ name: 'Kaffa Cooperative' }, { name: 'Finca El Paraíso' }]);
+    await post('carriers', [{ name: 'DHL' }, { name: 'DPD' }, { name: 'Pick-up' }]);
+    const products = PRODUCTS.map((name, index) => ({
+      name,
+      sku: `CB-${1000 + index}`,
+      price: `${7 + index}.90`,
+      stock: 12 * index,
+      category: { id: index < 3 ? 1 : index === 3 ? 2 : 3 },
+    }));
+    await post('products', products);
+    const names = LAST.flatMap((last) => FIRST.map((first) => `${first} ${last}`));
+    await post(
+      'customers',
+      names.map((name, index) => ({ name, email: `customer${index}@example.com`, city: 'Hamburg' })),
+    );
+    const orders = Array.from({ length: COUNT }, (_, index) => orderAt(index));
+    for (let from = 0; from < COUNT; from += 100) await post('orders', orders.slice(from, from + 100));
+    const look = { locale: 'en-GB', timezoneId: 'Europe/Berlin', viewport: { width: 1280, height: 800 } };
     const { page } = await visit(browser, look);
-    await page.goto(`${server.url}/studio#/shipping-markups`, { waitUntil: 'networkidle' });
-    await page.locator('tbody tr:nth-child(10)').waitFor();
-    await page.screenshot({ path: 'studio/pictures/list.png' });
-    await page.goto(`${server.url}/studio#/shipping-markups/7/edit`, { waitUntil: 'networkidle' });
-    await page.getByLabel('Max weight').fill('-5');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.locator('[aria-invalid=true]').first().waitFor();
-    // Material UI fades buttons in.
-    await page.waitForTimeout(1000);
-    await page.screenshot({ path: 'studio/pictures/form.png' });
+    const take = async (name: string): Promise<void> => {
+      // Charts and totals come by themselves; Material UI fades buttons in.
+      await page.waitForTimeout(1500);
+      await page.screenshot({ path: `studio/pictures/${name}.png` });
+    };
+    await page.goto(`${server.url}/studio/orders`, { waitUntil: 'networkidle' });
+    await page.locator('canvas').waitFor();
+    await take('list');
+    await page.locator('tbody tr:nth-child(3) a').first().click();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Total', exact: true }).fill('19.905');
+    await page.getByRole('textbox', { name: 'Number *' }).focus();
+    await take('form');
   } finally {
     await browser.close();
     await server.close();

@@ -15,7 +15,7 @@ const COLD_MS = 1000;
 const WARM_MS = 200;
 /** A new window of Chromium works for so long. */
 const WINDOW_MS = 2500;
-const FIRST_ROUTE_BYTES = 450 * 1024;
+const FIRST_ROUTE_BYTES = 350 * 1024;
 
 const ROWS = `
   insert into content_images

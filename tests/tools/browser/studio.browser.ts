@@ -299,7 +299,7 @@ test('the countries of a zone are seen and changed on the page of a markup that 
   const id = await create('shipping-markups', { min_total: '1', zone });
   await page.goto(`${server.url}/studio#/shipping-markups/${id}`);
   await page.locator('main section', { hasText: 'AT' }).first().waitFor();
-  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('link', { name: 'Edit', exact: true }).click();
   await page.getByRole('button', { name: 'Change Alps' }).click();
   const element = page.getByRole('textbox', { name: 'Other keys' });
   expect(await element.inputValue()).toContain('"AT"');

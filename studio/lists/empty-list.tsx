@@ -1,0 +1,38 @@
+/** A list without records: why, and what to do about it. */
+import Box from '@mui/material/Box';
+import Button from '@mui/material/Button';
+import Paper from '@mui/material/Paper';
+import Typography from '@mui/material/Typography';
+import { useListContext } from 'ra-core';
+import { Link } from 'react-router-dom';
+import { AddIcon } from '../app/icons.tsx';
+import { TypeIcon } from '../app/type-icon.tsx';
+import { can, type TypeInfo } from '../data/model.ts';
+import type { ListFilter } from '../data/provider.ts';
+import { inSentence, useText } from '../texts/texts.ts';
+
+export function EmptyList({ type }: { readonly type: TypeInfo }) {
+  const say = useText();
+  const { filterValues, setFilters } = useListContext();
+  const { where, q } = filterValues as ListFilter;
+  const isFiltered = Boolean(where ?? q);
+  return (
+    <Paper variant="outlined" sx={{ display: 'grid', justifyItems: 'center', gap: 1.5, p: 4 }}>
+      <Box sx={{ color: 'text.secondary' }}>
+        <TypeIcon of={type} />
+      </Box>
+      <Typography>{say(isFiltered ? 'list.none_found' : 'list.empty')}</Typography>
+      {isFiltered ? (
+        <Button variant="outlined" onClick={() => setFilters({}, [], false)}>
+          {say('list.show_all')}
+        </Button>
+      ) : (
+        can(type, 'create') && (
+          <Button variant="outlined" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
+            {say('list.first_one', { type: inSentence(type.title.one) })}
+          </Button>
+        )
+      )}
+    </Paper>
+  );
+}
