@@ -1,7 +1,5 @@
 /** Parts that are loaded when they are first needed, and the boundary that keeps a fault of one part from the others. */
-import Alert from '@mui/material/Alert';
-import Button from '@mui/material/Button';
-import Dialog from '@mui/material/Dialog';
+import { Alert, Button, Dialog } from '@mui/material';
 import { Component, type ComponentType, lazy, type ReactNode, Suspense } from 'react';
 import { useText } from '../texts/texts.ts';
 import { Waiting } from './waiting.tsx';

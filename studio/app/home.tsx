@@ -1,8 +1,5 @@
 /** The first page: key figures of every type, and what happened; in an empty database, how to begin. */
-import Box from '@mui/material/Box';
-import Card from '@mui/material/Card';
-import CardActionArea from '@mui/material/CardActionArea';
-import Typography from '@mui/material/Typography';
+import { Box, Card, CardActionArea, Typography } from '@mui/material';
 import { useMemo } from 'react';
 import { Link } from 'react-router-dom';
 import { firstMeasure, monthField } from '../charts/figures.ts';

@@ -1,10 +1,5 @@
 /** The keys of the studio. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import Dialog from '@mui/material/Dialog';
-import DialogActions from '@mui/material/DialogActions';
-import DialogContent from '@mui/material/DialogContent';
-import DialogTitle from '@mui/material/DialogTitle';
+import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle } from '@mui/material';
 import type { TextKey } from '../texts/en.ts';
 import { useText } from '../texts/texts.ts';
 import { MOD } from './keys.ts';

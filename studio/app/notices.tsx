@@ -1,6 +1,5 @@
 /** Short messages at the edge of the screen: what was done. */
-import Alert from '@mui/material/Alert';
-import Snackbar from '@mui/material/Snackbar';
+import { Alert, Snackbar } from '@mui/material';
 import { type NotificationPayload, useNotificationContext } from 'ra-core';
 import { useEffect, useState } from 'react';
 import { useText } from '../texts/texts.ts';

@@ -1,10 +1,6 @@
 /** The search over all types: opened by a key, and left by choosing. */
-import Autocomplete from '@mui/material/Autocomplete';
-import Box from '@mui/material/Box';
-import Dialog from '@mui/material/Dialog';
+import { Autocomplete, Box, Dialog, TextField, Typography } from '@mui/material';
 import type { PopperProps } from '@mui/material/Popper';
-import TextField from '@mui/material/TextField';
-import Typography from '@mui/material/Typography';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';

@@ -1,6 +1,5 @@
 /** A problem in words, wherever one can occur. */
-import Alert from '@mui/material/Alert';
-import Button from '@mui/material/Button';
+import { Alert, Button } from '@mui/material';
 import { problemOf } from '../data/problem.ts';
 import { type Say, useText } from '../texts/texts.ts';
 import { InTheWay } from './in-the-way.tsx';

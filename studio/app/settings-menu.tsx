@@ -1,9 +1,5 @@
 /** What each person sets: appearance, language, token. */
-import Divider from '@mui/material/Divider';
-import IconButton from '@mui/material/IconButton';
-import ListSubheader from '@mui/material/ListSubheader';
-import Menu from '@mui/material/Menu';
-import MenuItem from '@mui/material/MenuItem';
+import { Divider, IconButton, ListSubheader, Menu, MenuItem } from '@mui/material';
 import { useLocaleState, useStore } from 'ra-core';
 import { useState } from 'react';
 import { useModel } from '../data/model.ts';

@@ -1,10 +1,8 @@
 /** The studio as a whole: languages, colours, the model that the token sees, and the pages. */
 import createCache from '@emotion/cache';
 import { CacheProvider } from '@emotion/react';
-import Alert from '@mui/material/Alert';
-import CssBaseline from '@mui/material/CssBaseline';
+import { Alert, CssBaseline, useMediaQuery } from '@mui/material';
 import { ThemeProvider } from '@mui/material/styles';
-import useMediaQuery from '@mui/material/useMediaQuery';
 import { QueryClient } from '@tanstack/react-query';
 import { CoreAdminContext, useLocaleState, useStore } from 'ra-core';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';

@@ -1,7 +1,5 @@
 /** Where the service no longer accepts the token: another one, without leaving the page. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import TextField from '@mui/material/TextField';
+import { Box, Button, TextField } from '@mui/material';
 import { type FormEvent, useState } from 'react';
 import { isToken, keepToken } from '../data/token.ts';
 import { useText } from '../texts/texts.ts';

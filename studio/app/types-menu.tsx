@@ -1,12 +1,5 @@
 /** The record types that have a list; among many, one is found by typing. */
-import List from '@mui/material/List';
-import ListItem from '@mui/material/ListItem';
-import ListItemButton from '@mui/material/ListItemButton';
-import ListItemIcon from '@mui/material/ListItemIcon';
-import ListItemText from '@mui/material/ListItemText';
-import TextField from '@mui/material/TextField';
-import Box from '@mui/material/Box';
-import Typography from '@mui/material/Typography';
+import { Box, List, ListItem, ListItemButton, ListItemIcon, ListItemText, TextField, Typography } from '@mui/material';
 import { useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { listAddress } from './kept-lists.ts';

@@ -1,6 +1,5 @@
 /** Which view of a type is shown: one of its variants. The address holds it. */
-import MenuItem from '@mui/material/MenuItem';
-import TextField from '@mui/material/TextField';
+import { MenuItem, TextField } from '@mui/material';
 import { useSearchParams } from 'react-router-dom';
 import { VIEW } from '../data/address.ts';
 import type { TypeInfo } from '../data/model.ts';

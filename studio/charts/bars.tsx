@@ -1,6 +1,5 @@
 /** How records are divided by a field or a relation: a bar for each value, which filters by it. */
-import Box from '@mui/material/Box';
-import ButtonBase from '@mui/material/ButtonBase';
+import { Box, ButtonBase } from '@mui/material';
 import { type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 import { numberInWords } from '../presentations/numbers.ts';

@@ -1,7 +1,5 @@
 /** What stands around a chart. */
-import Box from '@mui/material/Box';
-import Paper from '@mui/material/Paper';
-import Typography from '@mui/material/Typography';
+import { Box, Paper, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import { problemText } from '../app/problem-alert.tsx';
 import { useText } from '../texts/texts.ts';

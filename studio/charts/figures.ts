@@ -90,23 +90,20 @@ export function divisionTarget(type: TypeInfo, { path, relation }: Division, mea
 export const monthsTarget = (type: TypeInfo, { name }: FieldInfo, measure: Measure, where: Where): string =>
   summaryTarget(type, `month(${name})`, measure, where, [`month(${name})`, 'desc'], MOST_MONTHS);
 
-export const totalTarget = (type: TypeInfo, measure: Measure, where: Where): string =>
-  summaryTarget(type, undefined, measure, where, undefined, 1);
-
 function summaryTarget(
   { path }: TypeInfo,
-  by: string | undefined,
+  by: string,
   measure: Measure,
   where: Where,
-  order: readonly [string, string] | undefined,
+  order: readonly [string, string],
   most: number,
 ): string {
   const measures = measure === undefined ? 'count' : `count,${measureName(measure)}`;
   const query = textOfWhere([
-    ...(by === undefined ? [] : [['by', by] as const]),
+    ['by', by],
     ['measure', measures],
     ...where,
-    ...(order?.map((word) => ['_cnd[orderBy]', word] as const) ?? []),
+    ...order.map((word) => ['_cnd[orderBy]', word] as const),
     ['_cnd[limit]', '0'],
     ['_cnd[limit]', String(most)],
   ]);

@@ -1,7 +1,5 @@
 /** What happened with the records of a type, on the first page. A click leads to the list of those records. */
-import Box from '@mui/material/Box';
-import Link from '@mui/material/Link';
-import Typography from '@mui/material/Typography';
+import { Box, Link, Typography } from '@mui/material';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listSearch } from '../data/address.ts';
 import type { TypeInfo } from '../data/model.ts';

@@ -1,6 +1,5 @@
 /** What happened in each month: a column for each, which filters by it. */
-import Box from '@mui/material/Box';
-import Typography from '@mui/material/Typography';
+import { Box, Typography } from '@mui/material';
 import { useState } from 'react';
 import { dialog } from '../app/boundary.tsx';
 import type { FieldInfo, TypeInfo } from '../data/model.ts';

@@ -1,8 +1,5 @@
 /** Pictures of what a list finds: they follow its filters, and a click filters. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import MenuItem from '@mui/material/MenuItem';
-import TextField from '@mui/material/TextField';
+import { Box, Button, MenuItem, TextField } from '@mui/material';
 import { useListContext, useStore } from 'ra-core';
 import { useMemo, useState } from 'react';
 import type { TypeInfo } from '../data/model.ts';

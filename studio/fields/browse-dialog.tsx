@@ -1,24 +1,12 @@
 /** All records that a relation may lead to, page by page: for whoever does not know how the wanted one begins. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import Dialog from '@mui/material/Dialog';
-import DialogActions from '@mui/material/DialogActions';
-import DialogContent from '@mui/material/DialogContent';
-import DialogTitle from '@mui/material/DialogTitle';
-import Link from '@mui/material/Link';
-import Table from '@mui/material/Table';
-import TableBody from '@mui/material/TableBody';
-import TableCell from '@mui/material/TableCell';
-import TableContainer from '@mui/material/TableContainer';
-import TableHead from '@mui/material/TableHead';
-import TableRow from '@mui/material/TableRow';
-import TextField from '@mui/material/TextField';
+import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle, Link, TextField } from '@mui/material';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useDataProvider } from 'ra-core';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
+import { PlainTable } from '../app/plain-table.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
-import { identifierOf, nameOf, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { nameOf, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { columnsOf, isRight } from '../lists/columns.ts';
 import { cell } from '../lists/record-table.tsx';
@@ -76,50 +64,39 @@ export default function BrowseDialog({ relation, without, onClose, onChoose }: B
         {error !== null && <ProblemAlert error={error} onRetry={() => void refetch()} />}
         {data === undefined ? (
           <Waiting />
+        ) : data.data.length === 0 ? (
+          <Box>{say('picker.none')}</Box>
         ) : (
-          <TableContainer tabIndex={0} role="region" aria-label={type.title.many}>
-            <Table size="small">
-              <TableHead>
-                <TableRow>
-                  <TableCell>{type.title.one}</TableCell>
-                  {columns.map((column) => (
-                    <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'}>
-                      {column.title}
-                    </TableCell>
-                  ))}
-                </TableRow>
-              </TableHead>
-              <TableBody>
-                {data.data.map(({ id, values }) => {
-                  const name = nameOf(type, values, relation.label);
-                  return (
-                    <TableRow key={id} hover>
-                      <TableCell>
-                        <Link
-                          component="button"
-                          type="button"
-                          disabled={without.includes(id)}
-                          onClick={() => onChoose({ id: identifierOf(type, values), name })}
-                          sx={{ textAlign: 'start' }}
-                        >
-                          <bdi>{name}</bdi>
-                        </Link>{' '}
-                        <Box component="small" sx={{ color: 'text.secondary' }}>
-                          {id}
-                        </Box>
-                      </TableCell>
-                      {columns.map((column) => (
-                        <TableCell key={column.name} align={isRight(column) ? 'right' : 'left'}>
-                          {cell(column, values, false)}
-                        </TableCell>
-                      ))}
-                    </TableRow>
-                  );
-                })}
-              </TableBody>
-            </Table>
-            {data.data.length === 0 && <Box sx={{ p: 2 }}>{say('picker.none')}</Box>}
-          </TableContainer>
+          <PlainTable
+            isNarrow
+            label={type.title.many}
+            heads={[
+              { key: '', title: type.title.one },
+              ...columns.map((column) => ({ key: column.name, title: column.title, isRight: isRight(column) })),
+            ]}
+            rows={data.data.map(({ id, values }) => {
+              const name = nameOf(type, values, relation.label);
+              return {
+                key: id,
+                cells: [
+                  <Fragment key="">
+                    <Link
+                      component="button"
+                      type="button"
+                      disabled={without.includes(id)}
+                      onClick={() => onChoose({ id, name })}
+                    >
+                      <bdi>{name}</bdi>
+                    </Link>{' '}
+                    <Box component="small" sx={{ color: 'text.secondary' }}>
+                      {id}
+                    </Box>
+                  </Fragment>,
+                  ...columns.map((column) => cell(column, values, false)),
+                ],
+              };
+            })}
+          />
         )}
       </DialogContent>
       <DialogActions>

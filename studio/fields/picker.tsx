@@ -1,9 +1,5 @@
 /** A related record is found by typing a part of its name. */
-import Autocomplete from '@mui/material/Autocomplete';
-import Box from '@mui/material/Box';
-import IconButton from '@mui/material/IconButton';
-import Typography from '@mui/material/Typography';
-import TextField from '@mui/material/TextField';
+import { Autocomplete, Box, IconButton, TextField, Typography } from '@mui/material';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
 import { dialog } from '../app/boundary.tsx';

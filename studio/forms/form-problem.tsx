@@ -1,7 +1,5 @@
 /** What is said above a form: the problem as a whole, and faults that no input shows. */
-import Alert from '@mui/material/Alert';
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
+import { Alert, Box, Button } from '@mui/material';
 import { InTheWay } from '../app/in-the-way.tsx';
 import { ProblemAlert, problemText } from '../app/problem-alert.tsx';
 import { problemOf } from '../data/problem.ts';

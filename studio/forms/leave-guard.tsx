@@ -1,10 +1,5 @@
 /** Nothing that was typed is lost by a click: leaving asks, and so does closing the tab. */
-import Button from '@mui/material/Button';
-import Dialog from '@mui/material/Dialog';
-import DialogActions from '@mui/material/DialogActions';
-import DialogContent from '@mui/material/DialogContent';
-import DialogContentText from '@mui/material/DialogContentText';
-import DialogTitle from '@mui/material/DialogTitle';
+import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
 import { useEffect } from 'react';
 import { useBlocker } from 'react-router-dom';
 import { useText } from '../texts/texts.ts';

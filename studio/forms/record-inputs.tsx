@@ -1,7 +1,5 @@
 /** The inputs of a record, its own and those of the records within it. */
-import Box from '@mui/material/Box';
-import TextField from '@mui/material/TextField';
-import Typography from '@mui/material/Typography';
+import { Box, TextField, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import { useController, useWatch } from 'react-hook-form';
 import type { RelationInfo, TypeInfo } from '../data/model.ts';

@@ -1,8 +1,5 @@
 /** A list without records: why, and what to do about it. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import Paper from '@mui/material/Paper';
-import Typography from '@mui/material/Typography';
+import { Box, Button, Paper, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { Link } from 'react-router-dom';
 import { AddIcon } from '../app/icons.tsx';

@@ -1,10 +1,5 @@
 /** Edits the filters of a list: conditions, groups of them, and conditions on the records of sets. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import Dialog from '@mui/material/Dialog';
-import DialogActions from '@mui/material/DialogActions';
-import DialogContent from '@mui/material/DialogContent';
-import DialogTitle from '@mui/material/DialogTitle';
+import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle } from '@mui/material';
 import { type FormEvent, useMemo, useState } from 'react';
 import { AddIcon } from '../app/icons.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';

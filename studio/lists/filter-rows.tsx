@@ -1,11 +1,5 @@
 /** The rows of the editor of filters. */
-import Autocomplete, { createFilterOptions } from '@mui/material/Autocomplete';
-import Box from '@mui/material/Box';
-import Chip from '@mui/material/Chip';
-import IconButton from '@mui/material/IconButton';
-import MenuItem from '@mui/material/MenuItem';
-import Paper from '@mui/material/Paper';
-import TextField from '@mui/material/TextField';
+import { Autocomplete, Box, Chip, IconButton, MenuItem, Paper, TextField, createFilterOptions } from '@mui/material';
 import type { ReactNode } from 'react';
 import { CloseIcon } from '../app/icons.tsx';
 import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';

@@ -1,7 +1,5 @@
 /** The filters of a list: what is set, and changing it. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import Chip from '@mui/material/Chip';
+import { Box, Button, Chip } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { useMemo, useState } from 'react';
 import { dialog } from '../app/boundary.tsx';

@@ -1,10 +1,5 @@
 /** What else can be done with a list: which columns and how many rows it has, export, import, and its request. */
-import Checkbox from '@mui/material/Checkbox';
-import Divider from '@mui/material/Divider';
-import IconButton from '@mui/material/IconButton';
-import ListItemText from '@mui/material/ListItemText';
-import Menu from '@mui/material/Menu';
-import MenuItem from '@mui/material/MenuItem';
+import { Checkbox, Divider, IconButton, ListItemText, Menu, MenuItem } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { useState } from 'react';
 import { dialog } from '../app/boundary.tsx';

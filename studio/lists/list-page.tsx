@@ -1,11 +1,5 @@
 /** The list of a type: found, sorted and paged; its address holds all of it. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import IconButton from '@mui/material/IconButton';
-import LinearProgress from '@mui/material/LinearProgress';
-import Tooltip from '@mui/material/Tooltip';
-import Typography from '@mui/material/Typography';
-import useMediaQuery from '@mui/material/useMediaQuery';
+import { Box, Button, IconButton, LinearProgress, Tooltip, Typography, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { ListContextProvider, useListController, useStore } from 'ra-core';
 import { useEffect, useMemo, useState } from 'react';

@@ -1,8 +1,5 @@
 /** From page to page, and how many records there are. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import IconButton from '@mui/material/IconButton';
-import Typography from '@mui/material/Typography';
+import { Box, Button, IconButton, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { FirstIcon, NextIcon, PreviousIcon } from '../app/icons.tsx';
 import type { Total } from '../data/total.ts';

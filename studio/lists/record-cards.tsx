@@ -1,9 +1,5 @@
 /** The records of a page of a list on a phone: a card for each. */
-import Box from '@mui/material/Box';
-import Card from '@mui/material/Card';
-import CardActionArea from '@mui/material/CardActionArea';
-import Checkbox from '@mui/material/Checkbox';
-import Typography from '@mui/material/Typography';
+import { Box, Card, CardActionArea, Checkbox, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { Link } from 'react-router-dom';
 import { Waiting } from '../app/waiting.tsx';

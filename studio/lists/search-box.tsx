@@ -1,7 +1,5 @@
 /** Finds records of a list by words: each of them anywhere in what people see. */
-import IconButton from '@mui/material/IconButton';
-import InputAdornment from '@mui/material/InputAdornment';
-import TextField from '@mui/material/TextField';
+import { IconButton, InputAdornment, TextField } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
 import { CloseIcon, SearchIcon } from '../app/icons.tsx';

@@ -1,6 +1,5 @@
 /** What a deletion does besides, in words; and what prevents it: which records use this one, with links to them. */
-import Alert from '@mui/material/Alert';
-import Link from '@mui/material/Link';
+import { Alert, Link } from '@mui/material';
 import { useQuery } from '@tanstack/react-query';
 import { Link as RouterLink } from 'react-router-dom';
 import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';

@@ -1,7 +1,5 @@
 /** How far something long has come. */
-import Box from '@mui/material/Box';
-import LinearProgress from '@mui/material/LinearProgress';
-import Typography from '@mui/material/Typography';
+import { Box, LinearProgress, Typography } from '@mui/material';
 import { numberText, useText } from '../texts/texts.ts';
 import type { Progress } from './chosen.ts';
 

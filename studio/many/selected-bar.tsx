@@ -1,7 +1,5 @@
 /** How many records of a list are selected, and what can be done with them. */
-import Button from '@mui/material/Button';
-import Paper from '@mui/material/Paper';
-import Typography from '@mui/material/Typography';
+import { Button, Paper, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { useState } from 'react';
 import { dialog } from '../app/boundary.tsx';

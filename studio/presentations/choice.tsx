@@ -1,10 +1,5 @@
 /** One of a few values: states as coloured chips, and yes or no. */
-import FormControl from '@mui/material/FormControl';
-import FormControlLabel from '@mui/material/FormControlLabel';
-import FormHelperText from '@mui/material/FormHelperText';
-import MenuItem from '@mui/material/MenuItem';
-import Switch from '@mui/material/Switch';
-import TextField from '@mui/material/TextField';
+import { FormControl, FormControlLabel, FormHelperText, MenuItem, Switch, TextField } from '@mui/material';
 import type { CSSProperties, ReactNode } from 'react';
 import { NoIcon, YesIcon } from '../app/icons.tsx';
 import { textOf } from '../data/json.ts';

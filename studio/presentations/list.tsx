@@ -1,10 +1,5 @@
 /** The input of an array whose items are of one plain type: an input for each. The form holds the array as JSON. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import FormHelperText from '@mui/material/FormHelperText';
-import IconButton from '@mui/material/IconButton';
-import TextField from '@mui/material/TextField';
-import Typography from '@mui/material/Typography';
+import { Box, Button, FormHelperText, IconButton, TextField, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
 import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';

@@ -1,6 +1,5 @@
 /** Values as what they are: how each is read, in tables and on the page of a record. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
+import { Box, Button } from '@mui/material';
 import { type ReactNode, useState } from 'react';
 import type { Value } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';

@@ -1,7 +1,5 @@
 /** A value that is typed as text. */
-import Button from '@mui/material/Button';
-import InputAdornment from '@mui/material/InputAdornment';
-import TextField from '@mui/material/TextField';
+import { Button, InputAdornment, TextField } from '@mui/material';
 import { isJson } from './field-draft.ts';
 import { helpOf, modeOf } from './field-help.tsx';
 import { type InputProps, SHRUNK, titleOf } from './presentation.ts';

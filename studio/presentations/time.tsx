@@ -1,6 +1,5 @@
 /** Dates, and points in time: these in local time with its zone. What nobody edits stays as it is stored. */
-import Box from '@mui/material/Box';
-import TextField from '@mui/material/TextField';
+import { Box, TextField } from '@mui/material';
 import type { ReactNode } from 'react';
 import { textOf } from '../data/json.ts';
 import { helpOf } from './field-help.tsx';

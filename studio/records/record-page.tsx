@@ -1,9 +1,5 @@
 /** A record as a whole: its values, what it leads to, and the sets that belong to it. */
-import Box from '@mui/material/Box';
-import Button from '@mui/material/Button';
-import Link from '@mui/material/Link';
-import Paper from '@mui/material/Paper';
-import Typography from '@mui/material/Typography';
+import { Box, Button, Link, Paper, Typography } from '@mui/material';
 import { useGetOne } from 'ra-core';
 import { type ReactNode, useEffect } from 'react';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';

@@ -1,14 +1,6 @@
 /** The sets of a record, as tables: those that came with it, and those that have a list of their own. */
-import Alert from '@mui/material/Alert';
-import Button from '@mui/material/Button';
-import Paper from '@mui/material/Paper';
-import Table from '@mui/material/Table';
-import TableBody from '@mui/material/TableBody';
-import TableCell from '@mui/material/TableCell';
-import TableContainer from '@mui/material/TableContainer';
-import TableHead from '@mui/material/TableHead';
-import TableRow from '@mui/material/TableRow';
-import Typography from '@mui/material/Typography';
+import { PlainTable } from '../app/plain-table.tsx';
+import { Alert, Button, Typography } from '@mui/material';
 import { useGetList } from 'ra-core';
 import { Link as RouterLink } from 'react-router-dom';
 import { ProblemAlert } from '../app/problem-alert.tsx';
@@ -27,7 +19,7 @@ import {
 } from '../data/model.ts';
 import type { ListMeta, StudioRecord } from '../data/provider.ts';
 import { Related } from '../fields/related.tsx';
-import { type ColumnInfo, columnsOf, isRight } from '../lists/columns.ts';
+import { columnsOf, isRight } from '../lists/columns.ts';
 import { cell } from '../lists/record-table.tsx';
 import { useText } from '../texts/texts.ts';
 
@@ -53,45 +45,25 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
     .slice(0, MAX_COLUMNS);
   const sets = type.relations.filter((set) => isToMany(set) && rows.some((row) => set.name in row));
   return (
-    <TableContainer component={Paper} variant="outlined" tabIndex={0} role="region" aria-label={relation.title}>
-      <Table
-        size="small"
-        sx={{ '& td, & th': { whiteSpace: 'nowrap', maxWidth: 260, overflow: 'hidden', textOverflow: 'ellipsis' } }}
-      >
-        <TableHead>
-          <TableRow>
-            <TableCell>{type.title.one}</TableCell>
-            {columns.map((column) => (
-              <TableCell key={column.name} align={align(column)}>
-                {column.title}
-              </TableCell>
-            ))}
-            {sets.map(({ name, title }) => (
-              <TableCell key={name}>{title}</TableCell>
-            ))}
-            {type.open && <TableCell>{say('record.other_keys')}</TableCell>}
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {rows.map((values) => (
-            <TableRow key={identifierOf(type, values)}>
-              <TableCell>
-                <Related relation={relation} value={values} />
-              </TableCell>
-              {columns.map((column) => (
-                <TableCell key={column.name} align={align(column)}>
-                  {cell(column, values)}
-                </TableCell>
-              ))}
-              {sets.map((set) => (
-                <TableCell key={set.name}>{namesIn(set, values[set.name])}</TableCell>
-              ))}
-              {type.open && <TableCell>{otherKeys(type, values)}</TableCell>}
-            </TableRow>
-          ))}
-        </TableBody>
-      </Table>
-    </TableContainer>
+    <PlainTable
+      isNarrow
+      label={relation.title}
+      heads={[
+        { key: '', title: type.title.one },
+        ...columns.map((column) => ({ key: column.name, title: column.title, isRight: isRight(column) })),
+        ...sets.map(({ name, title }) => ({ key: name, title })),
+        ...(type.open ? [{ key: '#other', title: say('record.other_keys') }] : []),
+      ]}
+      rows={rows.map((values) => ({
+        key: identifierOf(type, values),
+        cells: [
+          <Related key="" relation={relation} value={values} />,
+          ...columns.map((column) => cell(column, values)),
+          ...sets.map((set) => namesIn(set, values[set.name])),
+          ...(type.open ? [otherKeys(type, values)] : []),
+        ],
+      }))}
+    />
   );
 }
 
@@ -108,8 +80,6 @@ function otherKeys(type: TypeInfo, values: ValueObject): ReactNode {
   const others = otherValues(type, values);
   return others.length === 0 ? undefined : <code>{writeJson(Object.fromEntries(others))}</code>;
 }
-
-const align = (column: ColumnInfo): 'left' | 'right' => (isRight(column) ? 'right' : 'left');
 
 interface RelatedSetProps {
   readonly relation: RelationInfo;

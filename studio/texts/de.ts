@@ -2,7 +2,6 @@
 import type { Texts } from './en.ts';
 
 export const de: Texts = {
-  'language.name': 'Deutsch',
   'language.choose': 'Sprache',
   'app.menu': 'Datensatztypen',
   'app.close': 'Schließen',
@@ -31,7 +30,6 @@ export const de: Texts = {
     'Dieser Browser ist zu alt für das Studio: Er würde lange Zahlen verändern. Bitte aktualisieren oder einen anderen verwenden.',
   'app.not_found': 'Unter dieser Adresse gibt es nichts',
   'app.nothing': 'Es gibt keinen Typ, der gezeigt werden kann.',
-  'app.count': '%{smart_count} Datensatz |||| %{smart_count} Datensätze',
   'begin.title': 'Hier ist noch nichts',
   'begin.text':
     '%{title} verwaltet die Datensätze unten. Legen Sie den ersten an, lesen Sie eine Datei ein, oder füllen Sie die Datenbank zum Ausprobieren mit Beispielen. Beispiele lassen sich löschen wie alles andere.',
@@ -42,7 +40,6 @@ export const de: Texts = {
   'token.help': 'Tokens vergibt der Betreiber des Dienstes. Es bleibt gespeichert, bis dieser Tab geschlossen wird.',
   'token.use': 'Öffnen',
   'token.forget': 'Token vergessen',
-  'token.using': 'Token: %{name}',
   'token.characters': 'Es enthält Zeichen, die kein Token hat.',
   'token.refused': 'Der Dienst nimmt dieses Token nicht an: %{message}',
   'problem.unreachable':
@@ -110,7 +107,6 @@ export const de: Texts = {
   'charts.by_month': '%{what} je Monat',
   'charts.month': '%{month}: %{figure}',
   'charts.nothing': 'Nichts zu zeigen',
-  'charts.large': 'Es sind viele Datensätze: Das Zusammenzählen kann dauern.',
   'filter.in_month': '%{title} im %{month}',
   'group.any': 'mindestens eines davon zutrifft',
   'group.all': 'alles davon zutrifft',

@@ -1,6 +1,5 @@
 /** Everything that the studio says, in English. `%{name}` is filled in; `one |||| many` follows `smart_count`. */
 export const en = {
-  'language.name': 'English',
   'language.choose': 'Language',
   'app.menu': 'Record types',
   'app.close': 'Close',
@@ -29,7 +28,6 @@ export const en = {
     'This browser is too old for the studio: it would change long numbers. Update it, or use another one.',
   'app.not_found': 'There is nothing at this address',
   'app.nothing': 'There is no record type to show.',
-  'app.count': '%{smart_count} record |||| %{smart_count} records',
   'begin.title': 'Nothing is here yet',
   'begin.text':
     '%{title} keeps the records below. Create the first one, bring in a file, or fill the database with sample data to look around. Sample data can be deleted like everything else.',
@@ -40,7 +38,6 @@ export const en = {
   'token.help': 'The operator of the service gives tokens out. It is kept until this tab is closed.',
   'token.use': 'Open',
   'token.forget': 'Forget the token',
-  'token.using': 'Token: %{name}',
   'token.characters': 'It has characters that no token has.',
   'token.refused': 'The service does not accept this token: %{message}',
   'problem.unreachable': 'The service cannot be reached. Try again when the connection is back.',
@@ -106,7 +103,6 @@ export const en = {
   'charts.by_month': '%{what} by month',
   'charts.month': '%{month}: %{figure}',
   'charts.nothing': 'Nothing to show',
-  'charts.large': 'There are many records: adding them up may take a while.',
   'filter.in_month': '%{title} in %{month}',
   'group.any': 'at least one of these is true',
   'group.all': 'all of these are true',
