@@ -329,7 +329,7 @@ test.each(READERS)(
       ['/orders', 'tbody tr, main li h2'],
       ['/orders/1', 'main dl'],
       ['/customers/2', 'main table'],
-      ['/orders/1/edit', 'main table'],
+      ['/orders/1/edit', 'main form fieldset'],
     ] as const) {
       await page.goto(`${server().url}/studio${address}`, { waitUntil: 'networkidle' });
       await page.locator(shown).first().waitFor();
