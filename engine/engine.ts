@@ -1,20 +1,8 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import {
-  type Access,
-  clientOf,
-  createTokenRoutes,
-  type Permitted,
-  type TokenRoutes,
-  type TokenScope,
-  isGuarded,
-  tokenNameOf,
-  openAccess,
-  type Reports,
-} from './access/access.ts';
-import { refusingLinks, restrict, type Restricted } from './access/restrict.ts';
-import type { Rights } from './access/tokens.ts';
+import { type Access, clientOf, isGuarded, tokenNameOf, openAccess, type Reports } from './access/access.ts';
+import { type Client, type Clients, createClients } from './access/clients.ts';
 import { memoized } from './memo.ts';
 import { type Budget, createBudget } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
@@ -27,10 +15,11 @@ import { type AddressOf, createAddressOf } from './edge/client-address.ts';
 
 import type { RateLimit } from './edge/rate-limit.ts';
 import { type AskedFor, type Observe, type Service, shownQuery, targetOf } from './http/request.ts';
-import { dialectRoutes, dialectsByRoot } from './http/dialects/dialect.ts';
+import { createDialects, dialectsByRoot } from './http/dialects/dialect.ts';
 import { bodyParsers } from './http/bodies.ts';
-import { API_ROOT, createRoutes, type Operations, type Routes } from './http/routes.ts';
+import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
+import type { Granted, Rights } from './model/rights.ts';
 import { bodyReaders } from './operations/body.ts';
 import { Problem } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
@@ -54,14 +43,12 @@ export interface Engine {
   readonly model: Model;
   /** The model as the client of the request may see it; without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
-  /** The same with what the client may do. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
-  permittedTo(request: IncomingMessage): Permitted;
-  /** The same with its routes. */
-  openedBy(request: IncomingMessage): TokenRoutes;
+  /** What the client may do. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  clientOf(request: IncomingMessage): Client;
   /** The same for a client without restrictions. */
-  unrestricted(): TokenRoutes;
+  unrestricted(): Client;
   /** The same for a client with these rights. */
-  restrictedTo(rights: Rights, name: string): TokenRoutes;
+  restrictedTo(granted: Granted, name: string): Client;
   /** Reads bodies, within the limits and the budget. */
   readonly readContent: ReadContent;
   /** Doubts about the descriptors, though they are valid. */
@@ -95,22 +82,23 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
  * what holds nothing is dropped with them, and going back to older ones is a change like any other.
  */
 export async function startEngine(settings: EngineSettings, isTidy = false): Promise<Engine> {
+  let clients: Clients | undefined;
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
   const budget = createBudget(settings.memoryLimit);
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
-  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log)) : undefined;
+  const forget = (): void => void (clients = undefined);
+  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, forget)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   const rateLimit = await rateLimitOf(settings, addressOf, access);
   const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
   const statements = statementObserver(settings, log, metrics, nameOf);
   let { model } = schema;
-  let openedBy: OpenedBy | undefined;
-  let everything: TokenRoutes | undefined;
   const onServed = (served: Model): void => {
-    [model, openedBy, everything] = [served, undefined, undefined];
+    model = served;
+    forget();
   };
   const observers = {
     onStatement: statements?.onStatement,
@@ -139,40 +127,39 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   // One that fails is tried again a minute later.
   const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
   const dialects = dialectsByRoot(settings.dialects);
-  const makeRoutes = (restricted: Restricted, token?: TokenScope): TokenRoutes => {
-    const { model: seen, withheld, readOnly, barred } = restricted;
-    const queriesOf = createQueryResolver(seen, settings);
-    const validatorsOf = seen === schema.model ? schema.validatorsOf : createValidators(seen);
-    const serviceOf = memoized((type: RecordType): Service => ({
-      type,
-      path: API_ROOT + encodeURIComponent(type.path),
-      store,
-      readContent,
-      seen,
-      author: token?.name ?? null,
-      bodies: bodyReaders(type, settings),
-      parsers: bodyParsers(type, settings),
-      idempotencyHours,
-      queries: queriesOf(type),
-      validators: refusingLinks(validatorsOf(type), type, { readOnly, barred }),
-    }));
-    const types = [...seen.types.values()];
-    const withheldOf = (type: RecordType): Operations | undefined => withheld.get(type);
-    const spokenRoutes = dialectRoutes(dialects, { types, serviceOf, withheldOf, limits: settings });
-    const permitted = { ...restricted, tokenName: token?.name ?? null };
-    return { permitted, serviceOf, routes: createRoutes(types, serviceOf, withheldOf), spokenRoutes };
-  };
-  const all = (): TokenRoutes => (everything ??= makeRoutes(unrestricted(model)));
-  const restrictedIn = memoized((seen: Model) =>
-    memoized((rights: Rights, name: string) => makeRoutes(restrict(seen, rights), { name })),
-  );
-  const routesByToken = (): OpenedBy => (access ? createTokenRoutes(model, access, makeRoutes) : all);
-  const opened: OpenedBy = (request) => (openedBy ??= routesByToken())(request);
-  openedBy = routesByToken();
-  if (access === undefined) all();
+  /** Whatever their rights, clients share the parsed queries and the compiled validators of a model. */
+  const servedBy = memoized((served: Model) => {
+    const queriesOf = createQueryResolver(served, settings);
+    const validatorsOf = served === schema.model ? schema.validatorsOf : createValidators(served);
+    const makeDialect = createDialects(dialects, settings);
+    const types = new Map([...served.types.values()].map((type) => [type.path, type]));
+    return (rights: Rights, tokenName: string | null) => {
+      const serviceOf = memoized((type: RecordType): Service => ({
+        type,
+        rights,
+        author: tokenName,
+        path: API_ROOT + encodeURIComponent(type.path),
+        store,
+        readContent,
+        bodies: bodyReaders(type, settings),
+        parsers: bodyParsers(type, settings, rights),
+        idempotencyHours,
+        queries: queriesOf(type)(rights),
+        validators: validatorsOf(type),
+      }));
+      const routesBelow = new Map<string, Routes>();
+      const spokenRoutes = (root: string): Routes => {
+        const routes = routesBelow.get(root) ?? makeDialect(root, types, rights, serviceOf);
+        routesBelow.set(root, routes);
+        return routes;
+      };
+      return { serviceOf, routes: createRoutes(types, rights, serviceOf), spokenRoutes };
+    };
+  });
+  const all = (): Clients => (clients ??= createClients(model, access, servedBy(model)));
   const routesOf = (request: IncomingMessage, root: string): Routes => {
-    const own = opened(request);
-    return root === API_ROOT ? own.routes : own.spokenRoutes(root);
+    const { routes, spokenRoutes } = all().of(request);
+    return root === API_ROOT ? routes : spokenRoutes(root);
   };
   const options: HandlerOptions = {
     ...settings,
@@ -193,11 +180,10 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     get model() {
       return model;
     },
-    modelFor: (request) => (access === undefined ? model : seenBy(request, opened)),
-    permittedTo: (request) => opened(request).permitted,
-    openedBy: opened,
-    unrestricted: all,
-    restrictedTo: (rights, name) => restrictedIn(model)(rights, name),
+    modelFor: (request) => seenBy(request, all()),
+    clientOf: (request) => all().of(request),
+    unrestricted: () => all().unrestricted,
+    restrictedTo: (granted, name) => all().granted(granted, name),
     readContent,
     metrics,
     budget,
@@ -231,11 +217,12 @@ async function rateLimitOf(
   return createRateLimit(rateLimit, (request) => clientOf(request, addressOf(request), access));
 }
 
-type OpenedBy = (request: IncomingMessage) => TokenRoutes;
-
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
-const reportsTo = (log: Log): Reports => ({
-  changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded'),
+const reportsTo = (log: Log, forget: () => void): Reports => ({
+  changed: (grants) => {
+    forget();
+    log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded');
+  },
   refused: (faults) => log.error({ faults }, 'the tokens have faults; faulty lines give no access'),
 });
 
@@ -280,16 +267,9 @@ function reportOthers(log: Log, { others }: PreparedTables): void {
   );
 }
 
-const unrestricted = (model: Model): Restricted => ({
-  model,
-  withheld: new Map(),
-  readOnly: new Set(),
-  barred: new Set(),
-});
-
-function seenBy(request: IncomingMessage, openedBy: OpenedBy): Model {
+function seenBy(request: IncomingMessage, clients: Clients): Model {
   try {
-    return openedBy(request).permitted.model;
+    return clients.of(request).seen();
   } catch (error) {
     if (error instanceof Problem) return NOTHING;
     throw error;

@@ -2,18 +2,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { createHash } from 'node:crypto';
 import { memoized } from '../memo.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
-import { type Grant, grantOf, type ParsedGrants, parseGrants, type Rights, type TypeNames } from './tokens.ts';
+import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
 import { networkOf } from '../edge/client-address.ts';
-import type { Service } from '../http/request.ts';
-import type { Routes } from '../http/routes.ts';
-import type { Model, RecordType } from '../model/model.ts';
-import { restrict, type Restricted } from './restrict.ts';
 
 export interface Access {
   /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
@@ -136,49 +131,3 @@ function unauthorized(message: string, challenge: string): Problem {
     headers: { 'WWW-Authenticate': challenge },
   });
 }
-
-// The model and the routes that a token gives access to, made with its first request.
-
-/** What a client may see and do. */
-export interface Permitted extends Restricted {
-  /** The name of its token; null if the service has no tokens. */
-  readonly tokenName: string | null;
-}
-
-export interface TokenRoutes {
-  readonly permitted: Permitted;
-  readonly routes: Routes;
-  serviceOf(type: RecordType): Service;
-  /** Below the root of a dialect. */
-  spokenRoutes(root: string): Routes;
-}
-
-export interface TokenScope {
-  /** Of the token. */
-  readonly name: string;
-}
-
-type MakeRoutes = (restricted: Restricted, token: TokenScope) => TokenRoutes;
-
-/** Returns what the token of a request gives access to. Throws a Problem if there is no token, or an unknown one. */
-export function createTokenRoutes(
-  model: Model,
-  access: Access,
-  make: MakeRoutes,
-): (request: IncomingMessage) => TokenRoutes {
-  const made = new Map<string, TokenRoutes>();
-  return (request) => {
-    const { name, ...rights } = access.grantOf(request);
-    const scope = scopeOf(name, rights);
-    const known = made.get(scope) ?? make(restrict(model, rights), { name });
-    made.set(scope, known);
-    return known;
-  };
-}
-
-function scopeOf(name: string, { read, write }: Rights): string {
-  const text = JSON.stringify([name, listed(read), listed(write)]);
-  return `${createHash('sha256').update(text).digest('base64url')} `;
-}
-
-const listed = (types: TypeNames): unknown => (types === 'all' ? types : [...types].toSorted());

@@ -1,16 +1,8 @@
 /** Creates tokens, and parses lines of token hashes with their rights. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Granted, TypeNames } from '../model/rights.ts';
 
-/** Names of types; `all` includes types that are added later. */
-export type TypeNames = 'all' | ReadonlySet<string>;
-
-/** What a token allows. The right to write includes the right to read. */
-export interface Rights {
-  readonly read: TypeNames;
-  readonly write: TypeNames;
-}
-
-export interface Grant extends Rights {
+export interface Grant extends Granted {
   /** Shown in logs, unlike the token. */
   readonly name: string;
   /** SHA-256 of the token, which has 256 random bits, so that a slow hash is not needed. */
@@ -24,7 +16,7 @@ export const createToken = (): string => `rec_${randomBytes(32).toString('base64
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-export function tokenLine({ name, read, write }: Rights & { readonly name: string }, token: string): string {
+export function tokenLine({ name, read, write }: Granted & { readonly name: string }, token: string): string {
   const rights = [
     ...(size(read) === 0 ? [] : [`read=${written(read)}`]),
     ...(size(write) === 0 ? [] : [`write=${written(write)}`]),
@@ -56,7 +48,7 @@ interface TokenLine {
   readonly text: string;
 }
 
-type Granted = TokenLine & { readonly grant: Grant };
+type GrantLine = TokenLine & { readonly grant: Grant };
 
 /**
  * A faulty line gives no access. Neither do lines that share a name or a hash: if the first one won, a line meant to
@@ -66,7 +58,7 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
   const entries = sources.flatMap(entriesOf);
   const parsed = entries.map((entry) => ({ ...entry, grant: parseGrant(entry.text) }));
   const malformed = parsed.filter(({ grant }) => grant === undefined).map(({ place }) => `${place}: ${EXPECTED}`);
-  const granted = parsed.filter((entry): entry is Granted => entry.grant !== undefined);
+  const granted = parsed.filter((entry): entry is GrantLine => entry.grant !== undefined);
   const { single, repeated } = withoutRepeated(granted);
   const byName = rivals(single, ({ name }) => name);
   const byHash = rivals(single, ({ hash }) => hash.toString('hex'));
@@ -96,11 +88,11 @@ const entriesOf = ({ name, text }: TokenSource): readonly TokenLine[] =>
   });
 
 /** A repeated line counts once. */
-function withoutRepeated(entries: readonly Granted[]): {
-  readonly single: readonly Granted[];
+function withoutRepeated(entries: readonly GrantLine[]): {
+  readonly single: readonly GrantLine[];
   readonly repeated: readonly string[];
 } {
-  const first = new Map<string, Granted>();
+  const first = new Map<string, GrantLine>();
   for (const entry of entries) if (!first.has(entry.text)) first.set(entry.text, entry);
   const single = [...first.values()];
   const kept = new Set(single);
@@ -110,8 +102,8 @@ function withoutRepeated(entries: readonly Granted[]): {
   return { single, repeated };
 }
 
-function rivals(entries: readonly Granted[], keyOf: (grant: Grant) => string): readonly (readonly Granted[])[] {
-  const groups = new Map<string, Granted[]>();
+function rivals(entries: readonly GrantLine[], keyOf: (grant: Grant) => string): readonly (readonly GrantLine[])[] {
+  const groups = new Map<string, GrantLine[]>();
   for (const entry of entries) {
     const key = keyOf(entry.grant);
     const group = groups.get(key);
@@ -121,9 +113,9 @@ function rivals(entries: readonly Granted[], keyOf: (grant: Grant) => string): r
   return [...groups.values()].filter(({ length }) => length > 1);
 }
 
-const haveSeveralNames = (group: readonly Granted[]): boolean =>
+const haveSeveralNames = (group: readonly GrantLine[]): boolean =>
   new Set(group.map(({ grant }) => grant.name)).size === group.length;
-const placesOf = (group: readonly Granted[]): string => group.map(({ place }) => place).join(' and ');
+const placesOf = (group: readonly GrantLine[]): string => group.map(({ place }) => place).join(' and ');
 
 const EXPECTED = 'expected NAME read=TYPES write=TYPES sha256=HASH, as "records token" prints it';
 

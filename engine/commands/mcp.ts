@@ -1,11 +1,12 @@
 /** `mcp`: serves agents over standard input and output, from a database of its own settings. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { parseTypes, type Rights } from '../access/tokens.ts';
+import { parseTypes } from '../access/tokens.ts';
 import { InProcessCaller, type Position, serveCall } from '../embed/call.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { createAgentServer } from '../mcp/agent-server.ts';
 import type { AgentRights } from '../mcp/tools.ts';
+import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { printError } from '../terminal.ts';
@@ -43,13 +44,13 @@ const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 
 /** What agents may do without options: read everything, and write nothing. */
-const rightsIn = ({ read = '*', write }: RightsOptions): Rights => ({
+const rightsIn = ({ read = '*', write }: RightsOptions): Granted => ({
   read: parseTypes(read),
   write: write === undefined ? new Set() : parseTypes(write),
 });
 
 /** Resolves when the agent has left, or at a signal. */
-async function serve(engine: Engine, settings: Settings, granted: Rights): Promise<void> {
+async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
   const running = new Set<Promise<unknown>>();
   const rights = rightsOf(engine, granted, running);
@@ -70,11 +71,11 @@ async function serve(engine: Engine, settings: Settings, granted: Rights): Promi
 }
 
 /** What has begun is awaited before the database closes. */
-function rightsOf(engine: Engine, granted: Rights, running: Set<Promise<unknown>>): () => AgentRights {
+function rightsOf(engine: Engine, granted: Granted, running: Set<Promise<unknown>>): () => AgentRights {
   const position: Position = { last: undefined };
   return () => {
     return {
-      model: engine.restrictedTo(granted, 'mcp').permitted.model,
+      model: engine.restrictedTo(granted, 'mcp').seen(),
       call: async (type, name, call) => {
         const caller = new InProcessCaller(engine.budget, position);
         const result = serveCall(() => engine.restrictedTo(granted, 'mcp'), type, name, call, caller);

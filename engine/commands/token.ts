@@ -1,5 +1,6 @@
 /** `token`: creates a token and its line for the service. The token itself is printed once and stored nowhere. */
-import { createToken, parseGrants, parseTypes, tokenLine, type TypeNames } from '../access/tokens.ts';
+import { createToken, parseGrants, parseTypes, tokenLine } from '../access/tokens.ts';
+import type { TypeNames } from '../model/rights.ts';
 import { StartError } from '../start-error.ts';
 import { print } from '../terminal.ts';
 import { BOOLEAN, command, readModel, refuseUnknownTypes, STRING } from './command.ts';

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT } from '../caller.ts';
-import type { Operation } from '../descriptor/descriptor.ts';
 import { writeAnswer } from '../http/answer.ts';
 import type { Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';
+import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Body, NO_BODY, textOf } from '../operations/body.ts';
 import { create } from '../operations/create.ts';
@@ -99,7 +99,8 @@ export type CallResult<N extends CallName> = N extends 'list' | 'summary'
 
 /** What a caller may see and do. */
 interface Served {
-  readonly permitted: { readonly model: Model; readonly withheld: ReadonlyMap<RecordType, ReadonlySet<Operation>> };
+  readonly model: Model;
+  readonly rights: Rights;
   readonly serviceOf: (type: RecordType) => Service;
 }
 
@@ -119,9 +120,9 @@ export async function serveCall<N extends CallName>(
   options.signal?.throwIfAborted();
   const { entry, run } = CALLS[name];
   const serve = async (): Promise<CallResult<N>> => {
-    const { permitted, serviceOf } = served();
-    const type = typeOf(permitted, typeName);
-    refuseUnoffered(type, name, OPERATIONS[entry], permitted.withheld.get(type));
+    const { model, rights, serviceOf } = served();
+    const type = typeOf(model, typeName, rights);
+    refuseUnoffered(type, name, OPERATIONS[entry], rights);
     return (await run({ ...call, service: serviceOf(type), parameters, caller })) as CallResult<N>;
   };
   return serve().catch((error: unknown) => {
@@ -130,23 +131,21 @@ export async function serveCall<N extends CallName>(
   });
 }
 
-export function typeOf({ model }: Pick<Served['permitted'], 'model'>, name: string): RecordType {
-  const type = model.types.get(name);
-  if (type) return type;
+export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): RecordType {
+  const type = types.get(name);
+  if (type && can(rights, type, 'get')) return type;
+  const known = [...types.keys()].filter((one) => canRead(rights, one));
   throw new Problem(
     'path-not-found',
-    `There is no type "${shortened(String(name))}"${didYouMean(String(name), model.types.keys())}`,
+    `There is no type "${shortened(String(name))}"${didYouMean(String(name), known)}`,
   );
 }
 
-function refuseUnoffered(
-  type: RecordType,
-  name: CallName,
-  { right, isOffered }: OperationEntry,
-  withheld: ReadonlySet<Operation> | undefined,
-): void {
-  if (withheld?.has(right) === true) throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
-  if (type.operations.has(right) && (isOffered?.(type) ?? true)) return;
+function refuseUnoffered(type: RecordType, name: CallName, { right, isOffered }: OperationEntry, rights: Rights): void {
+  const isOurs = type.operations.has(right);
+  if (isOurs && !can(rights, type, right))
+    throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
+  if (isOurs && (isOffered?.(type, rights) ?? true)) return;
   throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
 }
 
@@ -176,7 +175,7 @@ async function write(
     minimal: false,
     caller,
   });
-  return result.effects ? { ...result, report: writeAnswer(result, service.path, {}, service.seen).body } : result;
+  return result.effects ? { ...result, report: writeAnswer(result, service.path, {}, service.rights).body } : result;
 }
 
 const textIn = (value: string | undefined): string | undefined => (value === undefined ? undefined : String(value));

@@ -1,5 +1,5 @@
 /** What a request is answered with: adapters build it from results of operations, and one writer sends it. */
-import type { Model } from '../model/model.ts';
+import { canRead, type Rights } from '../model/rights.ts';
 import type { WriteResult } from '../operations/operation.ts';
 import { asNamed, isKnown, type Preconditions } from '../operations/preconditions.ts';
 import { JSON_TYPE } from '../operations/table.ts';
@@ -36,7 +36,7 @@ export function writeAnswer(
   { status, json, tag, created, effects }: WriteResult,
   url: string,
   applied: HeaderMap,
-  seen: Model,
+  rights: Rights,
 ): Answer & { readonly body: string | undefined } {
   const headers = {
     ...(created === undefined ? {} : { Location: `${url}/${created}` }),
@@ -47,7 +47,7 @@ export function writeAnswer(
     return {
       status: status === 204 ? 200 : status,
       headers: REPORT_CONTENT,
-      body: report(status, headers, json, effects, seen),
+      body: report(status, headers, json, effects, rights),
     };
   if (json === undefined) return { status, headers, body: status === 204 ? undefined : '' };
   return { status, headers: { ...JSON_CONTENT, ...headers }, body: json };
@@ -65,10 +65,10 @@ function report(
   headers: HeaderMap,
   json: string | undefined,
   effects: readonly WriteEffect[],
-  seen: Model,
+  rights: Rights,
 ): string {
   const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
-  const shown = KINDS.flatMap((kind) => shownOf(kind, effects, seen));
+  const shown = KINDS.flatMap((kind) => shownOf(kind, effects, rights));
   return `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shown)}}`;
 }
 
@@ -78,15 +78,16 @@ const KINDS: readonly EffectKind[] = ['created', 'changed', 'linked', 'unlinked'
 const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
 
 /** Types that the token may not read count as one, of which clients learn the number only. */
-function shownOf(kind: EffectKind, effects: readonly WriteEffect[], { types }: Model): readonly object[] {
+function shownOf(kind: EffectKind, effects: readonly WriteEffect[], rights: Rights): readonly object[] {
+  const isSeen = ({ type }: WriteEffect): boolean => canRead(rights, type);
   const all = effects.filter((one) => one.kind === kind);
-  const known = all.filter(({ type }) => types.has(type)).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
-  const count = all.reduce((sum, one) => (types.has(one.type) ? sum : sum + one.count), 0);
+  const known = all.filter(isSeen).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+  const count = all.reduce((sum, one) => (isSeen(one) ? sum : sum + one.count), 0);
   return [
     ...known.map(({ type, relation, keys, identifiers, ...one }) => ({
       effect: kind,
       type,
-      ...(relation !== undefined && types.get(type)?.relations.has(relation) ? { relation } : {}),
+      ...(relation === undefined ? {} : { relation }),
       ...(keys.length > 0 ? { keys } : {}),
       count: one.count,
       identifiers,

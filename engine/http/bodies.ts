@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { isObject } from '../json.ts';
 import { decode, kindOf } from '../json/tokenizer.ts';
 import type { RecordType } from '../model/model.ts';
+import type { Rights } from '../model/rights.ts';
 import {
   type Body,
   type BodyLimits,
@@ -30,11 +31,11 @@ export type ParseBody = (
 /** How the bodies of requests for a type become records, by shape. */
 export type BodyParsers = Readonly<Record<BodyShape, ParseBody>>;
 
-export function bodyParsers(type: RecordType, limits: BodyLimits): BodyParsers {
+export function bodyParsers(type: RecordType, limits: BodyLimits, rights: Rights): BodyParsers {
   const readers = bodyReaders(type, limits);
   const lines = new Map<string, ReadLines>([
     [NDJSON_TYPE, ndjsonReader(type, limits)],
-    [CSV_TYPE, csvReader(type, limits)],
+    [CSV_TYPE, csvReader(type, limits, rights)],
   ]);
   const json =
     (shape: BodyShape): ParseBody =>

@@ -1,6 +1,7 @@
 /** Bodies in CSV: the first line names the columns, and each cell becomes a value as the type of its field says. */
 import { escapeStep, type JsonObject, type JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, type Problem } from '../problem.ts';
 import { compact, type RawMember } from '../json/texts.ts';
@@ -28,12 +29,13 @@ interface CsvColumn {
 type CsvColumns = ReadonlyMap<string, CsvColumn>;
 
 /** How the cells of each column are read is decided once for each type. */
-export function csvReader(type: RecordType, limits: BodyLimits): (text: string) => Body {
-  const columns = columnsOf(type, limits);
+export function csvReader(type: RecordType, limits: BodyLimits, rights: Rights): (text: string) => Body {
+  const relations = relationsFor(rights, type);
+  const columns = columnsOf({ ...type, relations }, limits);
   return (text) => {
     const gathered = noRecords();
     try {
-      readTable(text, { type, columns, limits, gathered });
+      readTable(text, { type: { ...type, relations }, columns, limits, gathered });
     } catch (error) {
       if (!(error instanceof CsvFault)) throw error;
       refuseLine(gathered, error.line, `The text is not valid CSV: ${error.message}`);

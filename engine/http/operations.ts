@@ -1,7 +1,8 @@
 /** Adapters: each builds the arguments of an operation from a request, and renders its result as an answer. */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Operation } from '../descriptor/descriptor.ts';
+import type { RecordType } from '../model/model.ts';
+import { can } from '../model/rights.ts';
 import { NO_BODY } from '../operations/body.ts';
 import { create } from '../operations/create.ts';
 import { deleteFound, deleteOne } from '../operations/delete.ts';
@@ -40,13 +41,13 @@ export const SERVERS: Readonly<Record<OperationName, Server>> = {
     const result = get(service, { id, query, caller: exchange.caller });
     return result instanceof Promise ? result.then(answer) : answer(result);
   },
-  create: (service, entry, withheld) => {
+  create: (service, entry) => {
     const creating = writing(service, entry, service.queries.write, create);
     const upserting = writing(service, entry, service.queries.upsert, upsert);
     return (exchange) => {
       const { query } = exchange.target;
       if (query === '' || !new URLSearchParams(query).has(ON)) return creating(exchange);
-      if (!service.type.operations.has('update')) throw notUpdatable(service, withheld);
+      if (!mayUpdate(service)) throw notUpdatable(service.type);
       return upserting(exchange);
     };
   },
@@ -67,7 +68,7 @@ function writing<Q>(
   parseQuery: (search: string) => Q,
   operation: (context: OperationContext, given: AllArguments<Q>) => Promise<WriteResult>,
 ): ServeOperation {
-  const { path, seen, readContent, parsers } = service;
+  const { path, rights, readContent, parsers } = service;
   const { body: taken, path: kind } = entry;
   const bodyTypes = bodyTypesOf(entry);
   const isLimited = entry.headers.includes('Prefer: max-affected');
@@ -80,7 +81,7 @@ function writing<Q>(
     const body = taken ? parsers[taken.shape](content, exchange) : NO_BODY;
     const { minimal, most, applied } = writePreferences(request.headers.prefer, isLimited);
     const given = { id, query, body, caller, once, minimal, most, preconditions: preconditionsOf(request) };
-    return onLines(body, async () => writeAnswer(await operation(service, given), target.base + path, applied, seen));
+    return onLines(body, async () => writeAnswer(await operation(service, given), target.base + path, applied, rights));
   };
 }
 
@@ -106,8 +107,10 @@ function requestHash({ request, target }: Pick<Exchange, 'request' | 'target'>, 
     .digest('base64url');
 }
 
-function notUpdatable({ type: { name } }: Service, withheld: ReadonlySet<Operation>): Problem {
-  if (withheld.has('update'))
+const mayUpdate = ({ type, rights }: Service): boolean => type.operations.has('update') && can(rights, type, 'update');
+
+function notUpdatable({ name, operations }: RecordType): Problem {
+  if (operations.has('update'))
     return new Problem('forbidden', `The token does not allow updates of ${name}, which ${ON}= asks for; leave it out`);
   const message = `${name} does not offer updates, which "${ON}" asks for; leave it out`;
   return faultyRequest('invalid-query', [{ parameter: ON, code: 'not-offered', message }]);

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Awaitable } from '../awaitable.ts';
 import type { Budget, Share } from '../edge/budget.ts';
 import type { Caller } from '../caller.ts';
-import type { Operation } from '../descriptor/descriptor.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { Preconditions } from '../operations/preconditions.ts';
 import type { OperationEntry } from '../operations/table.ts';
@@ -35,8 +34,8 @@ export interface Service extends OperationContext {
   readonly parsers: BodyParsers;
 }
 
-/** Makes the adapter of an operation. `withheld`: what the type offers, but the client's token does not allow. */
-export type Server = (service: Service, entry: OperationEntry, withheld: ReadonlySet<Operation>) => ServeOperation;
+/** Makes the adapter of an operation. */
+export type Server = (service: Service, entry: OperationEntry) => ServeOperation;
 
 export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => ({
   ifMatch: headers['if-match'],

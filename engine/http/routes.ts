@@ -1,6 +1,6 @@
 /** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
-import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
+import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { type OperationEntry, operationEntries, type OperationName, type OperationPath } from '../operations/table.ts';
 import { Problem, shortenedPath } from '../problem.ts';
@@ -39,7 +39,11 @@ interface TypeRoutes {
   readonly summary: Route | undefined;
 }
 
-export type Routes = ReadonlyMap<string, TypeRoutes>;
+/** By path, as far as the client may read the type. Types without operations are only reached through others. */
+export interface Routes {
+  get(path: string): TypeRoutes | undefined;
+  paths(): readonly string[];
+}
 
 /** An operation, and how it is served. */
 export interface Binding {
@@ -56,29 +60,30 @@ export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry])
   server: SERVERS[name],
 }));
 
-/** Types without operations are only reached through others: they do not have a path. */
+/** The routes of a type are made with the first request to it. */
 export function createRoutes(
-  types: Iterable<RecordType>,
+  types: ReadonlyMap<string, RecordType>,
+  rights: Rights,
   serviceOf: (type: RecordType) => Service,
-  withheldOf: (type: RecordType) => Operations | undefined = () => undefined,
   bindings: readonly Binding[] = BINDINGS,
 ): Routes {
-  const withheld = (type: RecordType): Operations => withheldOf(type) ?? NO_OPERATIONS;
-  const served = [...types].filter((type) => type.operations.size + withheld(type).size > 0);
-  return new Map(
-    served.map((type) => {
-      const binding: TypeBinding = { service: serviceOf(type), withheld: withheld(type), bindings };
-      return [type.path, routesOf(binding)];
-    }),
-  );
+  const made = new Map<string, TypeRoutes>();
+  const isServed = (type: RecordType): boolean => type.operations.size > 0 && can(rights, type, 'get');
+  return {
+    get: (path) => {
+      const known = made.get(path);
+      const type = known ? undefined : types.get(path);
+      if (type === undefined || !isServed(type)) return known;
+      const routes = routesOf({ service: serviceOf(type), bindings });
+      made.set(path, routes);
+      return routes;
+    },
+    paths: () => [...types.values()].filter(isServed).map(({ path }) => path),
+  };
 }
-
-export type Operations = ReadonlySet<Operation>;
-const NO_OPERATIONS: Operations = new Set();
 
 interface TypeBinding {
   readonly service: Service;
-  readonly withheld: Operations;
   readonly bindings: readonly Binding[];
 }
 
@@ -91,23 +96,22 @@ function routesOf(bound: TypeBinding): TypeRoutes {
   };
 }
 
-function routeOf({ service, withheld, bindings }: TypeBinding, path: OperationPath): Route {
-  const { type } = service;
-  const isRight = (right: Operation): boolean => type.operations.has(right) || withheld.has(right);
+function routeOf({ service, bindings }: TypeBinding, path: OperationPath): Route {
+  const { type, rights } = service;
   const offered = bindings.filter(
     ({ entry }) =>
       entry.path === path &&
-      (entry.isOffered?.(type) ?? true) &&
-      isRight(entry.right) &&
-      isRight(entry.and ?? entry.right),
+      (entry.isOffered?.(type, rights) ?? true) &&
+      type.operations.has(entry.right) &&
+      type.operations.has(entry.and ?? entry.right),
   );
   const isWithheld = ({ entry }: Binding): boolean =>
-    withheld.has(entry.right) || withheld.has(entry.and ?? entry.right);
+    !can(rights, type, entry.right) || !can(rights, type, entry.and ?? entry.right);
   const bound = offered.filter((binding) => !isWithheld(binding));
   const offers = new Map(
     bound.flatMap(({ entry, server }) => {
       const offer: Offer = {
-        serve: server(service, entry, withheld),
+        serve: server(service, entry),
         mediaTypes: entry.mediaTypes,
         ...(entry.method === 'GET' ? {} : { tried: [...entry.mediaTypes, DRY_RUN_TYPE] }),
         label: { type: type.name, operation: path === 'summary' ? path : entry.right },
@@ -167,7 +171,7 @@ const MAX_NAMED = 3;
 
 function unknownPath(path: string, routes: Routes, root: string): Problem {
   const [type = '', ...rest] = path.slice(root.length).split('/', MAX_NAMED).map(decode);
-  const near = routes.has(type) ? type : nearest(type, routes.keys());
+  const near = routes.get(type) ? type : nearest(type, routes.paths());
   if (near === undefined) return pathProblem(path, knownPaths(routes, root));
   const [step = ''] = rest;
   const last = step.startsWith('$') && routes.get(near)?.summary !== undefined ? SUMMARY : '{id}';
@@ -179,7 +183,7 @@ function unknownPath(path: string, routes: Routes, root: string): Problem {
 const NAMED_PATHS = 20;
 
 export function knownPaths(routes: Routes, root: string): string {
-  const paths = [...routes.keys()].map((path) => root + path);
+  const paths = routes.paths().map((path) => root + path);
   const more = paths.length > NAMED_PATHS ? ', …' : '';
   return `; records are at ${paths.slice(0, NAMED_PATHS).join(', ')}${more}`;
 }

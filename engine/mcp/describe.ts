@@ -2,7 +2,8 @@
 import { describeType } from '../describe/describe.ts';
 import { typeOf } from '../embed/call.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { type Model, namedUniques, type RecordType } from '../model/model.ts';
+import { type Model, type RecordType } from '../model/model.ts';
+import { namedUniques } from '../model/rights.ts';
 import { faultyRequest } from '../problem.ts';
 
 /** Types that one answer names. */
@@ -61,7 +62,7 @@ const USUAL: Readonly<Record<string, JsonValue>> = {
 
 /** Without what the database alone needs, and without what is as usual. */
 export function describeFor(model: Model, name: string): JsonObject {
-  const type = typeOf({ model }, name);
+  const type = typeOf(model, name);
   const { operations, identifier, fields, relations, checks, ...rest } = describeType(type);
   const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
   return {

@@ -45,7 +45,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
     if (request.method === 'OPTIONS') return host.reply(OPTIONS_ANSWER, request, response);
     if (request.method !== 'POST') throw notAllowed(request.method);
     acceptedType(request.headers.accept, [JSON_TYPE]);
-    const { model } = engine.permittedTo(request);
+    const model = engine.clientOf(request).seen();
     const caller = new AgentCaller(request, response, engine, position);
     try {
       const message = await messageIn(request, caller, engine, options);
@@ -55,7 +55,7 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
         model,
         call: async (type, name, call) => {
           const limited = { ...call, parameterLimit: options.urlLimit };
-          const result = await serveCall(() => engine.openedBy(request), type, name, limited, caller);
+          const result = await serveCall(() => engine.clientOf(request), type, name, limited, caller);
           caller.take(WRAP_COST * lengthOf(result));
           return result;
         },

@@ -168,8 +168,6 @@ export interface RecordType {
   readonly title: TypeTitle;
   /** Another one wherever the type has other columns: what is compiled for one of them is not for the other. */
   readonly statementKey: string;
-  /** What messages write before the identifier of a record. */
-  readonly recordName: string;
   readonly renamedFrom: string | undefined;
   readonly description: string;
   readonly path: string;
@@ -224,12 +222,6 @@ export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
   );
   return [...type.indexes.filter(({ unique }) => unique), ...hasOnes];
 }
-
-/** Those that a body can name: a token may not know all relations. */
-export const namedUniques = (type: RecordType): readonly UniqueMembers[] =>
-  uniqueIndexes(type).filter(({ members }) =>
-    members.every((member) => !('link' in member) || type.relations.has(member.name)),
-  );
 
 export interface Model {
   readonly types: ReadonlyMap<string, RecordType>;

@@ -52,7 +52,6 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     name: descriptor.type,
     title: resolveTitle(descriptor),
     statementKey: descriptor.type,
-    recordName: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
     description: descriptor.description ?? '',
     path: pathOf(descriptor),

@@ -2,7 +2,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
-import { type Field, namedUniques, type RecordType, type Relation } from '../model/model.ts';
+import { type Field, type RecordType, type Relation } from '../model/model.ts';
+import { namedUniques } from '../model/rights.ts';
 import { unmetBy } from '../query/checks.ts';
 
 /** A media type with its example. Some readers misread an `example` that has a key "value", so `examples` is used. */

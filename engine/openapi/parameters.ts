@@ -1,6 +1,7 @@
 /** The parameters of all operations. */
 import type { JsonObject, JsonValue } from '../json.ts';
-import { MAX_INCLUDE_DEPTH, namedUniques, type RecordType } from '../model/model.ts';
+import { MAX_INCLUDE_DEPTH, type RecordType } from '../model/model.ts';
+import { namedUniques } from '../model/rights.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
 import { MAX_ORDER_TERMS } from '../query/order.ts';
 import { comparable, filtersOf, groupFilter } from './filters.ts';

@@ -2,7 +2,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { namedUniques, type RecordType, type Relation } from '../model/model.ts';
+import { type RecordType, type Relation } from '../model/model.ts';
+import { namedUniques } from '../model/rights.ts';
 import { capitalized } from '../names.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
 import type { HeaderName } from './headers.ts';

@@ -15,7 +15,7 @@ import {
 import { refuseIfMatch, refusePreconditions } from './preconditions.ts';
 
 export async function create(context: OperationContext, given: BodyArguments<WriteQuery>): Promise<WriteResult> {
-  const { type, store, validators, author } = context;
+  const { type, store, validators, author, rights } = context;
   const { query, body, preconditions, caller, minimal } = given;
   const { records, isArray, raw, faults } = body;
   if (isArray)
@@ -29,6 +29,7 @@ export async function create(context: OperationContext, given: BodyArguments<Wri
     ...faultsIn(context, validators.create(query.view.variant), items, raw, known),
     ...query,
     author,
+    rights,
     caller,
     mergePatch: false,
     unread: isArray && minimal,

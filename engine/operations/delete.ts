@@ -5,13 +5,13 @@ import { preconditionOf, refusePreconditions } from './preconditions.ts';
 
 /** The result is the record as it was, which no longer has a tag. */
 export async function deleteOne(context: OperationContext, given: OneArguments<WriteQuery>): Promise<WriteResult> {
-  const { type, store, author } = context;
+  const { type, store, author, rights } = context;
   const { id, query, preconditions, caller, minimal } = given;
   const precondition = preconditionOf(preconditions, type.preconditions);
   return done(
     context,
     given,
-    { type, identifier: id, ...query, author, caller, precondition },
+    { type, identifier: id, ...query, author, rights, caller, precondition },
     {
       write: store.delete,
       writeOnce: store.once.delete,
@@ -25,13 +25,13 @@ export async function deleteFound(
   context: OperationContext,
   given: WriteArguments<DeleteQuery> & { readonly most: number },
 ): Promise<WriteResult> {
-  const { type, store, author } = context;
+  const { type, store, author, rights } = context;
   const { query, preconditions, caller, minimal, most } = given;
   refusePreconditions(preconditions, type.preconditions, 'a collection has no entity tag to compare: leave it out');
   return done(
     context,
     given,
-    { ...query, most, author, caller },
+    { ...query, most, author, rights, caller },
     {
       write: store.deleteFound,
       writeOnce: store.once.deleteFound,

@@ -28,6 +28,6 @@ export function get(
 }
 
 function resultOf({ type }: OperationContext, id: number, json: string | undefined): RecordResult {
-  if (json === undefined) throw new Problem('record-not-found', `There is no ${type.recordName} ${id}`);
+  if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
   return { status: 200, json, tag: tagOf(type, json) };
 }

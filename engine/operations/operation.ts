@@ -1,7 +1,8 @@
 /** What all operations have in common: their arguments, their results, and how a write is done once. */
 import type { Caller } from '../caller.ts';
 import type { RawValues } from '../json/texts.ts';
-import type { Model, RecordType } from '../model/model.ts';
+import type { RecordType } from '../model/model.ts';
+import type { Rights } from '../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type {
@@ -18,14 +19,15 @@ import type {
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
+import { validatedFor } from '../validation/rights.ts';
 import type { Body, BodyReaders } from './body.ts';
 import { entityTag, type Preconditions } from './preconditions.ts';
 
 /** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
 export interface OperationContext {
   readonly type: RecordType;
-  /** All types that the client may read. */
-  readonly seen: Model;
+  /** What the client may do. */
+  readonly rights: Rights;
   readonly store: Store;
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
@@ -138,15 +140,17 @@ function retriedResult(
 
 /** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
 export function faultsIn(
-  { type }: Pick<OperationContext, 'type'>,
+  { type, rights }: Pick<OperationContext, 'type' | 'rights'>,
   validator: Validator,
   items: readonly WriteItem[],
   raw: RawValues,
   known: readonly Fault[] = [],
 ): CheckedBody {
   const mentions = mentionsIn(type, items);
-  const faults = validator(items, raw, { mentions, faults: known });
-  if (known.length > 0) throw faultyRequest('invalid-body', faults);
+  const validate = (some: readonly WriteItem[], others: readonly Fault[]): readonly Fault[] =>
+    validator(some, raw, { faults: others, ...(some === items ? { mentions } : {}) });
+  const { faults, isHidden } = validatedFor(rights, type, validate, items, known);
+  if (known.length > 0 || isHidden) throw faultyRequest('invalid-body', faults);
   if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
   return { faults, disagreements: disagreementsKnowing(type, items, raw) };
 }

@@ -3,7 +3,8 @@
  * this table.
  */
 import type { Operation } from '../descriptor/descriptor.ts';
-import { namedUniques, type RecordType } from '../model/model.ts';
+import type { RecordType } from '../model/model.ts';
+import { namedUniques, type Rights } from '../model/rights.ts';
 import type { ProblemCode } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
@@ -58,7 +59,7 @@ export interface OperationEntry {
   readonly method: OperationMethod;
   readonly path: OperationPath;
   /** Whether a type that allows it has it. */
-  readonly isOffered?: (type: RecordType) => boolean;
+  readonly isOffered?: (type: RecordType, rights?: Rights) => boolean;
   /** The operationId of OpenAPI; `{one}` and `{many}` are replaced by the names of the type. */
   readonly id: string;
   /** One sentence without a full stop, in the same way. */
@@ -198,7 +199,7 @@ export const OPERATIONS = {
     and: 'create',
     method: 'PUT',
     path: 'collection',
-    isOffered: (type) => namedUniques(type).length > 0,
+    isOffered: (type, rights) => namedUniques(type, rights).length > 0,
     id: 'put{one}',
     title: 'Update or add {one} by unique values',
     description:

@@ -28,7 +28,7 @@ export const patch = (context: OperationContext, given: UpdateArguments): Promis
   updateOne(context, given, true);
 
 async function updateOne(context: OperationContext, given: UpdateArguments, mergePatch: boolean): Promise<WriteResult> {
-  const { type, store, validators, author } = context;
+  const { type, store, validators, author, rights } = context;
   const { id, query, body, preconditions, caller } = given;
   const precondition = preconditionOf(preconditions, type.preconditions);
   const items = body.records.map((record) => ({
@@ -38,7 +38,7 @@ async function updateOne(context: OperationContext, given: UpdateArguments, merg
     precondition,
   }));
   const checked = faultsIn(context, validators.update(query.view.variant), items, body.raw, body.faults);
-  const request = { type, items, raw: body.raw, ...checked, ...query, mergePatch, author, caller };
+  const request = { type, items, raw: body.raw, ...checked, ...query, mergePatch, author, rights, caller };
   return done(context, given, request, {
     write: store.update,
     writeOnce: store.once.update,
@@ -48,7 +48,7 @@ async function updateOne(context: OperationContext, given: UpdateArguments, merg
 
 /** Each item names its record by the identifier, and perhaps the tag that it must have. */
 export async function updateMany(context: OperationContext, given: BodyArguments<WriteQuery>): Promise<WriteResult> {
-  const { type, store, validators, author } = context;
+  const { type, store, validators, author, rights } = context;
   const { query, body, preconditions, caller, minimal } = given;
   refusePreconditions(preconditions, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
   const items = body.records.map((record) => namedItem(type, record));
@@ -64,6 +64,7 @@ export async function updateMany(context: OperationContext, given: BodyArguments
     mergePatch: true,
     unread: minimal,
     author,
+    rights,
     caller,
   };
   return done(context, given, request, {

@@ -7,6 +7,7 @@ import { type Fault, faultyRequest } from '../problem.ts';
 import { ON } from '../query/accepted.ts';
 import type { UpsertQuery } from '../query/list-query.ts';
 import type { UpsertItem, WriteItem } from '../storage/store.ts';
+import { validatedFor } from '../validation/rights.ts';
 import type { ParsedRecord } from './body.ts';
 import {
   type BodyArguments,
@@ -27,7 +28,7 @@ import {
 } from './preconditions.ts';
 
 export async function upsert(context: OperationContext, given: BodyArguments<UpsertQuery>): Promise<WriteResult> {
-  const { type, store, validators, author } = context;
+  const { type, store, validators, author, rights } = context;
   const { query, body, preconditions, caller, minimal } = given;
   const { records, raw, isArray, faults } = body;
   const { unique, ...asked } = query;
@@ -35,11 +36,14 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
     refusePreconditions(preconditions, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const unfit = keyFaultsIn(type, validate(unknown, raw, { faults }), unique, unknown, faults);
+  const validateAll = (some: readonly WriteItem[], known: readonly Fault[]): readonly Fault[] =>
+    validate(some, raw, { faults: known });
+  const { faults: all, isHidden } = validatedFor(rights, type, validateAll, unknown, faults);
+  const unfit = keyFaultsIn(type, all, unique, unknown, faults);
   // With such values no record can be looked for: the faults of one record are reported as of a new one.
-  if (unfit.length > 0 && !isArray && faults.length === 0) {
-    const found = faultsIn(context, () => unfit, unknown, raw);
-    await store.create({ type, items: unknown, raw, ...found, ...asked, mergePatch: false, author, caller });
+  if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
+    const checked = faultsIn(context, () => unfit, unknown, raw);
+    await store.create({ type, items: unknown, raw, ...checked, ...asked, mergePatch: false, author, rights, caller });
   }
   if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
   const tags = isArray ? records.flatMap(({ pointer, tag }) => wrongTag(pointer, tag)) : [];
@@ -52,6 +56,7 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
     ...asked,
     unread: isArray && minimal,
     author,
+    rights,
     caller,
   };
   return done(context, given, request, {
@@ -112,7 +117,7 @@ function keyFaultsIn(
       // A new record each time would make a new one of this type each time.
       if ((value[identifier] ?? null) !== null) return [];
       return fault(
-        `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.recordName}`,
+        `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`,
       );
     }),
   );

@@ -1,10 +1,18 @@
 /** The model for a user interface: the types and relations that one client sees, and what it may do. */
-import type { Permitted } from '../access/access.ts';
 import { describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';
 import { integer } from '../field-types/integer.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { type Field, labelAmong, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
+import {
+  type Field,
+  labelAmong,
+  MAX_INCLUDE_DEPTH,
+  type Model,
+  type RecordType,
+  type Relation,
+} from '../model/model.ts';
+import { canSet, requiresHidden, type Rights } from '../model/rights.ts';
+import { seenModel } from '../model/seen.ts';
 import { defaultOrder, orderBy } from '../query/order.ts';
 import type { Settings } from '../settings.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
@@ -30,18 +38,16 @@ interface AboutModel {
   readonly version: string;
 }
 
-/** `prefix`: the path that the service is reached under. */
-export function modelDocument(permitted: Permitted, about: AboutModel, prefix: string): JsonObject {
-  const { model, tokenName } = permitted;
-  const types = [...model.types.values()];
+/** The same for all clients with equal rights. `prefix`: the path that the service is reached under. */
+export function modelDocument(model: Model, rights: Rights, about: AboutModel, prefix: string): JsonObject {
+  const types = [...seenModel(model, rights).types.values()];
   const listed = types.filter(({ operations }) => operations.has('list')).map(chainsFrom);
   return {
     title: about.title,
     version: about.version,
     api: prefix + API_ROOT.slice(0, -1),
-    token: tokenName === null ? null : { name: tokenName },
     limits: Object.fromEntries(LIMITS.map((name) => [name, about.limits[name]])),
-    types: types.map((type) => typeEntry(type, permitted, listed)),
+    types: types.map((type) => typeEntry(type, { model, rights }, listed)),
   };
 }
 
@@ -51,7 +57,13 @@ const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 
 const withoutTables = (described: JsonValue | undefined): JsonObject =>
   isObject(described) ? Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word))) : {};
 
-function typeEntry(type: RecordType, permitted: Permitted, listed: readonly Chains[]): JsonObject {
+/** All types, and what the client may do with them. */
+interface Whole {
+  readonly model: Model;
+  readonly rights: Rights;
+}
+
+function typeEntry(type: RecordType, client: Whole, listed: readonly Chains[]): JsonObject {
   const { fields, relations, identifier, ...described } = withoutTables(describeType(type));
   const [fieldWords, relationWords] = [fields, relations].map((words) => (isObject(words) ? words : {}));
   return {
@@ -72,7 +84,7 @@ function typeEntry(type: RecordType, permitted: Permitted, listed: readonly Chai
     relations: Object.fromEntries(
       [...type.relations.values()].map((relation) => [
         relation.name,
-        relationEntry(relation, permitted, relationWords?.[relation.name]),
+        relationEntry(relation, client, relationWords?.[relation.name]),
       ]),
     ),
     foundThrough: type.operations.has('list') ? [] : chainsTo(type, listed),
@@ -87,20 +99,17 @@ const fieldEntry = (type: RecordType, field: Field, described: JsonValue | undef
   isOrderIndexed: field.type.operators.length > 0 && servedByIndex({ view: { type }, order: orderBy(type, field) }),
 });
 
-function relationEntry(
-  relation: Relation,
-  { readOnly, barred }: Permitted,
-  described: JsonValue | undefined,
-): JsonObject {
+function relationEntry(relation: Relation, { model, rights }: Whole, described: JsonValue | undefined): JsonObject {
   const { nested, target, toMany, fields } = relation;
-  const isReadOnly = readOnly.has(relation);
+  const isReadOnly = !canSet(rights, relation);
+  const related = model.types.get(target.name);
   return {
     ...withoutTables(described),
     label: labelOf(target, fields),
     operators: toMany ? [] : [...integer.operators],
     readOnly: isReadOnly,
     // An update of a record that is there needs no more than "nested: write".
-    canCreate: nested === 'write' && !isReadOnly && !barred.has(target),
+    canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
   };
 }
 

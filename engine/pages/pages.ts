@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
-import type { Permitted } from '../access/access.ts';
+import type { Client } from '../access/clients.ts';
 import type { Cors } from '../http/send.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { createBoundedCache, memoized } from '../memo.ts';
@@ -40,7 +40,7 @@ interface PagesEngine {
   /** The model as the client may see it. */
   modelFor(request: IncomingMessage): Model;
   /** Throws a Problem without a token that is known. */
-  permittedTo(request: IncomingMessage): Permitted;
+  clientOf(request: IncomingMessage): Client;
   readonly host: { readonly cors: Cors };
 }
 
@@ -50,7 +50,7 @@ const MAX_KEPT = 50;
 /** `first` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  { modelFor, permittedTo, host: { cors } }: PagesEngine,
+  { modelFor, clientOf, host: { cors } }: PagesEngine,
   ...first: readonly RequestHandler[]
 ): PageRoutes {
   const { title, guarded, publicUrl } = options;
@@ -120,9 +120,11 @@ export function createPages(
     serve(pages, `/docs/${name}`, sendFile(assetFile(name)));
   if (options.studio)
     page('/studio/model.json', 'application/json', (request) => {
-      const permitted = permittedTo(request);
+      const client = clientOf(request);
+      const { model, rights, tokenName } = client;
       const { baseUrl } = request;
-      return kept(permitted, baseUrl, () => JSON.stringify(modelDocument(permitted, options, baseUrl)));
+      const text = kept(client.seen(), baseUrl, () => JSON.stringify(modelDocument(model, rights, options, baseUrl)));
+      return `{"token":${JSON.stringify(tokenName === null ? null : { name: tokenName })},${text.slice(1)}`;
     });
   if (built !== undefined) {
     serveStudio(pages, title, built, ...first);

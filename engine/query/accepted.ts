@@ -1,5 +1,6 @@
 /** Sorts the parameters of a request by their use, and refuses those that its kind does not accept. */
 import type { RecordType } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import type { QueryLimits, View } from './list-query.ts';
@@ -52,6 +53,7 @@ export function sortParameters(
   { all, faults: unreadable }: Parameters,
   accepted: AcceptedParameters,
   type: RecordType,
+  rights: Rights,
 ): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'faults'> {
   const faults = [...unreadable];
   const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
@@ -59,7 +61,7 @@ export function sortParameters(
   for (const parameter of all) {
     const { key, steps, value } = parameter;
     if (steps && accepted.conditions === true) sorted[useOf(steps)].push(parameter);
-    else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, faults);
+    else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, rights, faults);
     else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else plain.set(key, value);
   }
@@ -73,6 +75,7 @@ function refuse(
   { key, steps, value }: Parameter,
   { plain, conditions }: AcceptedParameters,
   type: RecordType,
+  rights: Rights,
   faults: Fault[],
 ): void {
   const complain = complainAbout(faults, key);
@@ -82,15 +85,20 @@ function refuse(
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () =>
-      didYouMeanHint(meant ?? spellingOf(key, plain, conditions === true ? type : undefined)),
+      didYouMeanHint(meant ?? spellingOf(key, plain, conditions === true ? conditionsOn(type, rights) : [])),
     );
 }
 
+const conditionsOn = (type: RecordType, rights: Rights): readonly string[] => [
+  'limit',
+  'orderBy',
+  type.identifier.name,
+  ...type.fields.keys(),
+  ...relationsFor(rights, type).keys(),
+];
+
 /** `limit` was meant to be `_cnd[limit]`, `includ` and `include[]` to be `include`. */
-function spellingOf(key: string, plain: readonly string[], type: RecordType | undefined): string | undefined {
-  const conditions = type
-    ? ['limit', 'orderBy', type.identifier.name, ...type.fields.keys(), ...type.relations.keys()]
-    : [];
+function spellingOf(key: string, plain: readonly string[], conditions: readonly string[]): string | undefined {
   const bare = key.replace(/^_cnd(?=\[)/, '').replace(/[[\]]/g, '');
   const near = nearest(bare, [...conditions, ...plain]);
   return near === undefined || plain.includes(near) ? near : `_cnd[${near}]`;

@@ -8,6 +8,7 @@ import { listed, MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json.ts';
 import type { Field, RecordType } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import type { Filter, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
@@ -94,8 +95,9 @@ class FilterReader {
     if (!subject) return undefined;
     const { through, set, value, followed } = subject;
     const found = set
-      ? this.#set(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, followed) })
-      : value && this.#comparison(value, inside, (path, compared) => ({ kind: 'value', path, ...compared }));
+      ? this.#set(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, place.names.rights, followed) })
+      : value &&
+        this.#comparison(value, place.names.rights, inside, (path, compared) => ({ kind: 'value', path, ...compared }));
     if (!found || found.length === 0) return undefined;
     // The conditions hold for some record of each set on the way.
     return through.reduceRight<readonly Filter[]>((conditions, path) => [{ kind: 'some', path, conditions }], found);
@@ -127,29 +129,33 @@ class FilterReader {
   #set(path: SetPath, word: string, rest: Unread, place: ReadingPlace): readonly Filter[] | undefined {
     const kind = QUANTIFIERS.get(word);
     if (kind) return this.#items(rest, place)?.items.map((conditions) => ({ kind, path, conditions }));
-    if (word === COUNT) return this.#setCount(path, rest);
+    if (word === COUNT) return this.#setCount(path, place.names.rights, rest);
     const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
     return this.#complain(rest.parameters)(
       'to-many',
       message,
-      () => memberHint(path.set.target, path.name, word) ?? didYouMean(word, SET_WORDS),
+      () => memberHint(path.set.target, place.names.rights, path.name, word) ?? didYouMean(word, SET_WORDS),
     );
   }
 
-  #setCount(path: SetPath, { parameters, at }: Unread): readonly Filter[] {
+  #setCount(path: SetPath, rights: Rights, { parameters, at }: Unread): readonly Filter[] {
     const name = `_cnd[${path.name}][${COUNT}]`;
     const number: ComparedPath = { name, relations: [], type: path.set.target, field: undefined, isCount: true };
     const all = Map.groupBy(parameters, ({ steps = [] }) => steps[at] ?? '');
     return [...all.values()].flatMap(
       (same) =>
-        this.#comparison(number, { parameters: same, at }, (_, compared) => ({ kind: 'count', path, ...compared })) ??
-        [],
+        this.#comparison(number, rights, { parameters: same, at }, (_, compared) => ({
+          kind: 'count',
+          path,
+          ...compared,
+        })) ?? [],
     );
   }
 
   /** An operator follows, or nothing, which means `eq`. */
   #comparison(
     path: ComparedPath,
+    rights: Rights,
     { parameters, at }: Unread,
     filter: (path: Path, compared: { readonly operator: OperatorName; readonly value: JsonValue }) => Filter,
   ): readonly Filter[] | undefined {
@@ -157,7 +163,7 @@ class FilterReader {
     const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#limits;
     if (this.count > maxFilters) return undefined;
     const complain = this.#complain(parameters);
-    const operator = resolveOperator(path, parameters[0]?.steps?.[at] ?? operators.eq.name, complain);
+    const operator = resolveOperator(path, rights, parameters[0]?.steps?.[at] ?? operators.eq.name, complain);
     if (!operator) return undefined;
     const isOwnIdentifier = path.field === undefined && path.relations.length === 0 && !path.isCount;
     const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
@@ -185,6 +191,7 @@ const complainOfName =
 
 function resolveOperator(
   { name, relations, field, type: related, isCount }: ComparedPath,
+  rights: Rights,
   text: string,
   complain: Complain,
 ): Operator | undefined {
@@ -202,13 +209,13 @@ function resolveOperator(
   return complain(
     'unknown-operator',
     message,
-    () => (record && memberHint(related, way, text)) ?? didYouMean(text, known),
+    () => (record && memberHint(related, rights, way, text)) ?? didYouMean(text, known),
   );
 }
 
 /** `_cnd[author.name]` for `_cnd[author][name]`. */
-const memberHint = ({ fields, relations, identifier }: RecordType, path: string, name: string): string | undefined =>
-  fields.has(name) || relations.has(name) || name === identifier.name
+const memberHint = (type: RecordType, rights: Rights, path: string, name: string): string | undefined =>
+  type.fields.has(name) || relationsFor(rights, type).has(name) || name === type.identifier.name
     ? didYouMeanHint(`_cnd[${path}.${name}]`)
     : undefined;
 

@@ -1,5 +1,6 @@
 /** Resolves dotted paths such as `author.name`. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import type { Filter, OrderBy, Path, SetPath } from './list-query.ts';
@@ -10,11 +11,14 @@ export interface PathNames {
   readonly type: RecordType;
   readonly variant: Variant;
   readonly fields: ReadonlyMap<string, Field>;
+  /** Those of the client: relations to types that it may not read do not exist. */
+  readonly rights: Rights;
 }
 
-export const namesOf = (type: RecordType, variant: Variant): PathNames => ({
+export const namesOf = (type: RecordType, variant: Variant, rights: Rights): PathNames => ({
   type,
   variant,
+  rights,
   fields: new Map(variant.fields.map((field) => [field.name, field])),
 });
 
@@ -49,16 +53,17 @@ export function resolveSubject(
   const through: SetPath[] = [];
   // Since the record that the path starts at, or since the last set.
   let relations: readonly Relation[] = [];
+  const { rights } = names;
   let { type, variant, fields } = names;
   let followed = before;
   for (const [index, step] of steps.entries()) {
-    const relation = type.relations.get(step);
+    const known = relationsFor(rights, type);
+    const relation = known.get(step);
     if (relation === undefined) {
-      if (index < steps.length - 1) return unknownRelation(type, step, complain, [...type.relations.keys()]);
-      const known = index === 0 ? others : [];
+      if (index < steps.length - 1) return unknownRelation(type, step, complain, [...known.keys()]);
       const field = fields.get(step);
       if (!field && step !== type.identifier.name)
-        return unknownField({ type, variant, fields }, step, complain, known);
+        return unknownField({ type, variant, fields, rights }, step, complain, index === 0 ? others : []);
       return { through, set: undefined, value: pathTo(type, relations, field), followed };
     }
     if (followed === MAX_INCLUDE_DEPTH)
@@ -93,8 +98,8 @@ export function resolvePath(
 }
 
 /** The records of a set. */
-export const insideSet = ({ set: { target } }: SetPath, followed: number): FilterPlace => ({
-  names: { type: target, variant: target.defaultVariant, fields: target.fields },
+export const insideSet = ({ set: { target } }: SetPath, rights: Rights, followed: number): FilterPlace => ({
+  names: { type: target, variant: target.defaultVariant, fields: target.fields, rights },
   followed,
 });
 
@@ -111,14 +116,14 @@ export function unknownRelation(
 }
 
 function unknownField(
-  { type, variant, fields }: PathNames,
+  { type, variant, fields, rights }: PathNames,
   name: string,
   complain: Complain,
   others: readonly string[],
 ): undefined {
   if (type.fields.has(name))
     return complain('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
-  const toOne = [...type.relations.values()].flatMap((relation) => (relation.toMany ? [] : relation.name));
+  const toOne = [...relationsFor(rights, type).values()].flatMap((relation) => (relation.toMany ? [] : relation.name));
   return complain('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
     didYouMean(name, [type.identifier.name, ...fields.keys(), ...toOne, ...others]),
   );

@@ -5,6 +5,7 @@ import type { View } from './list-query.ts';
 import type { QueryReading, VariantNames } from './accepted.ts';
 import { countRelations, createView, type Included, type NamedParts } from './view.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { unknownRelation } from './paths.ts';
 
@@ -32,6 +33,7 @@ interface ChosenParts extends NamedParts {
 /** The record that a path has come to. */
 interface PartsPlace {
   readonly type: RecordType;
+  readonly rights: Rights;
   /** The fields that can be shown, and the variant or relation that limits them, for messages. */
   readonly fields: readonly Field[];
   readonly decidedBy: string;
@@ -46,13 +48,13 @@ const nothing = (): ChosenParts => ({ whole: false, fields: new Set(), relations
 function chosenBy(
   parameter: 'include' | 'fields',
   text: string,
-  { type, variant }: VariantNames,
+  { type, variant, rights }: VariantNames,
   faults: Fault[],
   included?: Included,
 ): NamedParts {
   const complain = complainAbout(faults, parameter);
   const parts = nothing();
-  const root = { type, fields: variant.fields, decidedBy: `Variant "${variant.name}"`, included, parts };
+  const root = { type, rights, fields: variant.fields, decidedBy: `Variant "${variant.name}"`, included, parts };
   for (const path of text === '' ? [] : text.split(',')) {
     const [place, name] = relationsOf(path, root, complain) ?? [];
     if (place === undefined) continue;
@@ -63,7 +65,7 @@ function chosenBy(
         'unknown-relation',
         `"${name}" of ${place.type.name} is a field, not a relation; use fields= to choose fields`,
       );
-    else unknownRelation(place.type, name, complain, [...place.type.relations.keys()]);
+    else unknownRelation(place.type, name, complain, [...relationsFor(rights, place.type).keys()]);
   }
   return parts;
 }
@@ -77,12 +79,11 @@ function relationsOf(
   let place = start;
   const steps = path.split('.');
   for (const [index, step] of steps.entries()) {
-    const { type, included, parts } = place;
-    const relation = type.relations.get(step);
+    const { type, rights, included, parts } = place;
+    const known = relationsFor(rights, type);
+    const relation = known.get(step);
     if (relation === undefined)
-      return index === steps.length - 1
-        ? [place, step]
-        : unknownRelation(type, step, complain, [...type.relations.keys()]);
+      return index === steps.length - 1 ? [place, step] : unknownRelation(type, step, complain, [...known.keys()]);
     if (index === MAX_INCLUDE_DEPTH)
       return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
     const shown = included?.relations.get(relation);
@@ -91,13 +92,13 @@ function relationsOf(
     const next = parts.relations.get(relation) ?? nothing();
     parts.relations.set(relation, next);
     const { target, fields, name } = relation;
-    place = { type: target, fields, decidedBy: `The relation "${name}"`, included: shown, parts: next };
+    place = { type: target, rights, fields, decidedBy: `The relation "${name}"`, included: shown, parts: next };
   }
   return [place];
 }
 
-function nameField({ type, fields, decidedBy, parts }: PartsPlace, name: string, complain: Complain): void {
-  const { identifier, relations } = type;
+function nameField({ type, rights, fields, decidedBy, parts }: PartsPlace, name: string, complain: Complain): void {
+  const { identifier } = type;
   if (identifier.inRecord && name === identifier.name) return;
   const field = type.fields.get(name);
   if (field && fields.includes(field)) parts.fields.add(field);
@@ -105,6 +106,6 @@ function nameField({ type, fields, decidedBy, parts }: PartsPlace, name: string,
   else
     complain('unknown-field', `${type.name} has no field ${quote(name)}`, () => {
       const own = identifier.inRecord ? [identifier.name] : [];
-      return didYouMean(name, [...own, ...fields.map((one) => one.name), ...relations.keys()]);
+      return didYouMean(name, [...own, ...fields.map((one) => one.name), ...relationsFor(rights, type).keys()]);
     });
 }

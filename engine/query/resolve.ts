@@ -1,6 +1,7 @@
 /** Parses query strings. All faults of a request are reported at once. */
-import { createBoundedCache } from '../memo.ts';
-import { type Model, namedUniques, type RecordType, type UniqueMembers, type Variant } from '../model/model.ts';
+import { createBoundedCache, memoized } from '../memo.ts';
+import type { Model, RecordType, UniqueMembers, Variant } from '../model/model.ts';
+import { ALL_RIGHTS, namedUniques, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { ACCEPTED, DRY_RUN, ON, type QueryReading, sortParameters, type VariantNames } from './accepted.ts';
@@ -44,10 +45,13 @@ interface ReadingOptions {
   readonly parse?: ParseSearch;
 }
 
-export type ParseSearch = (search: string) => Parameters;
+export type ParseSearch = (search: string, rights: Rights) => Parameters;
+
+/** The queries of a type for clients with some rights. */
+export type QueriesFor = (rights: Rights) => TypeQueries;
 
 /** Returns the parser for each type of the model. */
-export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => TypeQueries {
+export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => QueriesFor {
   const lists = Math.max(MAX_KEPT, Math.floor(MAX_LISTS / model.types.size));
   const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, { lists })]));
   return (type) => all.get(type) ?? queriesOf(type, limits);
@@ -57,51 +61,60 @@ export function queriesOf(
   type: RecordType,
   limits: QueryLimits,
   { lists = MAX_KEPT, parse = parseParameters }: ReadingOptions = {},
-): TypeQueries {
-  const variantNames = (variant: Variant): VariantNames => ({
-    ...namesOf(type, variant),
-    view: defaultView(type, variant),
+): QueriesFor {
+  const { variants } = type;
+  const namesFor = (variant: Variant, rights: Rights): VariantNames => ({
+    ...namesOf(type, variant, rights),
+    view: defaultView(type, variant, rights),
   });
-  const variants = new Map([...type.variants].map(([name, variant]) => [name, variantNames(variant)]));
-  const usual = variants.get(type.defaultVariant.name) ?? variantNames(type.defaultVariant);
+  const usual = memoized((variant: Variant) => namesFor(variant, ALL_RIGHTS));
 
-  function variantIn({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>): VariantNames {
+  function variantIn({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>, rights: Rights): VariantNames {
     const name = plain.get('variant');
-    const found = name === undefined ? usual : variants.get(name);
-    if (found && name !== '') return found;
+    const found = name === undefined ? type.defaultVariant : variants.get(name);
+    if (found && name !== '') return rights === ALL_RIGHTS ? usual(found) : namesFor(found, rights);
     const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
     complainAbout(faults, 'variant')('unknown-variant', `${type.name} has no variant${known}`);
     // Continue with all fields, so that this fault causes no others.
-    return variantNames({ name: '', fields: [...type.fields.values()] });
+    return namesFor({ name: '', fields: [...type.fields.values()] }, rights);
   }
 
   const reader =
     <T>(kind: keyof typeof ACCEPTED, read: (reading: QueryReading) => T) =>
-    (search: Search): T => {
-      const sorted = sortParameters(typeof search === 'string' ? parse(search) : search, ACCEPTED[kind], type);
-      const wanted = read({ ...sorted, type, limits, names: variantIn(sorted) });
+    (search: Search, rights: Rights): T => {
+      const given = typeof search === 'string' ? parse(search, rights) : search;
+      const sorted = sortParameters(given, ACCEPTED[kind], type, rights);
+      const wanted = read({ ...sorted, type, limits, names: variantIn(sorted, rights) });
       if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
       return Object.freeze(wanted);
     };
-  return {
-    list: remembered(reader('list', readList), lists),
-    summary: remembered(reader('summary', readSummary), lists),
-    view: remembered(reader('view', resolveView)),
-    write: remembered(reader('write', readWrite)),
-    upsert: reader('upsert', readUpsert),
-    remove: reader('remove', readDelete),
-  };
+  const list = remembered(reader('list', readList), lists);
+  const summary = remembered(reader('summary', readSummary), lists);
+  const view = remembered(reader('view', resolveView));
+  const write = remembered(reader('write', readWrite));
+  const [upsert, remove] = [reader('upsert', readUpsert), reader('remove', readDelete)];
+  return (rights) => ({
+    list: (search) => list(search, rights),
+    summary: (search) => summary(search, rights),
+    view: (search) => view(search, rights),
+    write: (search) => write(search, rights),
+    upsert: (search) => upsert(search, rights),
+    remove: (search) => remove(search, rights),
+  });
 }
 
+type Read<T> = (search: Search, rights: Rights) => T;
+
 /** Clients repeat their requests. */
-function remembered<T>(read: (search: Search) => T, most = MAX_KEPT): (search: Search) => T {
+function remembered<T>(read: Read<T>, most = MAX_KEPT): Read<T> {
   const known = createBoundedCache<T>(most, MAX_TEXT);
-  return (search) => {
-    if (typeof search !== 'string') return read(search);
-    const found = known.get(search);
+  return (search, rights) => {
+    if (typeof search !== 'string') return read(search, rights);
+    const key = rights.key + search;
+    const found = known.get(key);
     if (found !== undefined) return found;
-    const made = read(search);
-    known.set(search, made);
+    const made = read(search, rights);
+    known.set(key, made);
     return made;
   };
 }
@@ -124,16 +137,16 @@ const readWrite = (reading: QueryReading): WriteQuery => ({
 
 const readUpsert = (reading: QueryReading): UpsertQuery => ({
   ...readWrite(reading),
-  unique: resolveUnique(reading.type, reading.plain.get(ON), reading.faults) ?? NO_MEMBERS,
+  unique: resolveUnique(reading, reading.plain.get(ON)) ?? NO_MEMBERS,
 });
 
 const NO_MEMBERS: UniqueMembers = { name: '', members: [] };
 
 /** The members in any order. */
-function resolveUnique(type: RecordType, text: string | undefined, faults: Fault[]): UniqueMembers | undefined {
+function resolveUnique({ type, names, faults }: QueryReading, text: string | undefined): UniqueMembers | undefined {
   const complain = complainAbout(faults, ON);
   const declared = new Map(
-    namedUniques(type).map((unique) => [inOrder(unique.members.map(({ name }) => name)), unique]),
+    namedUniques(type, names.rights).map((unique) => [inOrder(unique.members.map(({ name }) => name)), unique]),
   );
   const all = [...declared.values()].map(({ members }) => `${ON}=${members.map(({ name }) => name).join(',')}`);
   if (text === undefined)

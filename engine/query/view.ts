@@ -1,5 +1,6 @@
 /** Builds views: the default views, and those of `include` and `fields`. */
 import type { Field, RecordType, Relation, Variant } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
 import type { View } from './list-query.ts';
 
 /** The tree of relations to show. */
@@ -21,8 +22,8 @@ export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
 /** A record with its default relations, whose records show no relations. */
-export function defaultView(type: RecordType, variant: Variant): View {
-  const shown = [...type.relations.values()].filter((relation) => relation.shown);
+export function defaultView(type: RecordType, variant: Variant, rights: Rights): View {
+  const shown = [...relationsFor(rights, type).values()].filter((relation) => relation.shown);
   const relations = new Map(shown.map((relation) => [relation, NOTHING_INCLUDED]));
   return Object.freeze(build(type, variant, variant.fields, { relations }));
 }

@@ -4,6 +4,7 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonValue } from '../json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
+import type { Rights } from '../model/rights.ts';
 import type { RawValues } from '../json/texts.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
@@ -58,6 +59,8 @@ export interface WriteRequest {
   readonly unread?: boolean;
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
+  /** What the client may see and write. Default: everything. */
+  readonly rights?: Rights;
   /** The write does not begin once this caller has left. */
   readonly caller?: Caller;
   /** Everything is undone at the end; the answer says what was done. */
@@ -118,7 +121,10 @@ export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
   readonly absent: () => void;
 }
 
-export type UpsertRequest = Pick<WriteRequest, 'type' | 'raw' | 'view' | 'unread' | 'author' | 'caller' | 'dryRun'> & {
+export type UpsertRequest = Pick<
+  WriteRequest,
+  'type' | 'raw' | 'view' | 'unread' | 'author' | 'rights' | 'caller' | 'dryRun'
+> & {
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
   /** What is wrong with the bodies: those with an identifier change their record, the others make one. Throws if the database need not be asked. */
@@ -169,6 +175,7 @@ export interface RecordDeletion {
   readonly identifier: number;
   readonly precondition?: Precondition | undefined;
   readonly author: string | null;
+  readonly rights?: Rights;
   readonly caller?: Caller;
   readonly dryRun?: boolean;
 }
@@ -178,6 +185,7 @@ export interface DeleteFoundRequest {
   /** Records that may be deleted or unlinked. */
   readonly most: number;
   readonly author: string | null;
+  readonly rights?: Rights;
   readonly caller?: Caller;
   readonly dryRun?: boolean;
 }

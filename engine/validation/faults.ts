@@ -12,7 +12,7 @@ type Wording = (error: ErrorObject, path: string, isTold: boolean) => Fault | un
 /** For errors that only repeat that there are others. */
 const silent: Wording = () => undefined;
 
-const unknownKey = (pointer: string, key: string, suggestion = ''): Fault => ({
+export const unknownKey = (pointer: string, key: string, suggestion = ''): Fault => ({
   pointer,
   code: 'unknown-key',
   message: `Unknown key "${shortened(key)}"${suggestion}`,

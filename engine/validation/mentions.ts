@@ -78,7 +78,7 @@ function rootsOf(
     const root = identifier ?? identifierIn(body, type);
     if (root === undefined) return newSubject(type, undefined);
     if (known.has(root)) {
-      const message = `${type.recordName} ${root} is in the array twice; list it once`;
+      const message = `${type.name} ${root} is in the array twice; list it once`;
       walk.faults.push({ pointer: `${pointer}/${escapeStep(type.identifier.name)}`, code: 'duplicate', message });
       return undefined;
     }
@@ -173,7 +173,7 @@ function visitRelation(
 const duplicate = ({ type, identifier }: MentionedRecord, pointer: string): Fault => ({
   pointer,
   code: 'duplicate',
-  message: `${type.recordName} ${identifier ?? ''} is in the set twice; list it once`,
+  message: `${type.name} ${identifier ?? ''} is in the set twice; list it once`,
 });
 
 function subjectOf(walk: MentionsWalk, parent: MentionedRecord, relation: Relation, body: JsonObject): MentionedRecord {

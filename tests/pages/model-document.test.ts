@@ -1,5 +1,5 @@
 /** The document that the studio reads: titles, labels, what can be asked of each type, and where its records are found. */
-import type { RecordType, Relation } from '../../engine/model/model.ts';
+import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { modelDocument } from '../../engine/pages/model-document.ts';
 import { exchange } from '../support/exchange.ts';
@@ -14,16 +14,10 @@ interface Entry {
   readonly relations: Readonly<Record<string, object>>;
 }
 
-const NOTHING_WITHHELD = {
-  withheld: new Map(),
-  readOnly: new Set<Relation>(),
-  barred: new Set<RecordType>(),
-  tokenName: null,
-};
 const ABOUT = { title: 'Records', version: '1', limits: readSettings({}) };
 
 function documentOf(directory: string): Readonly<Record<string, Entry>> {
-  const { types } = modelDocument({ model: loadModel(directory), ...NOTHING_WITHHELD }, ABOUT, '');
+  const { types } = modelDocument(loadModel(directory), ALL_RIGHTS, ABOUT, '');
   return Object.fromEntries((types as unknown as readonly Entry[]).map((type) => [type.type, type]));
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { checkSchema } from '../../engine/check.ts';
 import type { Model } from '../../engine/model/model.ts';
+import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { ConstraintError, type Driver } from '../../engine/storage/driver.ts';
@@ -66,7 +67,7 @@ function schema(files: Readonly<Record<string, string>>): Model {
 const queries = (name: string): TypeQueries => {
   const type = model.types.get(name);
   if (!type) throw new Error(name);
-  return createQueryResolver(model, readSettings({}))(type);
+  return createQueryResolver(model, readSettings({}))(type)(ALL_RIGHTS);
 };
 
 beforeEach(() => {

@@ -4,6 +4,7 @@ import type { RecordType } from '../../engine/model/model.ts';
 import { resolveModel } from '../../engine/model/resolve.ts';
 import { Problem } from '../../engine/problem.ts';
 import type { Filter, ListQuery, OrderBy, View } from '../../engine/query/list-query.ts';
+import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings.ts';
 
@@ -80,8 +81,8 @@ export function typeOf(name: string): RecordType {
 }
 
 const book = typeOf('Book');
-export const list = (search: string, type = book): ListQuery => queriesOf(type).list(search);
-export const view = (search: string, type = book): View => queriesOf(type).view(search);
+export const list = (search: string, type = book): ListQuery => queriesOf(type)(ALL_RIGHTS).list(search);
+export const view = (search: string, type = book): View => queriesOf(type)(ALL_RIGHTS).view(search);
 
 /** `title desc, book_id desc` */
 export const orderText = (order: readonly OrderBy[]): string =>

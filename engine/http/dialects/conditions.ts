@@ -1,6 +1,7 @@
 /** What dialects have in common: names of comparisons, and parameters as the query of `/api` has them. */
 import type { OperatorName } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
+import { relationsFor, type Rights } from '../../model/rights.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
 import { type Complain, complainAbout, type Parameter, quote } from '../../query/parameters.ts';
@@ -40,8 +41,8 @@ export interface ConditionNames {
   readonly others: readonly string[];
 }
 
-export const conditionNames = (type: RecordType, others: readonly string[]): ConditionNames => ({
-  paths: namesOf(type, type.defaultVariant),
+export const conditionNames = (type: RecordType, rights: Rights, others: readonly string[]): ConditionNames => ({
+  paths: namesOf(type, type.defaultVariant, rights),
   others,
 });
 
@@ -100,8 +101,12 @@ function searched({ fields }: RecordType, values: readonly string[], faults: Fau
   return texts.map(({ name }) => ({ key: SEARCH, steps: ['$any', name, 'like'], value: `*${text}*` }));
 }
 
-function unknown({ paths: { type }, others }: ConditionNames, key: string, faults: Fault[]): readonly Parameter[] {
-  const known = [type.identifier.name, ...type.fields.keys(), ...type.relations.keys(), ...others];
+function unknown(
+  { paths: { type, rights }, others }: ConditionNames,
+  key: string,
+  faults: Fault[],
+): readonly Parameter[] {
+  const known = [type.identifier.name, ...type.fields.keys(), ...relationsFor(rights, type).keys(), ...others];
   const complain = complainAbout(faults, key);
   complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
     if (key.startsWith('_cnd')) return '; parameters like this are for /api';

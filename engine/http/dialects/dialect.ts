@@ -3,7 +3,9 @@
  * query strings; the operations behind it are those of `/api`.
  */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
+import { memoized } from '../../memo.ts';
 import type { RecordType } from '../../model/model.ts';
+import type { Rights } from '../../model/rights.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { type ParseSearch, queriesOf } from '../../query/resolve.ts';
@@ -12,7 +14,7 @@ import { JSON_TYPE } from '../../operations/table.ts';
 import { framedList, type FrameList } from '../lists.ts';
 import { creating } from '../operations.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
-import { type Binding, BINDINGS, createRoutes, type Operations, type Routes } from '../routes.ts';
+import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
 import { asId, idName, idParsers, idPointers } from './as-id.ts';
 import { jsonServer } from './json-server.ts';
 import { simpleRest } from './simple-rest.ts';
@@ -34,42 +36,37 @@ const DIALECTS = { 'json-server': jsonServer, 'simple-rest': simpleRest } satisf
 export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<string, HttpDialect> =>
   new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
 
-/** What the routes of a dialect are made of: the services are those of `/api`. */
-interface DialectMount {
-  readonly types: Iterable<RecordType>;
-  readonly serviceOf: (type: RecordType) => Service;
-  readonly withheldOf: (type: RecordType) => Operations | undefined;
-  readonly limits: QueryLimits;
-}
+/** Makes the routes below the root of a dialect; the services are those of `/api`. */
+type MakeDialectRoutes = (
+  root: string,
+  types: ReadonlyMap<string, RecordType>,
+  rights: Rights,
+  serviceOf: (type: RecordType) => Service,
+) => Routes;
 
-/** Routes by root, made with the first request to each. */
-export function dialectRoutes(
-  dialects: ReadonlyMap<string, HttpDialect>,
-  mount: DialectMount,
-): (root: string) => Routes {
-  const made = new Map<string, Routes>();
-  const { types, serviceOf, withheldOf, limits } = mount;
-  return (root) => {
+export function createDialects(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits): MakeDialectRoutes {
+  const queriesIn = memoized(({ parser }: HttpDialect) =>
+    memoized((type: RecordType) => {
+      const shown = asId(type);
+      // Clients ask for all references of a page at once.
+      const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
+      return queriesOf(shown, { ...limits, maxIdentifiers }, { parse: parser(shown) });
+    }),
+  );
+  return (root, types, rights, serviceOf) => {
     const dialect = dialects.get(root);
-    if (!dialect) return new Map();
-    const spokenOf = (type: RecordType): Service => spoken(serviceOf(type), root, dialect, limits);
-    const routes = made.get(root) ?? createRoutes(types, spokenOf, withheldOf, bindingsOf(dialect));
-    made.set(root, routes);
-    return routes;
-  };
-}
-
-/** The same service with other names in its requests and answers. */
-function spoken(service: Service, root: string, { parser }: HttpDialect, limits: QueryLimits): Service {
-  const { type } = service;
-  const shown = asId(type);
-  // Clients ask for all references of a page at once.
-  const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
-  return {
-    ...service,
-    path: root + encodeURIComponent(type.path),
-    queries: queriesOf(shown, { ...limits, maxIdentifiers }, { parse: parser(shown) }),
-    parsers: idParsers(type, service.parsers),
+    if (!dialect) return createRoutes(new Map(), rights, serviceOf);
+    /** The same service with other names in its requests and answers. */
+    const spoken = (type: RecordType): Service => {
+      const service = serviceOf(type);
+      return {
+        ...service,
+        path: root + encodeURIComponent(type.path),
+        queries: queriesIn(dialect)(type)(rights),
+        parsers: idParsers(type, service.parsers),
+      };
+    };
+    return createRoutes(types, rights, spoken, bindingsOf(dialect));
   };
 }
 

@@ -22,8 +22,8 @@ const valuesIn = (all: readonly Parameter[]): ParameterValues =>
   new Map([...Map.groupBy(all, ({ key }) => key)].map(([key, same]) => [key, same.map(({ value }) => value)]));
 
 const parser: HttpDialect['parser'] = (type) => {
-  const names = conditionNames(type, OTHERS);
-  return (search) => {
+  return (search, rights) => {
+    const names = conditionNames(type, rights, OTHERS);
     const { all: given, faults: unreadable } = parseParameters(search);
     const faults: Fault[] = [...unreadable];
     const values = valuesIn(given);

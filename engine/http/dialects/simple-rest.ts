@@ -102,8 +102,8 @@ const READERS: ReadonlyMap<string, ReadValue> = new Map([
 ]);
 
 const parser: HttpDialect['parser'] = (type) => {
-  const names = conditionNames(type, []);
-  return (search) => {
+  return (search, rights) => {
+    const names = conditionNames(type, rights, []);
     const { all: given, faults: unreadable } = parseParameters(search);
     const faults: Fault[] = [...unreadable];
     const all = [...Map.groupBy(given, ({ key }) => key)].flatMap(([key, [first, ...others]]) => {

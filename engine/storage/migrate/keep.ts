@@ -147,7 +147,6 @@ function keepType(keeping: Keeping, former: string, before: AppliedType): void {
     name,
     title: { one: name, many: name },
     statementKey: name,
-    recordName: name,
     renamedFrom: undefined,
     description: '',
     path: name,

@@ -88,7 +88,7 @@ export function createWeigh(compiledFor: View, dialect: Dialect): Weigh {
     bytes: of(bytesOf(relation, view, ROOT_ALIAS, dialect)),
   }));
   return async (reader, view, identifier) => {
-    const what = `${type.recordName} ${identifier}`;
+    const what = `${type.name} ${identifier}`;
     let rows = 0;
     for (const { name, count } of sets) {
       rows += Number((await reader.value(count, [identifier])) ?? 0);

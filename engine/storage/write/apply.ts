@@ -165,7 +165,7 @@ async function remove(session: WriteSession, cascade: Cascade): Promise<void> {
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     if (error.kind === 'reference') {
-      const known = `${type.recordName} ${identifiers.slice(0, NAMED).join(', ')}`;
+      const known = `${type.name} ${identifiers.slice(0, NAMED).join(', ')}`;
       throw new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
     }
     throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });

@@ -4,6 +4,7 @@
  */
 import { append } from '../../append.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
+import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
 import { inTheWay } from './conflicts.ts';
 import type { RecordSet, WriteSession } from './session.ts';
@@ -112,7 +113,7 @@ export async function walkCascade(
       if (reference.onDelete === 'restrict') continue;
       const cascades = reference.onDelete === 'cascade';
       const via = { column: reference.column, parents };
-      const through = above.through ?? nameOf(type, reference) ?? child.name;
+      const through = above.through ?? throughOf(session.rights, type, reference) ?? nameOf(session.rights, child);
       const left = alreadyCut(session, child, reference);
       const [mine, other] = cascades ? [gone, cut] : [cut, gone];
       // Records that are counted already may be found again.
@@ -137,7 +138,7 @@ export async function walkCascade(
       for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
       rows += fresh.length;
       if (fresh.length > 0) pairs.push({ table, column, pairs: fresh });
-      if (rows > most) return walked(above.through ?? joinName(type, table) ?? 'links');
+      if (rows > most) return walked(above.through ?? joinName(session.rights, type, table) ?? 'links');
     }
   }
   return walked(undefined, await restricted(session, levels, gone, pointer));
@@ -167,7 +168,7 @@ async function restricted(
   gone: RecordSet,
   pointer: string,
 ): Promise<readonly Fault[]> {
-  const { writer, tables, writeRows } = session;
+  const { writer, tables, writeRows, rights } = session;
   const faults: Fault[] = [];
   for (const above of levels)
     for (const { type: child, reference } of above.type.referrers) {
@@ -180,23 +181,32 @@ async function restricted(
       for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
         if (faults.length >= MAX_ERRORS) return faults;
         const staying = some.map(([, identifier]) => identifier);
-        const message = refers(child, staying, above.type, parent);
-        append(faults, [{ pointer, code: 'restrict', message, ...inTheWay(child, staying) }]);
+        const message = refers(rights, [child, staying], [above.type, parent]);
+        append(faults, [{ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) }]);
       }
     }
   return faults;
 }
 
-function refers(child: RecordType, found: readonly number[], type: RecordType, identifier: number): string {
+const nameOf = (rights: Rights, type: RecordType): string => (can(rights, type, 'get') ? type.name : 'hidden record');
+
+function refers(
+  rights: Rights,
+  [child, found]: readonly [RecordType, readonly number[]],
+  [type, identifier]: readonly [RecordType, number],
+): string {
+  const named = (one: RecordType): string =>
+    can(rights, one, 'get') ? one.name : 'A record that this token may not read, number';
   const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
-  return `${child.recordName} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.recordName} ${identifier}`;
+  return `${named(child)} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
 }
 
-const nameOf = ({ relations }: RecordType, reference: Reference): string | undefined =>
-  [...relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference)?.name;
+const throughOf = (rights: Rights, type: RecordType, reference: Reference): string | undefined =>
+  [...relationsFor(rights, type).values()].find(({ link }) => link.at === 'target' && link.reference === reference)
+    ?.name;
 
-const joinName = ({ relations }: RecordType, { name }: JoinTable): string | undefined =>
-  [...relations.values()].find(({ link }) => link.at === 'join' && link.table.name === name)?.name;
+const joinName = (rights: Rights, type: RecordType, { name }: JoinTable): string | undefined =>
+  [...relationsFor(rights, type).values()].find(({ link }) => link.at === 'join' && link.table.name === name)?.name;
 
 export function tooManyRows(
   most: number,

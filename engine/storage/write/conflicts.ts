@@ -3,6 +3,7 @@ import { append } from '../../append.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
+import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
 import { documentOf } from '../../model/bodies.ts';
 import { inDocumentOrder } from '../../json/document-order.ts';
@@ -25,7 +26,10 @@ export async function findConflicts(session: WriteSession): Promise<Problem | un
   for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type)) {
     const found: Held[] = [];
     for (const index of uniqueIndexes(one)) append(found, await heldAmong(session, index, nodes));
-    append(faults, found.filter((held) => !found.some((other) => implies(other, held))).flatMap(faultOf));
+    append(
+      faults,
+      found.filter((held) => !found.some((other) => implies(other, held))).flatMap((held) => faultOf(session, held)),
+    );
   }
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
@@ -55,15 +59,15 @@ function written({ made, existing, deleted }: WriteSession): readonly Node[] {
 }
 
 /** Of records that are still to be made. */
-async function takenIdentifiers({ made, inserted, gone, writer }: WriteSession): Promise<readonly Fault[]> {
+async function takenIdentifiers({ made, inserted, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const node of made) {
     const { type, identifier, pointer, table } = node;
     if (identifier === undefined || inserted.has(node) || gone.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
-    const message = `${type.recordName} ${identifier} already exists; choose another identifier, or leave it out`;
+    const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
     const place = `${pointer}/${escapeStep(type.identifier.name)}`;
-    faults.push({ pointer: place, code: 'taken', message, ...inTheWay(type, [identifier]) });
+    faults.push({ pointer: place, code: 'taken', message, ...inTheWay(rights, type, [identifier]) });
     if (faults.length === MAX_ERRORS) break;
   }
   return faults;
@@ -151,36 +155,34 @@ export async function findHolders(
   return keys.map((_, place) => ((found[place] ?? null) === null ? undefined : Number(found[place])));
 }
 
-function faultOf({ node, members, holder }: Held): readonly Fault[] {
-  const seen = members.filter(isSeen);
+function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
+  const seen = members.filter((member) => isSeen(rights, member));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const rest = seen.length < members.length ? ', together with what this token may not read' : '';
   const made = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = Number(typeof holder === 'object' ? holder.identifier : holder);
   return pointersTo(node, seen).map((pointer) => {
-    const who = made
-      ? `"${pointersTo(made, seen).join('')}" in the same body`
-      : `${node.type.recordName} ${identifier}`;
+    const who = made ? `"${pointersTo(made, seen).join('')}" in the same body` : `${node.type.name} ${identifier}`;
     return {
       pointer,
       code: 'unique',
       message: `${who} has this value of ${names} already${rest}`,
-      ...inTheWay(node.type, made ? [] : [identifier]),
+      ...inTheWay(rights, node.type, made ? [] : [identifier]),
     };
   });
 }
 
+/** Nothing is said of records that the client may not read. */
 export function inTheWay(
-  { name, recordName }: RecordType,
+  rights: Rights,
+  type: RecordType,
   identifiers: readonly number[],
 ): { readonly records?: readonly RecordName[] } {
-  // A type that the token may not read has another name in messages than its own.
-  if (name !== recordName || identifiers.length === 0) return {};
-  return { records: identifiers.slice(0, NAMED).map((identifier) => ({ type: name, identifier })) };
+  if (!can(rights, type, 'get') || identifiers.length === 0) return {};
+  return { records: identifiers.slice(0, NAMED).map((identifier) => ({ type: type.name, identifier })) };
 }
 
-/** Of a relation that a token may not know, not even the name is said: there is none in its type. */
-const isSeen = (member: Field | Relation): boolean => !('link' in member) || member.source.relations.has(member.name);
+const isSeen = (rights: Rights, member: Field | Relation): boolean => !('link' in member) || canFollow(rights, member);
 
 /** The place of a set of values in the body: its first field there, else its first relation; none for an empty set. */
 function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members']): readonly string[] {
@@ -200,11 +202,12 @@ export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, valu
 /** A record cannot take over unique values from another one that has no value to hold meanwhile. */
 export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const index = uniqueIndexes(node.type).find(({ members }) => `${members.map(columnOf)}` === `${columns}`);
-  const seen = (index?.members ?? []).filter(isSeen);
-  const [who, other] = [node, holder].map(({ type, identifier }) => `${type.recordName} ${identifier ?? ''}`.trim());
+  const seen = (index?.members ?? []).filter((member) => isSeen(session.rights, member));
+  const [who, other] = [node, holder].map(({ type, identifier }) => `${type.name} ${identifier ?? ''}`.trim());
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const message = `${who} cannot take over ${names} from ${other} in one request; give ${other} another value first`;
   const records = inTheWay(
+    session.rights,
     node.type,
     [node, holder].flatMap(({ identifier }) => identifier ?? []),
   );

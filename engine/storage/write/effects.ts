@@ -1,5 +1,6 @@
 /** What a plan does to which records: the report of a dry run. */
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
+import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { changesOf, type WritePlan } from './plan.ts';
 import type { JoinPair, Node } from './session.ts';
@@ -17,28 +18,28 @@ interface Noted {
   readonly keys?: readonly string[];
 }
 
-export function effectsOf({ deletes, unlinks, steps, changed, pairs, unpaired }: WritePlan): readonly WriteEffect[] {
+export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect[] {
+  const { deletes, unlinks, steps, changed, pairs, unpaired } = plan;
   const noted = [
     ...deletes.flatMap(({ levels }) => levels.map((level): Noted => ({ kind: 'deleted', ...level }))),
     ...deletes.flatMap((deletion) =>
       deletion.pairs.map(({ table, column, pairs: lost }): Noted => {
         const identifiers = lost.map(([left, right]) => (column === table.left.column ? right : left));
-        return { kind: 'unlinked', ...otherSide(table, column), identifiers };
+        return { kind: 'unlinked', ...otherSide(rights, table, column), identifiers };
       }),
     ),
     ...unlinks.map(({ type, reference, identifiers }): Noted => {
-      return { kind: 'unlinked', type, relation: relationOf(type, reference), identifiers };
+      return { kind: 'unlinked', type, relation: relationOf(rights, reference), identifiers };
     }),
     ...steps.flatMap((step): Noted[] =>
       step.kind === 'insert'
         ? [{ kind: 'created', type: step.node.type, identifiers: [step.node.identifier ?? 0] }]
         : [],
     ),
-    ...changed.flatMap(changesNoted),
-    ...unpaired.flatMap((pair) => pairNoted('unlinked', pair)),
-    ...pairs.flatMap((pair) => pairNoted('linked', pair)),
+    ...changed.flatMap((node) => changesNoted(rights, node)),
+    ...unpaired.flatMap((pair) => pairNoted(rights, 'unlinked', pair)),
+    ...pairs.flatMap((pair) => pairNoted(rights, 'linked', pair)),
   ];
-  // Not by the type: a token has one of its own for each table.
   const groups = Map.groupBy(noted, ({ kind, type, relation = '' }) => `${kind} ${type.table} ${relation}`);
   const whole = (kind: EffectKind): ReadonlySet<string> =>
     new Set(noted.flatMap((one) => (one.kind === kind ? one.identifiers.map((id) => `${one.type.table} ${id}`) : [])));
@@ -58,20 +59,20 @@ export function effectsOf({ deletes, unlinks, steps, changed, pairs, unpaired }:
   });
 }
 
-/** What the records of a type call the link that they hold; undefined if they have no name for it, or the token may not know it. */
-const relationOf = ({ relations }: RecordType, { relation }: Reference): string | undefined =>
-  relation && relations.has(relation.name) ? relation.name : undefined;
+/** The name of a link; undefined if it has none, or the client may not know it. */
+const relationOf = (rights: Rights, { relation }: Reference): string | undefined =>
+  relation && canFollow(rights, relation) ? relation.name : undefined;
 
 /** The side of a join table that is not in this column, and its own name for the links. */
-function otherSide({ name, left, right }: JoinTable, column: string): Pick<Noted, 'type' | 'relation'> {
+function otherSide(rights: Rights, { name, left, right }: JoinTable, column: string): Pick<Noted, 'type' | 'relation'> {
   const other = column === left.column ? right : left;
-  const found = [...other.type.relations.values()].find(
+  const found = [...relationsFor(rights, other.type).values()].find(
     ({ link }) => link.at === 'join' && link.table.name === name && link.sourceColumn === other.column,
   );
   return { type: other.type, relation: found?.name };
 }
 
-const changesNoted = (node: Node): readonly Noted[] =>
+const changesNoted = (rights: Rights, node: Node): readonly Noted[] =>
   changesOf(node).flatMap(([name, value]): Noted[] => {
     const { type, identifier = 0, table } = node;
     const identifiers = [identifier];
@@ -80,7 +81,7 @@ const changesNoted = (node: Node): readonly Noted[] =>
     if (field?.generated !== undefined) return [];
     if (reference)
       return [
-        { kind: value === null ? 'unlinked' : 'linked', type, relation: relationOf(type, reference), identifiers },
+        { kind: value === null ? 'unlinked' : 'linked', type, relation: relationOf(rights, reference), identifiers },
       ];
     return [{ kind: 'changed', type, identifiers, keys: field ? [field.name] : changedKeys(node) }];
   });
@@ -89,7 +90,7 @@ const changedKeys = ({ openKeys, storedOpenKeys }: Node): readonly string[] =>
   [...(openKeys ?? [])].flatMap(([key, { member }]) => (member?.text === storedOpenKeys?.get(key)?.text ? [] : [key]));
 
 /** Both records get one link more, or have one less. */
-const pairNoted = (kind: 'linked' | 'unlinked', { table, left, right }: JoinPair): readonly Noted[] =>
+const pairNoted = (rights: Rights, kind: 'linked' | 'unlinked', { table, left, right }: JoinPair): readonly Noted[] =>
   (
     [
       [table.left.column, right],
@@ -97,5 +98,5 @@ const pairNoted = (kind: 'linked' | 'unlinked', { table, left, right }: JoinPair
     ] as const
   ).map(([column, other]) => {
     const identifier = typeof other === 'number' ? other : (other.identifier ?? 0);
-    return { kind, ...otherSide(table, column), identifiers: [identifier] };
+    return { kind, ...otherSide(rights, table, column), identifiers: [identifier] };
   });

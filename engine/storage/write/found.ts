@@ -149,7 +149,7 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     const cascade = await walked(session, type, still, most);
     const counts = { deleted: still.length, affected: still.length + cascade.rows };
     const plan = deletionPlan(cascade);
-    if (request.dryRun) return { ...counts, effects: effectsOf(plan) };
+    if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
     await apply(session, plan);
     return counts;
   }

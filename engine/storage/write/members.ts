@@ -13,6 +13,7 @@ import {
   type WriteSession,
 } from './session.ts';
 import type { Link, RecordType, Reference, Relation } from '../../model/model.ts';
+import { can } from '../../model/rights.ts';
 
 interface Assignment {
   readonly column: string;
@@ -85,7 +86,7 @@ export function checkLinks(session: WriteSession): void {
     for (const identifier of identifiers.filter((one) => !leaves(one)).slice(0, MAX_NAMED)) {
       if (!writable) linkedOnly(session, { type: target, identifier }, pointer);
       else {
-        const message = `${target.recordName} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+        const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
         refuse(session, 'invalid-reference', pointer, 'required', message);
       }
     }
@@ -117,8 +118,11 @@ function linkedOnly(
   { type, identifier }: Pick<Node, 'type' | 'identifier'>,
   pointer: string,
 ): void {
-  const what = `${type.recordName} ${identifier ?? ''}`.trim();
-  const how = type.operations.has('update') ? 'change it at its own path, or leave the key out' : 'leave the key out';
+  const what = `${type.name} ${identifier ?? ''}`.trim();
+  const how =
+    type.operations.has('update') && can(session.rights, type, 'update')
+      ? 'change it at its own path, or leave the key out'
+      : 'leave the key out';
   refuse(session, 'link-conflict', pointer, 'link-only', `${what} is only linked here and differs from this: ${how}`);
 }
 

@@ -120,7 +120,7 @@ function settleReleased(session: WriteSession): readonly Released[] {
 /** A body cannot name in one place what it deletes in another. */
 function refuseNamed(session: WriteSession, nodes: readonly Node[], how: string): void {
   for (const node of nodes) {
-    const message = `${`${node.type.recordName} ${node.identifier ?? ''}`.trim()} is deleted by this same body, ${how}`;
+    const message = `${`${node.type.name} ${node.identifier ?? ''}`.trim()} is deleted by this same body, ${how}`;
     for (const pointer of session.named.get(node) ?? [])
       refuse(session, 'invalid-reference', pointer, 'deleted', message);
   }

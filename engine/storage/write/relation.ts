@@ -3,6 +3,7 @@ import { firstPlace } from '../../json/document-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { documentOf } from '../../model/bodies.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';
+import { canWriteThrough } from '../../model/rights.ts';
 import { assign, contradiction, isCompared, isOwnedBy, notePair, pairedWith, pairKey } from './members.ts';
 import { noteOwnChild } from './rules.ts';
 import { type BodyPlace, idOf, make, type Node, refuse, storedValue, touch, type WriteSession } from './session.ts';
@@ -102,7 +103,7 @@ function later(
   body: JsonObject,
   place: BodyPlace,
 ): void {
-  const writable = place.writable && relation.nested === 'write';
+  const writable = place.writable && canWriteThrough(session.rights, relation);
   session.agenda.push({ node, body, place: { pointer: place.pointer, writable, via: { relation, parent } } });
 }
 
@@ -138,7 +139,7 @@ async function nested(
   const node = await touch(session, target, identifier, pointer);
   if (node && given !== undefined) noteName(session, node, identifierPointer(relation, pointer));
   if (node) return node;
-  const message = `There is no ${target.recordName} ${identifier}`;
+  const message = `There is no ${target.name} ${identifier}`;
   refuse(session, 'invalid-reference', identifierPointer(relation, pointer), 'not-found', message);
   return undefined;
 }
@@ -180,7 +181,7 @@ async function mayOwn(
   pointer: string,
 ): Promise<boolean> {
   const stored = storedValue(child, column);
-  const who = `${child.type.recordName} ${child.identifier ?? ''}`.trim();
+  const who = `${child.type.name} ${child.identifier ?? ''}`.trim();
   if (stored !== undefined && stored !== null) {
     if (stored === parent?.identifier) return true;
     refuse(

@@ -1,6 +1,7 @@
 /** What is wrong with a body that only the stored records show: missing keys, checks, contradictions. */
 import { escapeStep, enclosing, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Check, type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
+import { canFollow } from '../../model/rights.ts';
 import type { Fault } from '../../problem.ts';
 import { meets } from '../../query/checks.ts';
 import { columnType } from '../columns.ts';
@@ -29,7 +30,8 @@ function checkComplete(session: WriteSession, node: Node, refused: ReadonlySet<s
   const { type, table } = node;
   for (const { name, key } of table.needed) {
     if (isSaid(node, name)) continue;
-    if (!type.fields.has(key) && !type.relations.has(key)) {
+    const relation = type.relations.get(key);
+    if (relation && !canFollow(session.rights, relation)) {
       const message = `This token may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
       return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
     }

@@ -5,6 +5,7 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject } from '../../json.ts';
 import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
+import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/texts.ts';
 import type { Reader, Row, Writer } from '../driver.ts';
@@ -142,6 +143,7 @@ interface Given {
   readonly writeRows?: number | undefined;
   readonly caller?: Caller | undefined;
   readonly stamp: Stamp;
+  readonly rights?: Rights | undefined;
 }
 
 export function createSession(
@@ -149,8 +151,9 @@ export function createSession(
   tables: Tables,
   dialect: DialectName,
   rules: Rules,
-  { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, caller = PATIENT, stamp }: Given,
+  { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, caller = PATIENT, ...given }: Given,
 ) {
+  const { stamp, rights = ALL_RIGHTS } = given;
   const misfits = faults.filter(({ code }) => !ABOUT_SEVERAL.has(code));
   return {
     writer,
@@ -170,6 +173,7 @@ export function createSession(
     /** Rows that are loaded draw from its budget. */
     caller,
     stamp,
+    rights,
     /** Stored records by type and identifier: one record has one node, wherever it stands in the body. */
     existing: new Map<RecordType, Map<number, Node>>(),
     /** Identifiers of records that were looked for and do not exist. */
@@ -308,7 +312,7 @@ export function requireFound(session: WriteSession, type: RecordType, roots: rea
     if (node && !node.stored) continue;
     // One that the path names is not named by the body.
     const place = pointer === '' ? '' : `${pointer}/${escapeStep(type.identifier.name)}`;
-    const message = `There is no ${type.recordName} ${identifier ?? ''}`;
+    const message = `There is no ${type.name} ${identifier ?? ''}`;
     if (!node) missing.push({ pointer: place, code: 'not-found', message });
     else session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
   }

@@ -44,7 +44,7 @@ async function checkMoved(
   const cycles = inCycles(moved.map(idOf), above);
   for (const node of moved) {
     if (!cycles.has(idOf(node))) continue;
-    const message = `${type.recordName} ${node.identifier ?? ''} would be below itself; link a record that is not below it`;
+    const message = `${type.name} ${node.identifier ?? ''} would be below itself; link a record that is not below it`;
     refuse(session, 'invalid-reference', pointerOf(node, reference), 'cycle', message);
   }
 }

@@ -99,9 +99,9 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     request: NewRecords & Stamped & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
   ): Promise<CarriedOut> {
-    const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp, view } = request;
+    const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp, rights, view } = request;
     const limits = rules.readOnlyToo ? {} : { writeRows };
-    const given = { records: items, raw, faults, ...limits, caller, stamp };
+    const given = { records: items, raw, faults, ...limits, caller, stamp, rights };
     const session = createSession(writer, tablesFor(request), dialect.name, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
@@ -118,7 +118,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       await numberNew(session);
       const nodes = roots.flatMap((node) => node ?? []);
       const reader = view && (await previewReader({ session, plan, dialect, reads }, view, nodes));
-      return { identifiers: roots.map(made), effects: effectsOf(plan), reader };
+      return { identifiers: roots.map(made), effects: effectsOf(session.rights, plan), reader };
     }
     try {
       await apply(session, plan);
@@ -145,15 +145,15 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   }
 
   async function remove(writer: Writer, request: RecordDeletion & Stamped): Promise<Written> {
-    const { type, identifier, stamp } = request;
-    const session = createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp });
+    const { type, identifier, stamp, rights } = request;
+    const session = createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp, rights });
     const body = await current(session, request);
     const cascade = await walkCascade(session, { type, identifiers: [identifier], pointer: '' }, session.writeRows - 1);
     const { exceeds, faults } = cascade;
     if (exceeds !== undefined) throw tooManyRows(session.writeRows, { relation: exceeds }, `"${exceeds}"`);
     if (faults.length > 0) throw faultyRequest('restrict-conflict', faults);
     const plan = deletionPlan(cascade);
-    if (request.dryRun) return { identifier, body, effects: effectsOf(plan) };
+    if (request.dryRun) return { identifier, body, effects: effectsOf(session.rights, plan) };
     await apply(session, plan);
     return { identifier, body };
   }
@@ -248,7 +248,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     reads,
     writeRows: writeRows ?? Infinity,
     sessionOf: (writer, request) =>
-      createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp: request.stamp }),
+      createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, ...request }),
   });
 
   const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect, write });
@@ -315,5 +315,5 @@ function tagsTooLarge(): Problem {
 }
 
 function notFound({ type }: View, identifier: number): never {
-  throw new Problem('record-not-found', `There is no ${type.recordName} ${identifier}`);
+  throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
 }

@@ -1,0 +1,69 @@
+/** What the client of a request may see and do. */
+import type { IncomingMessage } from 'node:http';
+import type { Service } from '../http/request.ts';
+import type { Routes } from '../http/routes.ts';
+import { createBoundedCache } from '../memo.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { ALL_RIGHTS, type Granted, type Rights, rightsOf, type TypeNames } from '../model/rights.ts';
+import { seenModel } from '../model/seen.ts';
+import type { Access } from './access.ts';
+
+export interface Client {
+  readonly rights: Rights;
+  /** The name of its token; null without tokens. */
+  readonly tokenName: string | null;
+  /** All types. */
+  readonly model: Model;
+  /** The part of the Model that the client may see, for documents: the same for all clients with equal rights. */
+  seen(): Model;
+  serviceOf(type: RecordType): Service;
+  readonly routes: Routes;
+  /** Below the root of a dialect. */
+  spokenRoutes(root: string): Routes;
+}
+
+export interface Clients {
+  /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  of(request: IncomingMessage): Client;
+  granted(granted: Granted, name: string): Client;
+  readonly unrestricted: Client;
+}
+
+/** Clients, and sets of rights with their documents, that are kept. */
+const MOST_KEPT = 16;
+
+type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routes' | 'spokenRoutes'>;
+
+export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
+  const clients = createBoundedCache<Client>(MOST_KEPT);
+  const models = createBoundedCache<Model>(MOST_KEPT);
+  const clientWith = (rights: Rights, tokenName: string | null): Client => ({
+    rights,
+    tokenName,
+    model,
+    seen: () => {
+      const seen = models.get(rights.key) ?? seenModel(model, rights);
+      models.set(rights.key, seen);
+      return seen;
+    },
+    ...make(rights, tokenName),
+  });
+  const granted = ({ read, write }: Granted, name: string): Client => {
+    const key = JSON.stringify([name, listed(read), listed(write)]);
+    const client = clients.get(key) ?? clientWith(rightsOf(model, { read, write }), name);
+    clients.set(key, client);
+    return client;
+  };
+  const unrestricted = clientWith(ALL_RIGHTS, null);
+  return {
+    of: (request) => {
+      if (access === undefined) return unrestricted;
+      const grant = access.grantOf(request);
+      return granted(grant, grant.name);
+    },
+    granted,
+    unrestricted,
+  };
+}
+
+const listed = (names: TypeNames): unknown => (names === 'all' ? names : [...names].toSorted());

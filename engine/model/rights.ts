@@ -1,0 +1,79 @@
+/** What a client may do with the records of each type: a predicate over the one Model. */
+import { createHash } from 'node:crypto';
+import type { Operation } from '../descriptor/descriptor.ts';
+import { type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
+
+/** Names of types; `all` includes types that are added later. */
+export type TypeNames = 'all' | ReadonlySet<string>;
+
+/** What a token allows. The right to write includes the right to read. */
+export interface Granted {
+  readonly read: TypeNames;
+  readonly write: TypeNames;
+}
+
+export interface Rights {
+  /** The same for equal rights; empty if nothing is withheld. */
+  readonly key: string;
+  /** Names of types. A right to a type covers the types that it owns. */
+  readonly readable: ReadonlySet<string>;
+  readonly writable: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+export const ALL_RIGHTS: Rights = Object.freeze({ key: '', readable: NONE, writable: NONE });
+
+export const canRead = ({ key, readable }: Rights, typeName: string): boolean => key === '' || readable.has(typeName);
+
+/** Whether the client may do this with records of the type. What it may not read does not exist for it. */
+export function can(rights: Rights, type: RecordType, action: Operation): boolean {
+  const { key, readable, writable } = rights;
+  if (key === '') return true;
+  if (action === 'list' || action === 'get') return readable.has(type.name);
+  return writable.has(type.name) && (action !== 'create' || !requiresHidden(rights, type));
+}
+
+/** Whether the client cannot create a record of the type: it requires one that the client does not see. */
+export const requiresHidden = (rights: Rights, { relations }: RecordType): boolean =>
+  [...relations.values()].some(({ required, target }) => required && !canRead(rights, target.name));
+
+export const canFollow = (rights: Rights, { target }: Relation): boolean => can(rights, target, 'get');
+
+/** The relations of a type that exist for the client. */
+export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
+  if (rights.key === '') return relations;
+  return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
+}
+
+/** The unique values that the client can name. */
+export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] =>
+  uniqueIndexes(type).filter(({ members }) => members.every((one) => !('link' in one) || canFollow(rights, one)));
+
+/** Whether bodies may create or change the related record, besides linking it. */
+export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
+  nested === 'write' && (owned || can(rights, target, 'update'));
+
+/** Whether bodies may set the relation: a column in the related record is a write to that record. */
+export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
+  owned || link.at !== 'target' || can(rights, target, 'update');
+
+export function rightsOf(model: Model, { read, write }: Granted): Rights {
+  const writable = withOwned(model, write);
+  const readable = new Set([...withOwned(model, read), ...writable]);
+  if (writable.size === model.types.size) return ALL_RIGHTS;
+  const text = JSON.stringify([readable, writable].map((names) => [...names].toSorted()));
+  return { key: `${createHash('sha256').update(text).digest('base64url')} `, readable, writable };
+}
+
+function withOwned({ types }: Model, names: TypeNames): ReadonlySet<string> {
+  const named = [...types.values()].filter(({ name }) => names === 'all' || names.has(name));
+  for (const type of named)
+    for (const { owned, target } of type.relations.values()) if (owned && !named.includes(target)) named.push(target);
+  return new Set(named.map(({ name }) => name));
+}
+
+/** Granted names that are not types. */
+export function unknownTypes({ types }: Model, { read, write }: Granted): readonly string[] {
+  const all = [read, write].flatMap((names) => (names === 'all' ? [] : [...names]));
+  return all.filter((name) => !types.has(name));
+}
