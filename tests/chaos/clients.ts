@@ -8,20 +8,14 @@ import { randomOf } from '../support/random.ts';
 import { codeOf, type History, type Op, outcomeOf, type Seen, type Sent, type Write } from './history.ts';
 import { FIELDS, LISTS, observe, PARTS } from './observe.ts';
 
-/** How requests get to an instance. */
-export type Transport = (
-  url: string,
-  title: string,
-  headers: Readonly<Record<string, string>>,
-  body?: string,
-) => Promise<Exchanged>;
-
 /** A frozen instance does not answer. */
 const PATIENCE_MS = 4000;
 
-export function overHttp(): Transport & { close(): void } {
+export type Transport = ReturnType<typeof overHttp>;
+
+export function overHttp() {
   const agent = new Agent({ keepAlive: true });
-  const send: Transport = (url, title, headers, body) =>
+  const send = (url: string, title: string, headers: Readonly<Record<string, string>>, body?: string) =>
     exchange(url, title, { headers, agent, patience: PATIENCE_MS, ...(body === undefined ? {} : { body }) });
   return Object.assign(send, { close: () => agent.destroy() });
 }

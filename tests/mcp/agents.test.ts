@@ -265,98 +265,48 @@ describe('records', () => {
 });
 
 describe('refusals say how to go on', () => {
-  const cases: readonly (readonly [title: string, tool: string, given: object, expected: object])[] = [
-    [
-      'an unknown type',
-      'list_records',
-      { type: 'Bok' },
-      { problem: 'path-not-found', message: expect.stringContaining('"Book"') },
-    ],
-    [
-      'an unknown key',
-      'create_record',
-      { type: 'Book', record: { titel: 'x' } },
-      { problem: 'invalid-body', status: 422 },
-    ],
-    [
-      'an unknown argument',
-      'list_records',
-      { type: 'Book', filter: {} },
-      { errors: [{ argument: 'filter', code: 'unknown-argument' }] },
-    ],
-    ['a missing argument', 'get_record', { type: 'Book' }, { errors: [{ argument: 'id', code: 'required' }] }],
-    ['an identifier that is none', 'get_record', { type: 'Book', id: 'x' }, { problem: 'invalid-identifier' }],
-    ['an identifier of another kind', 'get_record', { type: 'Book', id: {} }, { errors: [{ argument: 'id' }] }],
-    [
-      'a record that is a text',
-      'create_record',
-      { type: 'Book', record: '{"title":"x"}' },
-      { errors: [{ argument: 'record' }] },
-    ],
-    [
-      'several changes for one record',
-      'update_record',
-      { type: 'Book', id: 1, changes: [] },
-      { errors: [{ argument: 'changes' }] },
-    ],
-    [
-      'a filter by an unknown field',
-      'list_records',
-      { type: 'Book', where: { prise: { gte: 1 } } },
-      { errors: [{ argument: 'where.prise.gte' }] },
-    ],
-    ['a filter of another kind', 'list_records', { type: 'Book', where: [] }, { problem: 'invalid-query' }],
-    [
-      'an order by an unknown field',
-      'list_records',
-      { type: 'Book', order: ['prise'] },
-      { errors: [{ argument: 'order' }] },
-    ],
-    ['an order of another kind', 'list_records', { type: 'Book', order: [1] }, { errors: [{ argument: 'order' }] }],
-    ['a limit that is none', 'list_records', { type: 'Book', limit: -1 }, { errors: [{ argument: 'limit' }] }],
-    [
-      'a dry run that is a text',
-      'create_record',
-      { type: 'Author', record: { name: 'Text' }, dry_run: 'true' },
-      { errors: [{ argument: 'dry_run' }] },
-    ],
-    ['a type that is no text', 'list_records', { type: ['Book'] }, { errors: [{ argument: 'type' }] }],
-    [
-      'an operation that the type lacks',
-      'create_record',
-      { type: 'Log', record: {} },
-      { problem: 'method-not-allowed' },
-    ],
-    [
-      'an unknown problem',
-      'explain_problem',
-      { code: 'invalid-boddy' },
-      { message: expect.stringContaining('"invalid-body"') },
-    ],
-    [
-      'a query that is longer than a URL may be',
-      'list_records',
-      { type: 'Book', where: { title: { like: `*${'x'.repeat(16_000)}` } } },
-      { problem: 'uri-too-long', status: 414 },
-    ],
+  /** A call of a tool, and what the refusal holds. */
+  test.each([
+    'create_record {"type":"Book","record":{"titel":"x"}} => {"problem":"invalid-body","status":422}',
+    'list_records {"type":"Book","filter":{}} => {"errors":[{"argument":"filter","code":"unknown-argument"}]}',
+    'get_record {"type":"Book"} => {"errors":[{"argument":"id","code":"required"}]}',
+    'get_record {"type":"Book","id":"x"} => {"problem":"invalid-identifier"}',
+    'get_record {"type":"Book","id":{}} => {"errors":[{"argument":"id"}]}',
+    'create_record {"type":"Book","record":"{}"} => {"errors":[{"argument":"record"}]}',
+    'update_record {"type":"Book","id":1,"changes":[]} => {"errors":[{"argument":"changes"}]}',
+    'list_records {"type":"Book","where":{"prise":{"gte":1}}} => {"errors":[{"argument":"where.prise.gte"}]}',
+    'list_records {"type":"Book","where":[]} => {"problem":"invalid-query"}',
+    'list_records {"type":"Book","order":["prise"]} => {"errors":[{"argument":"order"}]}',
+    'list_records {"type":"Book","order":[1]} => {"errors":[{"argument":"order"}]}',
+    'list_records {"type":"Book","limit":-1} => {"errors":[{"argument":"limit"}]}',
+    'create_record {"type":"Author","record":{"name":"x"},"dry_run":"true"} => {"errors":[{"argument":"dry_run"}]}',
+    'list_records {"type":["Book"]} => {"errors":[{"argument":"type"}]}',
+    'create_record {"type":"Log","record":{}} => {"problem":"method-not-allowed"}',
+    'create_record {"type":"Book","record":{"title":"\\ud800"}} => {"errors":[{"pointer":"/title"}]}',
+  ])('%s', async (row) => {
+    const [, tool = '', given = '', expected = ''] = /^(\w+) (.*) => (.*)$/.exec(row) ?? [];
+    await expectRefusal(tool, JSON.parse(given), JSON.parse(expected));
+  });
+
+  const LONG = { type: 'Book', where: { title: { like: `*${'x'.repeat(16_000)}` } } };
+  const MANY = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, 0]));
+  test.each<[title: string, tool: string, given: object, expected: object]>([
+    ['an unknown type', 'list_records', { type: 'Bok' }, { message: expect.stringContaining('"Book"') }],
+    ['a problem', 'explain_problem', { code: 'invalid-boddy' }, { message: expect.stringContaining('"invalid-body"') }],
+    ['a query that is longer than a URL may be', 'list_records', LONG, { problem: 'uri-too-long', status: 414 }],
     [
       'very many unknown arguments',
       'list_records',
-      { type: 'Book', ...Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, 0])) },
+      { type: 'Book', ...MANY },
       { errors: expect.arrayContaining([expect.objectContaining({ argument: 'a99' })]), errorCount: 1000 },
     ],
-    [
-      'half of a surrogate pair',
-      'create_record',
-      { type: 'Book', record: { title: '\ud800' } },
-      { errors: [{ pointer: '/title' }] },
-    ],
-  ];
-  test.each(cases)('%s', async (_title, tool, given, expected) => {
+  ])('%s', (_title, tool, given, expected) => expectRefusal(tool, given, expected));
+
+  async function expectRefusal(tool: string, given: object, expected: object): Promise<void> {
     const { isError, says } = await use(tool, given);
     expect([isError, says]).toEqual([true, expect.objectContaining({ next: expect.stringMatching(/\w\.$/) })]);
     expect(says).toMatchObject(expected);
-  });
+  }
 
   test('what the token does not allow', async () => {
     for (const [token, type] of [
