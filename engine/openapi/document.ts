@@ -7,7 +7,7 @@ import { filterSchemas } from './filters.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { SHARED_RESPONSES, typeExamples, updatedAnswer } from './contents.ts';
+import { SHARED_RESPONSES, typeExamples, updatedResponse } from './contents.ts';
 import { type DocumentLimits, limited } from './limits.ts';
 import { pathMethods } from './operations.ts';
 import { DRY_RUN_SCHEMAS, SUMMARY_SCHEMAS, TEXT_SCHEMAS } from './reports.ts';
@@ -42,7 +42,7 @@ export function createDocument(
   for (const type of served) names.record(type);
   const problems = createProblemResponses();
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
-  const updated = served.map((type) => [names.updated(type), updatedAnswer(type, names)] as const);
+  const updated = served.map((type) => [names.updated(type), updatedResponse(type, names)] as const);
   const responses = { ...SHARED_RESPONSES, ...Object.fromEntries(updated), ...problems.all() };
   const components = { ...componentsOf(types, names), responses };
   const unlimited: JsonObject = {

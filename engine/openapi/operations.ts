@@ -1,20 +1,17 @@
-/** The operations of each type, with their parameters, bodies and responses. */
-import type { Operation } from '../descriptor/descriptor.ts';
+/** The operations of each type, from the table of operations: their parameters, bodies and responses. */
 import type { JsonObject } from '../json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
-  changeBody,
-  creationBody,
-  itemsAnswer,
-  itemsBody,
-  listAnswer,
-  postedAnswer,
-  recordAnswer,
-  summaryAnswer,
-  updateAnswers,
-  upsertBody,
-  writtenAnswer,
-} from './contents.ts';
+  type OperationEntry,
+  type OperationPath,
+  operationEntries,
+  OPERATIONS,
+  isUpsertable,
+  type QueryKind,
+  type RequestHeader,
+} from '../operations/table.ts';
+import { requestBody, responseContent, responseOf } from './contents.ts';
+import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
 import {
   filters,
   listParameters,
@@ -24,224 +21,113 @@ import {
   variantParameter,
   viewParameters,
 } from './parameters.ts';
-import { manyInWords, oneInWords, ref, type SchemaNames } from './names.ts';
-import { type ProblemResponses, upserts } from './problems.ts';
-
-interface OperationKind {
-  readonly operation: Operation;
-  /** What its problems are, if not those of the operation. */
-  readonly problems?: 'deleteFound' | 'updateMany' | 'summary' | 'upsert';
-  readonly path: 'collection' | 'item' | 'summary';
-  readonly method: string;
-  readonly id: (type: RecordType, names: SchemaNames) => string;
-  readonly summary: (type: RecordType) => string;
-  readonly description: string;
-  /** Parameters of its own type. */
-  readonly parameters: (type: RecordType, names: SchemaNames) => readonly JsonObject[];
-  readonly shared: readonly SharedParameter[];
-  readonly body?: (type: RecordType, names: SchemaNames) => JsonObject;
-  readonly answers: (type: RecordType, names: SchemaNames) => JsonObject;
-}
-
-const CREATED = 'The created record, or the array of them. After `Prefer: return=minimal`, nothing.';
-const UPSERTED = 'With `on`: the updated record, or the array of the updated and created ones.';
-
-/** Beside the filters of a type. */
-const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
-
-const KINDS: readonly OperationKind[] = [
-  {
-    operation: 'list',
-    path: 'collection',
-    method: 'get',
-    id: (type, names) => `list${names.many(type)}`,
-    summary: (type) => `Retrieve ${manyInWords(type)} by conditions`,
-    description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
-    parameters: (type, names) => [...listParameters(type, names), ...viewParameters(type, names)],
-    shared: [...GROUPS, 'after', 'before', 'Prefer-Count', 'If-None-Match', 'X-Position'],
-    answers: (type, names) => ({ 200: listAnswer(type, names), 304: ref('responses', 'notModified') }),
-  },
-  {
-    operation: 'list',
-    problems: 'summary',
-    path: 'summary',
-    method: 'get',
-    id: (type, names) => `summarize${names.many(type)}`,
-    summary: (type) => `Summarize ${manyInWords(type)} by conditions`,
-    description:
-      'Counts the records in each group, and adds up their values. Takes the filters of the list. Sums are exact; sum, min and max of no value are null. `Link` leads to other pages by offset.',
-    parameters: summaryParameters,
-    shared: [...GROUPS, 'Prefer-Count', 'If-None-Match', 'X-Position'],
-    answers: (type) => ({ 200: summaryAnswer(type), 304: ref('responses', 'notModified') }),
-  },
-  {
-    operation: 'create',
-    path: 'collection',
-    method: 'post',
-    id: (type, names) => `create${names.one(type)}`,
-    summary: (type) => `Add new ${oneInWords(type)}`,
-    description:
-      'Creates a record and the records nested in it, or those of an array or of lines, all or nothing. Of several, the response is the array of the records, in order, without Location and ETag. With `on`, records that are there already are changed; then the status of several is 200.',
-    parameters: (type, names) => [
-      ...(upserts(type) ? [uniqueParameter(type, false)] : []),
-      ...viewParameters(type, names),
-    ],
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
-    body: creationBody,
-    answers: (type, names) => ({
-      ...(upserts(type)
-        ? { 200: postedAnswer(type, names, UPSERTED, ['ETag']), 204: ref('responses', 'updated') }
-        : {}),
-      201: postedAnswer(type, names, CREATED, ['Location', 'ETag']),
-    }),
-  },
-  {
-    operation: 'update',
-    problems: 'upsert',
-    path: 'collection',
-    method: 'put',
-    id: (type, names) => `put${names.one(type)}`,
-    summary: (type) => `Update or add ${oneInWords(type)} by unique values`,
-    description:
-      'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
-    parameters: (type, names) => [uniqueParameter(type, true), ...viewParameters(type, names)],
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key', 'If-Match', 'If-None-Match-Any'],
-    body: upsertBody,
-    answers: (type, names) => ({
-      ...updateAnswers(type, names),
-      201: writtenAnswer(type, names, 'The created record. After `Prefer: return=minimal`, nothing.', [
-        'Location',
-        'ETag',
-      ]),
-    }),
-  },
-  {
-    operation: 'update',
-    problems: 'updateMany',
-    path: 'collection',
-    method: 'patch',
-    id: (type, names) => `patchMany${names.many(type)}`,
-    summary: (type) => `Change several ${manyInWords(type)}`,
-    description:
-      'Changes the records of an array, each named by its identifier, all or nothing. The rest is as in PATCH of one record.',
-    parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
-    body: itemsBody,
-    answers: (type, names) => ({
-      200: itemsAnswer(type, names),
-      204: ref('responses', 'updatedMany'),
-    }),
-  },
-  {
-    operation: 'delete',
-    problems: 'deleteFound',
-    path: 'collection',
-    method: 'delete',
-    id: (type, names) => `deleteMany${names.many(type)}`,
-    summary: (type) => `Delete ${manyInWords(type)} by conditions`,
-    description:
-      'Deletes all records that match all filters, and the records they own, or nothing. There must be a filter, and `Prefer: max-affected=N`.',
-    parameters: (type, names) => [...filters(type, names), ...variantParameter(type, names)],
-    shared: [...GROUPS, 'dryRun', 'Prefer-Max-Affected', 'Idempotency-Key'],
-    answers: () => ({ 200: ref('responses', 'deletedFound'), 204: ref('responses', 'deleted') }),
-  },
-  {
-    operation: 'get',
-    path: 'item',
-    method: 'get',
-    id: (type, names) => `get${names.one(type)}`,
-    summary: (type) => `Retrieve ${oneInWords(type)} by id`,
-    description: 'Returns one record, with its relations one level deep.',
-    parameters: viewParameters,
-    shared: ['If-None-Match', 'X-Position'],
-    answers: (type, names) => ({
-      200: recordAnswer(type, names),
-      304: ref('responses', 'notModified'),
-    }),
-  },
-  {
-    operation: 'update',
-    path: 'item',
-    method: 'put',
-    id: (type, names) => `update${names.one(type)}`,
-    summary: (type) => `Update ${oneInWords(type)} by id`,
-    description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
-    parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
-    body: (type, names) => changeBody(type, names, ['application/json']),
-    answers: updateAnswers,
-  },
-  {
-    operation: 'update',
-    path: 'item',
-    method: 'patch',
-    id: (type, names) => `patch${names.one(type)}`,
-    summary: (type) => `Change ${oneInWords(type)} by id`,
-    description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
-    parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
-    body: (type, names) => changeBody(type, names, ['application/merge-patch+json', 'application/json']),
-    answers: updateAnswers,
-  },
-  {
-    operation: 'delete',
-    path: 'item',
-    method: 'delete',
-    id: (type, names) => `delete${names.one(type)}`,
-    summary: (type) => `Delete ${oneInWords(type)} by id`,
-    description: 'Deletes the record and the records it owns, and returns the record as it was.',
-    parameters: viewParameters,
-    shared: ['dryRun', 'Prefer-Return', 'Idempotency-Key'],
-    answers: (type, names) => ({
-      200: writtenAnswer(type, names, 'The record as it was.', []),
-      204: ref('responses', 'deleted'),
-    }),
-  },
-];
+import type { ProblemResponses } from './problems.ts';
 
 /** The path item of one of the paths of a type. */
 export function pathMethods(
   type: RecordType,
-  path: OperationKind['path'],
+  path: OperationPath,
   names: SchemaNames,
   problems: ProblemResponses,
 ): JsonObject {
-  const kinds = KINDS.filter(
-    (kind) => kind.path === path && type.operations.has(kind.operation) && isOffered(kind, type),
+  const offered = operationEntries
+    .map(([, entry]) => entry)
+    .filter(
+      ({ path: at, right, and = right, isOffered }) =>
+        at === path && type.operations.has(right) && type.operations.has(and) && isOffered?.(type) !== false,
+    );
+  return Object.fromEntries(
+    offered.map((entry) => [entry.method.toLowerCase(), operationObject(entry, type, names, problems)]),
   );
-  return Object.fromEntries(kinds.map((kind) => [kind.method, operationObject(kind, type, names, problems)]));
-}
-
-function isOffered({ problems }: OperationKind, type: RecordType): boolean {
-  if (problems === 'upsert') return upserts(type);
-  if (problems === 'updateMany') return type.identifier.inRecord;
-  return problems !== 'deleteFound' || type.preconditions !== 'required';
 }
 
 function operationObject(
-  kind: OperationKind,
+  entry: OperationEntry,
   type: RecordType,
   names: SchemaNames,
   problems: ProblemResponses,
 ): JsonObject {
-  const body = kind.body?.(type, names);
+  const { id, title, description, body } = entry;
+  const named = (text: string, one: string, many: string): string => text.replace('{one}', one).replace('{many}', many);
   return {
-    operationId: kind.id(type, names),
-    summary: kind.summary(type),
-    description: [kind.description, ...(type.description === '' ? [] : [type.description])].join('\n\n'),
+    operationId: named(id, names.one(type), names.many(type)),
+    summary: named(title, oneInWords(type), manyInWords(type)),
+    description: [description, ...(type.description === '' ? [] : [type.description])].join('\n\n'),
     tags: [type.name],
-    parameters: [
-      ...kind.parameters(type, names),
-      ...[...kind.shared, ...conditions(kind, type), 'X-Request-Id' as const].map(sharedParameter),
-    ],
-    ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...kind.answers(type, names), ...problems.of(kind.problems ?? kind.operation, kind.method, type) },
+    parameters: [...queryParameters(entry, type, names), ...headerParameters(entry, type)],
+    ...(body === undefined ? {} : { requestBody: requestBody(body, type, names) }),
+    responses: { ...responses(entry, type, names), ...problems.of(entry, type) },
   };
 }
 
-const sharedParameter = (name: SharedParameter): JsonObject => ref('parameters', name);
+const shared = (...parameters: readonly SharedParameter[]): readonly JsonObject[] =>
+  parameters.map((name) => ref('parameters', name));
 
-function conditions({ operation, path }: OperationKind, { preconditions }: RecordType): readonly SharedParameter[] {
-  if (path === 'collection' || (operation !== 'update' && operation !== 'delete')) return [];
-  return preconditions === 'required' ? ['If-Match-Required'] : ['If-Match'];
+const GROUPS = shared('Condition-Any', 'Condition-All', 'Condition-None');
+const DRY_RUN = shared('dryRun');
+
+type ParametersOf = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
+
+const QUERIES: Readonly<Record<QueryKind, ParametersOf>> = {
+  list: (type, names) => [
+    ...listParameters(type, names),
+    ...viewParameters(type, names),
+    ...GROUPS,
+    ...shared('after', 'before'),
+  ],
+  summary: (type, names) => [...summaryParameters(type, names), ...GROUPS],
+  view: viewParameters,
+  write: (type, names) => [...viewParameters(type, names), ...DRY_RUN],
+  upsert: (type, names) => [uniqueParameter(type, true), ...viewParameters(type, names), ...DRY_RUN],
+  remove: (type, names) => [...filters(type, names), ...variantParameter(type, names), ...GROUPS, ...DRY_RUN],
+};
+
+const queryParameters = (entry: OperationEntry, type: RecordType, names: SchemaNames): readonly JsonObject[] => [
+  ...(entry.right === 'create' && isUpsertable(type) ? [uniqueParameter(type, false)] : []),
+  ...QUERIES[entry.query](type, names),
+];
+
+const HEADERS: Readonly<Record<RequestHeader, SharedParameter>> = {
+  'If-Match': 'If-Match',
+  'If-None-Match': 'If-None-Match',
+  'If-None-Match: *': 'If-None-Match-Any',
+  'Idempotency-Key': 'Idempotency-Key',
+  'Prefer: count': 'Prefer-Count',
+  'Prefer: return': 'Prefer-Return',
+  'Prefer: max-affected': 'Prefer-Max-Affected',
+  'X-Position': 'X-Position',
+};
+
+function headerParameters(
+  { headers, method, path }: OperationEntry,
+  { preconditions }: RecordType,
+): readonly JsonObject[] {
+  // Writes of one record compare their If-None-Match as well, but no client has a use for it.
+  const offered = headers.filter((header) => header !== 'If-None-Match' || method === 'GET');
+  const isRequired = path === 'item' && preconditions === 'required';
+  const all = offered.map((header) => (header === 'If-Match' && isRequired ? 'If-Match-Required' : HEADERS[header]));
+  return shared(...all, 'X-Request-Id');
 }
+
+function responses(entry: OperationEntry, type: RecordType, names: SchemaNames): JsonObject {
+  const { responses: all, right } = entry;
+  const offered = Object.entries(all).filter(([, { upserts }]) => upserts === undefined || isUpsertable(type));
+  return Object.fromEntries(
+    offered.map(([status, response]) => {
+      if (response === OPERATIONS.update.responses[200]) return [status, ref('responses', names.updated(type))];
+      const name = SHARED_NAMES.get(response.description);
+      if (name !== undefined) return [status, ref('responses', name)];
+      const content = responseContent(response, type, names);
+      return [status, responseOf(response, content, right !== 'list' && right !== 'get')];
+    }),
+  );
+}
+
+/** Responses that are the same for every type, by description. */
+const SHARED_NAMES: ReadonlyMap<string, string> = new Map([
+  [OPERATIONS.list.responses[304].description, 'notModified'],
+  [OPERATIONS.update.responses[204].description, 'updated'],
+  [OPERATIONS.updateMany.responses[204].description, 'updatedMany'],
+  [OPERATIONS.delete.responses[204].description, 'deleted'],
+  [OPERATIONS.deleteFound.responses[200].description, 'deletedFound'],
+]);

@@ -1,9 +1,8 @@
 /** The problem responses of each operation, by status (RFC 9457). */
 import { STATUS_CODES } from 'node:http';
-import type { Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { type RecordType, type Relation } from '../model/model.ts';
-import { namedUniques } from '../model/rights.ts';
+import type { RecordType, Relation } from '../model/model.ts';
+import { isUpsertable, type OperationEntry } from '../operations/table.ts';
 import { capitalized } from '../names.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
 import type { HeaderName } from './headers.ts';
@@ -11,88 +10,25 @@ import { arrayOf, free, integers, ref } from './names.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
 
-const ANY = [
-  'invalid-query',
-  'unauthorized',
-  'not-acceptable',
-  'uri-too-long',
-  'rate-limited',
-  'internal-error',
-  'statement-timeout',
-  'storage-busy',
-  'missing-privilege',
-  'overloaded',
-] as const;
-const ONE = ['invalid-identifier', 'record-not-found'] as const;
-const WRITING = [
-  'invalid-header',
-  'forbidden',
-  'precondition-failed',
-  'outcome-unknown',
-  'storage-full',
-  'refused-by-database',
-  'idempotency-conflict',
-] as const;
-/** Of requests that may write an array. */
-const MANY = ['batch-too-large'] as const;
-const BODY = ['invalid-json', 'content-too-large', 'unsupported-media-type', 'invalid-body'] as const;
-
-/** What problems depend on: an operation, or a way of requesting it. */
-type RequestKind = Operation | 'deleteFound' | 'summary' | 'updateMany' | 'upsert';
-
-const CODES: Readonly<Record<RequestKind, readonly ProblemCode[]>> = {
-  list: ANY,
-  summary: [...ANY, 'too-many-groups'],
-  get: [...ANY, ...ONE],
-  create: [...ANY, 'invalid-csv', ...BODY, ...WRITING, 'identifier-conflict', ...MANY],
-  update: [...ANY, ...ONE, ...BODY, ...WRITING],
-  updateMany: [...ANY, 'record-not-found', ...BODY, ...WRITING, ...MANY],
-  upsert: [...ANY, ...BODY, ...WRITING, 'identifier-conflict'],
-  delete: [...ANY, ...ONE, ...WRITING],
-  deleteFound: [
-    ...ANY,
-    'invalid-header',
-    'forbidden',
-    'idempotency-conflict',
-    'too-many-affected',
-    'too-many-rows',
-    'outcome-unknown',
-    'storage-full',
-    'refused-by-database',
-  ],
-};
-
-/** Whether records can be changed by their unique values, or made. */
-export const upserts = (type: RecordType): boolean =>
-  type.operations.has('create') && type.operations.has('update') && namedUniques(type).length > 0;
-
-/** The problems that an operation of a type can return. */
-function problemCodes(operation: RequestKind, type: RecordType): readonly ProblemCode[] {
-  const updates = operation === 'update' || operation === 'updateMany' || operation === 'upsert';
-  const writes = operation === 'create' || updates;
-  const deletes = operation === 'delete' || operation === 'deleteFound';
-  const changes = updates || operation === 'delete';
-  return [
-    ...CODES[operation],
-    ...when('too-many-related', type.relations.size > 0 && operation !== 'summary' && operation !== 'deleteFound'),
-    ...when('unique-conflict', writes && writesUnique(type)),
-    ...when('invalid-reference', writes && type.relations.size > 0),
-    ...when('too-many-rows', operation === 'delete' ? takesAlong(type) : writes && type.relations.size > 0),
-    ...when('link-conflict', writes && relationsWithin(type).some(({ nested }) => nested === 'link')),
-    ...when('restrict-conflict', deletes ? restrictsDeletion(type) : writes && restrictsWrites(type)),
-    ...when(
-      'precondition-required',
-      type.preconditions === 'required' && (changes || (operation === 'create' && upserts(type))),
-    ),
-  ];
+/** The problems that an operation of a type can return: some need relations, unique values or other features. */
+function problemCodes({ right, path, problems, body }: OperationEntry, type: RecordType): readonly ProblemCode[] {
+  const hasRelations = type.relations.size > 0;
+  const isPossible: { readonly [code in ProblemCode]?: () => boolean } = {
+    'too-many-related': () => hasRelations,
+    'unique-conflict': () => writesUnique(type),
+    'invalid-reference': () => hasRelations,
+    'too-many-rows': () => (body ? hasRelations : path === 'collection' || takesAlong(type)),
+    'link-conflict': () => relationsWithin(type).some(({ nested }) => nested === 'link'),
+    'restrict-conflict': () => (body ? restrictsWrites(type) : restrictsDeletion(type)),
+    'precondition-required': () => type.preconditions === 'required' && (right !== 'create' || isUpsertable(type)),
+  };
+  return problems.filter((code) => isPossible[code]?.() !== false);
 }
 
 /** Whether deleting a record affects other rows. */
 const takesAlong = ({ referrers, relations }: RecordType): boolean =>
   referrers.some(({ reference }) => reference.onDelete !== 'restrict') ||
   [...relations.values()].some(({ link }) => link.at === 'join');
-
-const when = (code: ProblemCode, possible: boolean): readonly ProblemCode[] => (possible ? [code] : []);
 
 const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
   'statement-timeout': ['Retry-After'],
@@ -105,15 +41,15 @@ const HEADERS_OF: { readonly [code in ProblemCode]?: readonly HeaderName[] } = {
 
 /** Headers of 415 by method: the media types and encodings that are accepted. */
 const INSTEAD: { readonly [method in string]?: readonly HeaderName[] } = {
-  post: ['Accept', 'Accept-Encoding'],
-  put: ['Accept', 'Accept-Encoding'],
-  patch: ['Accept-Patch', 'Accept-Encoding'],
+  POST: ['Accept', 'Accept-Encoding'],
+  PUT: ['Accept', 'Accept-Encoding'],
+  PATCH: ['Accept-Patch', 'Accept-Encoding'],
 };
 
 /** The problem responses. Equal ones share a component: repeating them would slow down tools that read the document. */
 export interface ProblemResponses {
   /** References by status. */
-  of(operation: RequestKind, method: string, type: RecordType): JsonObject;
+  of(entry: OperationEntry, type: RecordType): JsonObject;
   /** Every response referred to so far. */
   all(): JsonObject;
 }
@@ -129,12 +65,12 @@ export function createProblemResponses(): ProblemResponses {
     return known;
   };
   return {
-    of: (operation, method, type) => {
-      const codes = problemCodes(operation, type);
+    of: (entry, type) => {
+      const codes = problemCodes(entry, type);
       const statuses = [...new Set(codes.map((code) => problemKinds[code].status))];
       const responses = statuses.map((status) => {
         const same = codes.filter((code) => problemKinds[code].status === status);
-        const more = same.includes('unsupported-media-type') ? (INSTEAD[method] ?? []) : [];
+        const more = same.includes('unsupported-media-type') ? (INSTEAD[entry.method] ?? []) : [];
         return [String(status), ref('responses', nameOf(same, more, meaningOf(same, status, more)))] as const;
       });
       return Object.fromEntries(responses);
