@@ -21,7 +21,7 @@ const WITHOUT_DATABASE = [
   'tests/(descriptor|docs|openapi|package|pages|studio)/',
   'tests/commands/(advise|commands|files|help)\\.',
   'tests/field-types/(array-items|values)\\.',
-  'tests/http/(body|document-order|framing|hidden-fields|limits|steps)\\.',
+  'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
   'tests/server/(public-url|sensitive|serve)\\.',
   'tests/storage/(raw-json|readers|triggers)\\.',
   'tests/suite/(cases|command)\\.',

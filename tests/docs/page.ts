@@ -7,8 +7,24 @@ import { promisify } from 'node:util';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings.ts';
 import { parseCurl } from '../support/curl.ts';
-import { type Block, readBlocks } from '../support/examples.ts';
 import { shellCommands } from '../support/shell.ts';
+
+/** A fenced code block. `line` is 1-based, that of the opening fence. */
+interface Block {
+  readonly language: string;
+  readonly text: string;
+  readonly line: number;
+}
+
+const FENCE = /^( *)(`{3,})(.*)\n([\s\S]*?)^\1\2 *$/gm;
+
+function readBlocks(markdown: string): readonly Block[] {
+  return [...markdown.matchAll(FENCE)].map((match) => ({
+    language: (match[3] ?? '').trim(),
+    text: match[4] ?? '',
+    line: markdown.slice(0, match.index).split('\n').length,
+  }));
+}
 
 /** A block that does something, and the block after it if that shows the output. */
 export interface Step {

@@ -1,9 +1,8 @@
 /** Requests that two readers could read in two ways are refused, and nothing behind them on the connection is carried out. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { closed } from '../support/closed.ts';
 import { exchange } from '../support/exchange.ts';
-import { dial, raw, statusesOf } from '../support/raw.ts';
+import { closed, dial, raw, statusesOf } from '../support/raw.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/limits';

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { closed } from '../support/closed.ts';
+import { closed } from '../support/raw.ts';
 import { type Environment, type Running, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

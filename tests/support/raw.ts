@@ -1,7 +1,6 @@
 /** Bytes on the wire, as they stand. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { closed } from './closed.ts';
 
 export async function dial(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
@@ -23,3 +22,10 @@ export async function raw(url: string, bytes: string): Promise<string> {
 
 export const statusesOf = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+/** Resolves when a socket is closed, by an orderly end or by a reset. */
+export const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once('close', () => resolve()).on('error', () => undefined);
+  });
