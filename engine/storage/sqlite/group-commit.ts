@@ -1,28 +1,23 @@
 /**
- * Writes that arrive together share one transaction and one fsync; all are answered after the commit. Under a savepoint,
- * SQLite copies each page before it changes it, so they have none: if a write fails halfway, all are begun again, each
- * with a savepoint of its own. Long work leaves the event loop to other requests after each slice of time: they read what
- * was committed before.
+ * Writes that arrive together share one transaction and one fsync; all are answered after the commit. Each but the first
+ * has a savepoint, so that one that fails takes back what it did, and nothing else. Long work leaves the event loop to
+ * other requests after each slice of time: they read what was committed before.
  */
-import { append } from '../../append.ts';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { append } from '../../append.ts';
 import { type Caller, CallerGone } from '../../caller.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { rollBack, type SqliteConnection } from './connection.ts';
-import { BUSY_STEP, BUSY_TIMEOUT, GROUP_JOBS, GROUP_TIME, MOST_WARY, SLICE } from './tuning.ts';
-
-type Work<T> = (writer: Writer) => Awaitable<T>;
+import { BUSY_STEP, BUSY_TIMEOUT, GROUP_JOBS, GROUP_TIME, SLICE } from './tuning.ts';
 
 interface QueuedWrite {
   readonly caller: Caller | undefined;
-  readonly run: () => Awaitable<void>;
+  readonly run: () => Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  error?: unknown;
-  failed?: boolean;
+  failure?: { readonly error: unknown } | undefined;
 }
 
 const BEGIN: Statement = { sql: 'begin immediate' };
@@ -31,13 +26,9 @@ const ROLLBACK: Statement = { sql: 'rollback' };
 const SAVEPOINT: Statement = { sql: 'savepoint job' };
 const RELEASE: Statement = { sql: 'release job' };
 const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
-const CHANGES: Statement = { sql: 'select total_changes()' };
-
-/** A write without a savepoint has failed after others, and has changed something. */
-class FailedHalfway extends Error {}
 
 interface GroupCommit {
-  write<T>(work: Work<T>, caller?: Caller): Promise<T>;
+  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
   /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
   drained(): Promise<void>;
 }
@@ -56,10 +47,6 @@ export function createGroupCommit(
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
-  /** What SQLite had counted as changed when the transaction began. */
-  let unchanged: SqlValue | undefined;
-  /** Groups that are to have savepoints, and how many will have them after the next write that fails halfway. */
-  const wary = { groups: 0, next: 1 };
   /** When this turn of the event loop has done enough, and the next one, if statements wait for it. */
   let sliceEnd = now() + SLICE;
   let turn: Promise<void> | undefined;
@@ -76,7 +63,7 @@ export function createGroupCommit(
     return turn === undefined ? run() : turn.then(run);
   };
 
-  function write<T>(work: Work<T>, caller?: Caller): Promise<T> {
+  function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
@@ -124,81 +111,57 @@ export function createGroupCommit(
       if (connection.database.inTransaction) connection.command(ROLLBACK);
       refresh();
       await runGroup(group);
-      // What was undone, such as dry runs, would go to the disk like any change.
-      const isKept = group.some(({ failed }) => !failed);
       if (now() > sliceEnd) await pause();
-      if (connection.database.inTransaction) connection.command(isKept ? COMMIT : ROLLBACK);
+      if (connection.database.inTransaction) connection.command(COMMIT);
       refresh();
     } catch (error) {
       rollBack(connection);
-      if (error instanceof FailedHalfway) beginAgain(group);
-      else if (error instanceof Problem && error.code === 'refused-by-database') {
-        // A trigger's RAISE(ROLLBACK) in the last one has undone the others too.
-        group.pop()?.reject(error);
-        beginAgain(group);
-      } else for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.error ?? error);
+      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.failure?.error ?? error);
       return;
     }
-    for (const job of group) {
-      if (job.failed) job.reject(job.error);
-      else job.resolve();
+    for (const { failure, resolve, reject } of group) {
+      if (failure) reject(failure.error);
+      else resolve();
     }
-  }
-
-  function beginAgain(group: readonly QueuedWrite[]): void {
-    for (const job of group) [job.failed, job.error] = [false, undefined];
-    append(queue, [...group, ...queue.splice(0)]);
-    wary.groups = wary.next;
-    wary.next = Math.min(2 * wary.next, MOST_WARY);
   }
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
     const end = now() + GROUP_TIME;
-    const isWary = wary.groups > 0;
     while (queue.length > 0 && group.length < GROUP_JOBS && now() < end) {
-      if (!connection.database.inTransaction) await begin();
+      const isFirst = !connection.database.inTransaction;
+      if (isFirst) await begin();
       const job = queue.shift();
-      if (!job) break;
+      if (!job) return;
       group.push(job);
-      const before = changes();
-      // With nothing changed before it, the transaction is its savepoint.
-      if (before !== unchanged && isWary) await isolated(job);
-      else await bare(job, before);
-    }
-    if (isWary) wary.groups -= 1;
-    else if (group.length > 1) wary.next = Math.max(wary.next / 2, 1);
-  }
-
-  const changes = (): SqlValue | undefined => connection.value(CHANGES, []) as SqlValue | undefined;
-
-  /** Most writes that fail have changed nothing: they need not be undone. */
-  async function bare(job: QueuedWrite, before: SqlValue | undefined): Promise<void> {
-    try {
-      await job.run();
-    } catch (error) {
-      [job.failed, job.error] = [true, error];
-      const isFirst = before === unchanged;
-      if (!connection.database.inTransaction) {
-        if (!isFirst) throw error;
-      } else if (changes() !== before) {
-        if (!isFirst) throw new FailedHalfway();
-        connection.command(ROLLBACK);
+      try {
+        if (!isFirst) connection.command(SAVEPOINT);
+        await job.run();
+        if (!isFirst) connection.command(RELEASE);
+      } catch (error) {
+        job.failure = { error };
+        if (isFirst) undo();
+        else if (connection.database.inTransaction) undoTo();
+        else if (error instanceof Problem && error.code === 'refused-by-database') beginAgain(group);
+        else throw error;
       }
     }
   }
 
-  /** A write that fails is rolled back; the others continue, unless SQLite has given up the whole transaction. */
-  async function isolated(job: QueuedWrite): Promise<void> {
-    connection.command(SAVEPOINT);
-    try {
-      await job.run();
-      connection.command(RELEASE);
-    } catch (error) {
-      [job.failed, job.error] = [true, error];
-      if (!connection.database.inTransaction) throw error;
-      connection.command(ROLLBACK_TO);
-      connection.command(RELEASE);
-    }
+  function undo(): void {
+    if (connection.database.inTransaction) connection.command(ROLLBACK);
+  }
+
+  function undoTo(): void {
+    connection.command(ROLLBACK_TO);
+    connection.command(RELEASE);
+  }
+
+  /** A trigger's RAISE(ROLLBACK) in the last one has undone the others, too. */
+  function beginAgain(group: QueuedWrite[]): void {
+    const lost = group.filter(({ failure }) => failure === undefined);
+    const failed = group.filter(({ failure }) => failure !== undefined);
+    group.splice(0, group.length, ...failed);
+    append(queue, [...lost, ...queue.splice(0)]);
   }
 
   const isWanted = (): boolean => queue.some(({ caller }) => caller?.isGone !== true);
@@ -207,7 +170,6 @@ export function createGroupCommit(
     for (const end = now() + BUSY_TIMEOUT; ;) {
       try {
         connection.command(BEGIN);
-        unchanged = changes();
         return;
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
@@ -232,21 +194,12 @@ type InTurns = <T>(run: () => Awaitable<T>) => Awaitable<T>;
 /** The writer of one piece of work: what it asks for later must not run in the next transaction. */
 function writerOf(connection: SqliteConnection, isOver: () => boolean, inTurns: InTurns): Writer {
   const inTime =
-    <A extends readonly unknown[], T>(ask: (...asked: A) => T): ((...asked: A) => T) =>
-    (...asked) => {
-      if (isOver()) throw lateStatement();
-      return ask(...asked);
-    };
-  const paced =
     <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
     (...asked) =>
-      inTurns(() => inTime(ask)(...asked));
+      inTurns(() => {
+        if (isOver()) throw lateStatement();
+        return ask(...asked);
+      });
   const { all, get, value, column, run } = connection;
-  return {
-    all: paced(all),
-    get: paced(get),
-    value: paced(value),
-    column: paced(column),
-    run: paced(run),
-  };
+  return { all: inTime(all), get: inTime(get), value: inTime(value), column: inTime(column), run: inTime(run) };
 }

@@ -20,8 +20,6 @@ export const SLICE = 10;
 /** Milliseconds that another process may hold the write lock before a write is given up, and between two tries. */
 export const BUSY_TIMEOUT = 5000;
 export const BUSY_STEP = 10;
-/** The most groups with savepoints before one is tried without: one of so many is begun twice if writes always fail. */
-export const MOST_WARY = 1024;
 
 /** Reader processes: at least two, so that one search does not stop all others; more would only take memory. */
 export const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
