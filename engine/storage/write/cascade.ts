@@ -60,7 +60,7 @@ export interface Cascade extends Deletion {
   readonly exceeds: string | undefined;
 }
 
-/** What earlier deletions of the same write take along is gone when the next one begins. */
+/** State that the deletions of one write share: records that one deletes are gone when the next begins. */
 export interface Walked {
   readonly gone: RecordSet;
   readonly cut: RecordSet;

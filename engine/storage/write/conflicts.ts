@@ -191,7 +191,7 @@ function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members
   return member ? [assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`] : [];
 }
 
-/** What the row will hold in an index's member, as it is compared. */
+/** The value that the row will have in a member of an index, in the form that the index compares. */
 const operand = (session: WriteSession, node: Node, member: Field | Relation): SqlValue =>
   heldAs(session, member, plain(willHold(node, columnOf(member))) ?? null);
 

@@ -1,4 +1,4 @@
-/** What a plan does to which records: the report of a dry run. */
+/** Plan -> the report of a dry run: which records are created, changed, linked, unlinked and deleted. */
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
@@ -8,7 +8,7 @@ import type { JoinPair, Node } from './session.ts';
 /** The most identifiers that one effect names. */
 const MOST_NAMED = 1000;
 
-/** What happens to records of one type, through one of its relations. */
+/** One kind of effect on records of one type, through one of its relations. */
 interface Noted {
   readonly kind: EffectKind;
   readonly type: RecordType;

@@ -93,7 +93,7 @@ export function createFlatWrites(driver: Driver, tables: Tables): FlatWrites | u
   };
 }
 
-/** What writes of one record wait for. */
+/** Names a record: writes with the same name wait for each other. */
 export const rowOf = ({ type }: View, identifier: number): string => `${type.table} ${identifier}`;
 
 /** Records in a body from which on the database works for long, while others want its processors. */
@@ -105,7 +105,7 @@ interface RecordsWrite {
   readonly items: readonly (Pick<WriteItem, 'body'> & Partial<Pick<WriteItem, 'identifier'>>)[];
 }
 
-/** What a write waits for: the writes of one record wait for each other, and so do those of very many records. */
+/** The name that a write waits for: its only record, or a common name for writes of very many records. */
 export function rowIn({ view, items }: RecordsWrite): string | undefined {
   const [item] = items;
   if (areMany(items)) return MANY_RECORDS;
@@ -136,7 +136,7 @@ interface GivenValues {
   readonly values: Values;
 }
 
-/** What a body writes, in the order of the descriptor; undefined where that takes more than the body, as checks do. */
+/** The columns and values of a body, in the order of the descriptor; undefined if stored values are needed, as for checks. */
 function valuesIn(
   { type, body, raw, faults, mergePatch }: UpdateRequest,
   table: WriteTable,
@@ -197,7 +197,7 @@ function insertStatement(view: View, columns: readonly Column[], dialect: Dialec
   return { sql: sql(), together: { sql: sql(' on conflict do nothing') } };
 }
 
-/** What is not different is not written. */
+/** Writes only if a value differs. */
 function updateStatement({ columns, stamps, view }: Update, dialect: Dialect): Statement {
   const { type } = view;
   const table = tableOf(type.table, dialect);

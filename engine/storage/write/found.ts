@@ -20,9 +20,9 @@ import type {
 } from '../store.ts';
 import { findHolders, type LookedFor } from './conflicts.ts';
 import { apply } from './apply.ts';
-import { type Cascade, tooManyRows, walkCascade } from './cascade.ts';
+import { tooManyRows } from './cascade.ts';
 import { effectsOf } from './effects.ts';
-import { deletionPlan } from './plan.ts';
+import { planDeletion, type WritePlan } from './plan.ts';
 import type { WriteSession } from './session.ts';
 import type { Stamp } from './stamps.ts';
 import type { Tables } from './tables.ts';
@@ -146,9 +146,9 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     const session = sessionOf(writer, request);
     const { type } = query.view;
     const still = await stillFound(writer, session, query, found);
-    const cascade = await walked(session, type, still, most);
-    const counts = { deleted: still.length, affected: still.length + cascade.rows };
-    const plan = deletionPlan(cascade);
+    const plan = await planned(session, type, still, most);
+    const rows = plan.deletes.reduce((sum, cascade) => sum + cascade.rows, 0);
+    const counts = { deleted: still.length, affected: still.length + rows };
     if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
     await apply(session, plan);
     return counts;
@@ -168,20 +168,17 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     return still;
   }
 
-  async function walked(
+  async function planned(
     session: WriteSession,
     type: RecordType,
     identifiers: readonly number[],
     most: number,
-  ): Promise<Cascade> {
+  ): Promise<WritePlan> {
     const limit = Math.min(most, writeRows);
     const tooMany = (): Problem =>
       most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
     if (identifiers.length > limit) throw tooMany();
-    const cascade = await walkCascade(session, { type, identifiers, pointer: '' }, limit - identifiers.length);
-    if (cascade.exceeds !== undefined) throw tooMany();
-    if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
-    return cascade;
+    return planDeletion(session, { type, identifiers, pointer: '' }, limit - identifiers.length, tooMany);
   }
 
   return async (request, transact) => {

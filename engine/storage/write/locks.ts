@@ -11,7 +11,7 @@ import type { ViewRow } from '../read/view-rows.ts';
 import type { Strength } from './tables.ts';
 
 interface LockedRecord {
-  /** Where the body names it; undefined if only the tag speaks of it. */
+  /** Its place in the body; undefined if only the tag was made from it. */
   readonly pointer: string | undefined;
   readonly strength: Strength;
 }

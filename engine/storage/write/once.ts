@@ -41,7 +41,7 @@ export function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hou
   };
 }
 
-/** What a write has done: what a retry is answered from. */
+/** The result of a write, from which a retry is answered. */
 interface WrittenOnce {
   readonly status: number;
   readonly identifiers: readonly number[];

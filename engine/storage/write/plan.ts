@@ -48,24 +48,26 @@ export interface WritePlan {
   /** Each record after those that it refers to, and after those whose unique values it takes over. */
   readonly steps: readonly (RowUpdate | { readonly kind: 'insert'; readonly node: Node })[];
   readonly pairs: readonly JoinPair[];
-  /** What the report of a dry run names besides. */
+  /** Stored records that change, and pairs that are removed: for the report of a dry run. */
   readonly changed: readonly Node[];
   readonly unpaired: readonly JoinPair[];
 }
 
-/** A plan that only deletes. */
-export const deletionPlan = (cascade: Cascade): WritePlan => ({
-  unpairs: [],
-  unlinks: cascade.unlinked,
-  cuts: [],
-  deletes: [cascade],
-  steps: [],
-  pairs: [],
-  changed: [],
-  unpaired: [],
-});
+/** Deletes records as a whole or not at all: `refusal` is the Problem of one row too many besides them. */
+export async function planDeletion(
+  session: WriteSession,
+  deletion: Deletion,
+  most: number,
+  refusal: (through: string) => Problem,
+): Promise<WritePlan> {
+  const cascade = await walkCascade(session, deletion, most);
+  if (cascade.exceeds !== undefined) throw refusal(cascade.exceeds);
+  if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
+  const nothing = { unpairs: [], cuts: [], steps: [], pairs: [], changed: [], unpaired: [] };
+  return { ...nothing, unlinks: cascade.unlinked, deletes: [cascade] };
+}
 
-/** What the body makes of the records, once it is resolved. Throws where references or related records do not allow it. */
+/** Makes the plan of a resolved body. Throws if references or related records do not allow it. */
 export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const released = settleReleased(session);
   checkLinks(session);
@@ -218,7 +220,7 @@ function openColumn(node: Node): string | undefined {
   return rawObject(members.values());
 }
 
-/** What a new record holds in these columns. */
+/** The values of a new record in these columns. */
 export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
   columns.map((name) => newValue(node, name));
 
@@ -258,7 +260,7 @@ const isLink = ({ type }: Node, name: string): boolean => type.references.some((
 const isNullableLink = ({ type }: Node, name: string): boolean =>
   type.references.some(({ column, required }) => column === name && !required);
 
-/** Where something is deleted, a link that is to change is cut before, too. */
+/** Links that become null; if something is deleted, also links that change, so that nothing holds the deleted records. */
 function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
   const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] =>
     (value === null && isLink(node, column)) || (deletes && isNullableLink(node, column)) ? [[column, null]] : [],

@@ -134,7 +134,7 @@ function resolveText(session: WriteSession, node: Node, field: Field, given: str
   assign(session, node, { column: field.column, value: text, pointer, writable, same });
 }
 
-/** What is read-only stays as it is written, too: its value may be given in any way, and is not assigned. */
+/** A body may repeat a read-only value in any notation; the stored text stays as it is. */
 const isReadOnly = ({ rules }: WriteSession, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
 
 function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, { pointer }: ValuePlace): void {
@@ -226,7 +226,7 @@ function merged(target: RawReading, changes: ReadonlyMap<string, MemberPatch>): 
   return `{${members.join(',')}}`;
 }
 
-/** What becomes of the value that begins here; undefined where it goes. */
+/** The new text of the value at the reading position; undefined if the patch removes it. */
 function changed(target: RawReading, patch: Patch): string | undefined {
   if (typeof patch !== 'string' && target.text[target.at] === '{') return merged(target, patch);
   skipValue(target);
@@ -234,5 +234,5 @@ function changed(target: RawReading, patch: Patch): string | undefined {
   return patch === 'null' ? undefined : patch;
 }
 
-/** Where there is no object yet. */
+/** The object that a patch makes of nothing. */
 const made = (changes: ReadonlyMap<string, MemberPatch>): string => merged(readingOf('{}'), changes);

@@ -1,4 +1,4 @@
-/** What is wrong with a body that only the stored records show: missing keys, checks, contradictions. */
+/** Faults of a body that depend on stored records: missing keys, checks, contradictions. */
 import { escapeStep, enclosing, isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Check, type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { canFollow } from '../../model/rights.ts';
@@ -25,7 +25,7 @@ export async function checkBody(session: WriteSession, asked: Asked): Promise<vo
   throwRefused(session, 'invalid-body', known);
 }
 
-/** What the validator cannot see: that the only child of its owner, which is made since there is none, has all that it must have. */
+/** The validator cannot know whether an owned to-one child exists; if it is new, its required keys are checked here. */
 function checkComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
   const { type, table } = node;
   for (const { name, key } of table.needed) {
@@ -43,7 +43,7 @@ function checkComplete(session: WriteSession, node: Node, refused: ReadonlySet<s
   return undefined;
 }
 
-/** What was said and could not be used is not missing: all places of faults, and those around them. */
+/** A key whose value was refused is not missing: the pointers of all faults, and of what encloses them. */
 function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> {
   const told = refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
   return new Set([...told, ...faulty].flatMap(enclosing));

@@ -20,11 +20,11 @@ export interface Node {
   identifier: number | undefined;
   /** The row as it is; undefined for a new record. */
   readonly stored: Row | undefined;
-  /** Where the body first mentions it. */
+  /** The first place of the body that mentions it. */
   pointer: string;
   /** By column, what the body gives. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
-  /** What each relation leads to: if the body says it twice, both must agree. */
+  /** The related records that the body gives each relation: if it gives them twice, both must agree. */
   related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }> | undefined;
   /** The one child of its owner, new because there was none: required fields are checked later than by the validator. */
   readonly isOwnChild: boolean;
@@ -70,7 +70,7 @@ export interface JoinPair {
   readonly right: number | Node;
   readonly pointer: string;
   readonly isStored: boolean;
-  /** What one part of a body wants, no other removes. */
+  /** False if the row is removed. A row that one part of the body wants is not removed by another. */
   readonly isWanted: boolean;
 }
 
@@ -89,7 +89,7 @@ export interface LeftOut extends Released {
   readonly writable: boolean;
 }
 
-/** How the walk through the body came to a record. */
+/** The position of a record in the body. */
 export interface BodyPlace {
   readonly pointer: string;
   /** False below a relation that only links. */
@@ -162,7 +162,7 @@ export function createSession(
     rules,
     /** The records that the request writes. "The body" is all of them, and what is nested in them. */
     records,
-    /** What of the body is stored as it was written. */
+    /** JSON texts of values that are stored as they were sent. */
     raw,
     /** Faults that the validator found. With one, the body is resolved only to find the others: nothing is written. */
     faults,
@@ -262,10 +262,10 @@ const blank = (
   storedOpenKeys: undefined,
 });
 
-/** What a link to it is compared by: a record that is to be made is linked once it is there, whether its identifier is known or not. */
+/** The value that links to a record are compared by: a new record stands for itself, even if the body gives its identifier. */
 export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
 
-/** What the row holds; undefined for a record that is to be made. */
+/** The stored value of a column; undefined for a new record. */
 export function storedValue({ stored, table }: Node, column: string): SqlValue | undefined {
   return stored?.[table.position.get(column) ?? -1];
 }

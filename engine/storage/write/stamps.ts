@@ -1,4 +1,4 @@
-/** What the service fills in by itself: the time of a write, and the name of the token that it is done with. */
+/** Values that the service fills in: the time of a write, and the name of its token. */
 import type { Generated, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json.ts';
 import type { Field } from '../../model/model.ts';
@@ -6,7 +6,7 @@ import { type Column, DATABASE_TIME, encode, foldedText } from '../columns.ts';
 import { isSaid } from './members.ts';
 import type { Node, WriteSession } from './session.ts';
 
-/** Who writes, and when. A request has one, however many records it writes. */
+/** The author and the time of a request. */
 export interface Stamp {
   /** The name of the token; null without tokens. */
   readonly author: string | null;
@@ -32,7 +32,7 @@ const isByName: Readonly<Record<Generated, boolean>> = {
   updatedBy: true,
 };
 
-/** What a field is filled with. */
+/** The value that fills a field. */
 function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
   const { generated } = field;
   if (generated !== undefined && isByName[generated]) return stamp.author;

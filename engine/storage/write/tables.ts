@@ -18,7 +18,7 @@ export const NAMED = 10;
  */
 export type Strength = 'key share' | 'update';
 
-/** Who chooses the identifier of a new row: the database, or the client. */
+/** Whether the database makes the identifier of a new row, or the client gave it. */
 type Identified = 'made' | 'given';
 
 /** A statement, and the columns in the order in which their values are bound. */
@@ -48,7 +48,7 @@ export interface WriteTable {
   readonly load: Statement;
   /** The same for many, locked until the write ends. Bound: JSON array of identifiers. */
   lock(strength: Strength): Statement;
-  /** How many bytes `lock` loads, not counting short values; missing if there are no long ones. */
+  /** Bytes that `lock` loads, not counting short values; missing if no value can be long. */
   readonly weigh: Statement | undefined;
   /** The same as `lock`, but only the identifiers. */
   hold(strength: Strength): Statement;
@@ -297,7 +297,7 @@ function insertMany(
   return { statement: { sql }, columns: into };
 }
 
-/** What `rowsOfJson` reads. */
+/** Rows as the JSON array that `rowsOfJson` reads. */
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 

@@ -52,7 +52,7 @@ async function checkMoved(
 const pointerOf = (node: Node | undefined, { column }: Reference): string =>
   node?.assigned.get(column)?.pointer ?? node?.pointer ?? '';
 
-/** What the body makes of the links that it speaks of; null where there is none any more. */
+/** The links that the body sets, as they will be; null for links that it cuts. */
 function linksToBe(
   { existing, made, deleted }: WriteSession,
   type: RecordType,

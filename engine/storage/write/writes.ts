@@ -3,7 +3,7 @@ import { PATIENT } from '../../caller.ts';
 import type { JsonObject } from '../../json.ts';
 import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
-import { faultyRequest, Problem, throwTogether } from '../../problem.ts';
+import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
@@ -20,12 +20,12 @@ import type {
   WrittenRecords,
 } from '../store.ts';
 import { apply } from './apply.ts';
-import { tooManyRows, walkCascade } from './cascade.ts';
+import { tooManyRows } from './cascade.ts';
 import { findConflicts } from './conflicts.ts';
 import { effectsOf } from './effects.ts';
 import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
 import { createFlatWrites, rowIn, rowOf } from './flat.ts';
-import { deletionPlan, newValues, planWrite } from './plan.ts';
+import { newValues, planDeletion, planWrite } from './plan.ts';
 import { numberNew, previewReader } from './preview.ts';
 import { resolveBody } from './record.ts';
 import { type FindShown, lockNamed } from './locks.ts';
@@ -57,7 +57,7 @@ interface Stamped {
   readonly stamp: Stamp;
 }
 
-/** What became of the records of a request. */
+/** The result of a request. */
 interface CarriedOut {
   readonly identifiers: readonly number[];
   /** Of a dry run: its report, and what reads the records as they would be. */
@@ -148,11 +148,10 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const { type, identifier, stamp, rights } = request;
     const session = createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp, rights });
     const body = await current(session, request);
-    const cascade = await walkCascade(session, { type, identifiers: [identifier], pointer: '' }, session.writeRows - 1);
-    const { exceeds, faults } = cascade;
-    if (exceeds !== undefined) throw tooManyRows(session.writeRows, { relation: exceeds }, `"${exceeds}"`);
-    if (faults.length > 0) throw faultyRequest('restrict-conflict', faults);
-    const plan = deletionPlan(cascade);
+    const deletion = { type, identifiers: [identifier], pointer: '' };
+    const plan = await planDeletion(session, deletion, session.writeRows - 1, (through) =>
+      tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
+    );
     if (request.dryRun) return { identifier, body, effects: effectsOf(session.rights, plan) };
     await apply(session, plan);
     return { identifier, body };
@@ -168,7 +167,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       ? driver.read((reader) => work(onlyReading(reader)), caller ?? PATIENT)
       : driver.write(work, caller, row);
 
-  /** A new record that compares nothing with others is worked out without the database. */
+  /** A new record without identifier and relations is resolved without the database. */
   async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
     const { type, items, raw, faults = [], disagreements, precondition, mergePatch, stamp } = request;
     const [item] = items;
@@ -185,7 +184,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return statements.create(request, node.table, newValues(node, columns));
   }
 
-  /** A change of one record that compares nothing with others. */
+  /** One record whose body has no relations. */
   async function updateFlat(request: WriteRequest & Stamped): Promise<Written | undefined> {
     const [item] = request.items;
     if (item?.identifier === undefined || request.items.length > 1) return undefined;
@@ -214,7 +213,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     if (!isLocked) throw new Overtaken();
   }
 
-  /** What the tags of the client were made from is locked, too. */
+  /** Finds the related records that the client's tags were made from: they are locked, too. */
   function shownTo(
     session: WriteSession,
     { items, view }: Pick<WriteRequest, 'items'> & Partial<Pick<WriteRequest, 'view'>>,
