@@ -10,7 +10,7 @@ import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createSlowReaders } from './edge/slow-readers.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
-import { createHandler, createHostSteps, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
+import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import { type AddressOf, createAddressOf } from './edge/client-address.ts';
 
 import type { RateLimit } from './edge/rate-limit.ts';
@@ -175,8 +175,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     isDraining: () => draining,
   };
   return {
-    handler: createHandler(routesOf, options),
-    host: createHostSteps(routesOf, options),
+    ...createHandler(routesOf, options),
     get model() {
       return model;
     },
@@ -297,8 +296,8 @@ function requestObserver(
 type NameOf = (request: IncomingMessage) => string | undefined;
 
 /** Those that are undefined are left out of the log. */
-const fieldsOf = ({ request, requestId, address, traceparent, labelOf }: AskedFor, nameOf: NameOf) => ({
-  ...labelOf(),
+const fieldsOf = ({ request, requestId, address, traceparent, label }: AskedFor, nameOf: NameOf) => ({
+  ...label,
   requestId,
   token: nameOf(request),
   address,

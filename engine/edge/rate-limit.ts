@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 import { workerNumber } from '../worker.ts';
 
 /** Returns the headers that say how many requests are left. Throws a Problem, `rate-limited`. */
-export type RateLimit = (request: IncomingMessage) => Promise<readonly string[]>;
+export type RateLimit = (request: IncomingMessage) => Promise<Readonly<Record<string, string>>>;
 
 const SECONDS = 60;
 
@@ -31,12 +31,10 @@ export function createRateLimit(
     }
     return client;
   };
-  const policy = ['RateLimit-Policy', `"minute";q=${perMinute};w=${SECONDS}`];
-  const stateOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes): string[] => [
-    ...policy,
-    'RateLimit',
-    `"minute";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1000)}`,
-  ];
+  const stateOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes): Readonly<Record<string, string>> => ({
+    'RateLimit-Policy': `"minute";q=${perMinute};w=${SECONDS}`,
+    RateLimit: `"minute";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1000)}`,
+  });
   return async (request) => {
     try {
       return stateOf(await limiter.consume(counted(clientOf(request))));
@@ -59,8 +57,7 @@ const COUNT_TIMEOUT = 5000;
 const uncounted = (cause: unknown): Problem =>
   new Problem('overloaded', 'The requests of this client could not be counted; try again in a second', { cause });
 
-function tooMany(perMinute: number, lines: readonly string[], milliseconds: number): Problem {
-  const state = Object.fromEntries(lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1] ?? '']] : [])));
+function tooMany(perMinute: number, state: Readonly<Record<string, string>>, milliseconds: number): Problem {
   const wait = Math.max(1, Math.ceil(milliseconds / 1000));
   return new Problem('rate-limited', `More than ${perMinute} requests in a minute; try again in ${wait} seconds`, {
     headers: state,

@@ -116,20 +116,15 @@ export interface AskedFor {
   readonly address: string;
   /** The trace that the request belongs to (W3C Trace Context). */
   readonly traceparent: string | undefined;
-  readonly labelOf: () => Label | undefined;
+  /** Once the operation is known. */
+  label: Label | undefined;
 }
 
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
-export function askedFor(
-  request: IncomingMessage,
-  requestId: string,
-  address: string,
-  labelOf: AskedFor['labelOf'] = () => undefined,
-): AskedFor {
+export function askedFor(request: IncomingMessage, requestId: string, address: string): AskedFor {
   const trace = String(request.headers['traceparent'] ?? '');
-  const traceparent = TRACEPARENT.test(trace) ? trace : undefined;
-  return { request, requestId, address, traceparent, labelOf };
+  return { request, requestId, address, traceparent: TRACEPARENT.test(trace) ? trace : undefined, label: undefined };
 }
 
 export type Observe = (observed: Observed) => void;
@@ -161,7 +156,7 @@ export function watchRequest(asked: AskedFor, response: ServerResponse, observe:
       aborted: !response.writableFinished,
       milliseconds: performance.now() - started,
       asked,
-      label: asked.labelOf(),
+      label: asked.label,
       problem: problemAnswered(request),
     }),
   );

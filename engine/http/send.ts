@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
-import type { Answer } from './answer.ts';
+import type { Answer, HeaderMap } from './answer.ts';
 import { linger } from './content.ts';
-import type { HttpCaller, Label } from './request.ts';
+import type { HttpCaller } from './request.ts';
 import { type Caller, CallerGone, PATIENT } from '../caller.ts';
 import type { AwaitReader } from '../edge/slow-readers.ts';
 import type { Log } from '../log.ts';
@@ -22,34 +22,29 @@ export interface SendOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Where an answer goes, and what is known of its request so far. */
-export interface Delivery {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  envelope: Envelope;
-  /** Once the operation is known. */
-  label?: Label;
-  /** Once the operation is known. */
-  caller?: HttpCaller;
-}
-
-/** Never fails: if the answer cannot be sent to its end, the connection is closed. */
-export async function send(delivery: Delivery, answer: Answer, options: SendOptions): Promise<void> {
-  const { request, response } = delivery;
+/** Never fails: if the answer cannot be sent to its end, the connection is closed. The headers of every answer are set before. */
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  options: SendOptions,
+  caller?: HttpCaller,
+): Promise<void> {
   if (isOver(response)) return discard(answer.body);
   if (options.isDraining()) response.shouldKeepAlive = false;
   try {
-    const coding = codingOf(request, answer, delivery.caller);
+    const coding = codingOf(request, answer, caller);
     const ready = coding === undefined ? answer : await coded(answer, coding);
-    const pieces = write(delivery, ready, options);
+    if (caller?.written !== undefined) response.setHeader('X-Position', caller.written);
+    const pieces = write(request, response, ready, options);
     if (pieces) await pieces;
   } catch (error) {
-    options.log.error({ requestId: delivery.envelope.requestId, err: error }, 'an answer could not be sent');
+    options.log.error({ requestId: requestIdOf(request, response), err: error }, 'an answer could not be sent');
     response.destroy();
     return discard(answer.body);
   }
   // An answer that closes the connection does so at once: what still arrives is not read.
-  if (answer.headers['Connection'] !== 'close') linger(request);
+  if (!request.complete && answer.headers['Connection'] !== 'close') linger(request);
 }
 
 /** Whether the client has left, or a host application has answered meanwhile, as after a time of its own. */
@@ -66,12 +61,17 @@ async function discard(body: Coded['body']): Promise<void> {
   }
 }
 
-function write(delivery: Delivery, { status, headers, body }: Coded, options: SendOptions): Promise<void> | undefined {
-  const { response, request, envelope } = delivery;
+function write(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Coded,
+  options: SendOptions,
+): Promise<void> | undefined {
   // Compressing takes its time.
   if (isOver(response)) return discard(body);
-  setHead(response, status, envelope, headers);
-  if (typeof body === 'object' && !Buffer.isBuffer(body)) return sendPieces(delivery, body, options);
+  response.statusCode = status;
+  setHeaders(response, headers);
+  if (typeof body === 'object' && !Buffer.isBuffer(body)) return sendPieces(request, response, body, options);
   // Node would copy a long text to put the head before it, and once more to send it.
   const bytes = typeof body === 'string' && body.length > LONG ? Buffer.from(body) : body;
   if (bytes !== undefined) response.setHeader('Content-Length', Buffer.byteLength(bytes));
@@ -80,20 +80,16 @@ function write(delivery: Delivery, { status, headers, body }: Coded, options: Se
   return undefined;
 }
 
-/** Header by header, as Express does: middleware that wraps `writeHead` knows few of its forms, and looks with `getHeader`. */
-function setHead(response: ServerResponse, status: number, { headers: lines }: Envelope, own: Answer['headers']): void {
-  const vary = response.getHeader('Vary');
-  response.statusCode = status;
-  for (let at = 0; at < lines.length; at += 2) response.setHeader(lines[at] ?? '', lines[at + 1] ?? '');
-  for (const name in own) response.setHeader(name, own[name] ?? '');
-  // What middleware in front of the engine depends on.
-  if (vary !== undefined) response.setHeader('Vary', `${String(vary)}, ${String(response.getHeader('Vary'))}`);
+export function setHeaders(response: ServerResponse, headers: HeaderMap): void {
+  if (response.headersSent) return;
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
 }
 
 // Answers in pieces are sent no faster than the client reads them.
 
 async function sendPieces(
-  { request, response, envelope }: Delivery,
+  request: IncomingMessage,
+  response: ServerResponse,
   pieces: AsyncIterable<string | Buffer>,
   { awaitReader, log }: SendOptions,
 ): Promise<void> {
@@ -109,7 +105,8 @@ async function sendPieces(
     awaitReader(request, response);
   } catch (error) {
     // The status is sent already: only a broken connection can still tell that the answer is incomplete.
-    if (!(error instanceof CallerGone)) log.error({ requestId: envelope.requestId, err: error }, 'an answer broke off');
+    if (!(error instanceof CallerGone))
+      log.error({ requestId: requestIdOf(request, response), err: error }, 'an answer broke off');
     response.destroy();
   }
 }
@@ -183,13 +180,7 @@ function compressed(pieces: AsyncIterable<string>, coding: Coding): AsyncIterabl
   return transform;
 }
 
-// The headers of every answer, decided at boot as far as possible.
-
-interface Envelope {
-  readonly requestId: string;
-  /** Names and values in turn, the form that Node writes fastest. */
-  readonly headers: readonly string[];
-}
+// The headers of every answer.
 
 /** No page shows or loads what is for programs, and none of it runs. */
 export const UNEMBEDDED = {
@@ -197,45 +188,50 @@ export const UNEMBEDDED = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-export interface EnvelopeOptions {
+export interface HeadOptions {
   /** Origins whose pages may use the service. */
   readonly corsOrigins: readonly string[];
   /** Whether requests need a token, and answers differ by it. */
   readonly guarded: boolean;
 }
 
-/** Request headers that answers depend on. */
-const VARY = ['Accept', 'Accept-Encoding', 'Prefer'];
-/** A request identifier that is safe to log. */
-const SANE_ID = /^[\w.:/+=-]{1,128}$/;
-
-export function createEnvelopes({ corsOrigins, guarded }: EnvelopeOptions): (request: IncomingMessage) => Envelope {
+/** Sets them. Middleware in front may have set some already. */
+export function createHead({
+  corsOrigins,
+  guarded,
+}: HeadOptions): (request: IncomingMessage, response: ServerResponse) => void {
   const cors = createCors(corsOrigins);
-  // Caches ask again each time.
-  const common = [
-    'Cache-Control',
-    'no-cache',
-    'Vary',
-    [...VARY, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', '),
-    // Browsers do not guess another media type.
-    'X-Content-Type-Options',
-    'nosniff',
-    ...Object.entries(UNEMBEDDED).flat(),
-  ];
-  return (request) => {
-    const requestId = requestIdOf(request);
-    // For each request: pushing costs a third of spreading.
-    const headers = common.slice();
-    headers.push('X-Request-Id', requestId);
-    for (const line of cors.headersOf(request)) headers.push(line);
-    return { requestId, headers };
+  const vary = [
+    'Accept',
+    'Accept-Encoding',
+    'Prefer',
+    ...(guarded ? ['Authorization'] : []),
+    ...(cors.varies ? ['Origin'] : []),
+  ].join(', ');
+  // Caches ask again each time, and browsers do not guess another media type.
+  const common = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
+  return (request, response) => {
+    // A host application has begun an answer of its own.
+    if (response.headersSent) return;
+    const before = response.getHeader('Vary');
+    setHeaders(response, common);
+    response.setHeader('Vary', before === undefined ? vary : `${String(before)}, ${vary}`);
+    response.setHeader('X-Request-Id', requestIdOf(request, response));
+    cors.apply(request, response);
   };
 }
 
+/** A request identifier that is safe to log. */
+const SANE_ID = /^[\w.:/+=-]{1,128}$/;
+
 /** The client's own identifier if it is safe to log, else a new one. */
-export function requestIdOf({ headers }: IncomingMessage): string {
+export function requestIdOf({ headers }: IncomingMessage, response: ServerResponse): string {
+  const known = response.getHeader('X-Request-Id');
+  if (typeof known === 'string') return known;
   const given = headers['x-request-id'];
-  return typeof given === 'string' && SANE_ID.test(given) ? given : newId();
+  const id = typeof given === 'string' && SANE_ID.test(given) ? given : newId();
+  if (!response.headersSent) response.setHeader('X-Request-Id', id);
+  return id;
 }
 
 /** Unique for each process; an identifier made from it costs a tenth of a UUID. */
@@ -245,18 +241,14 @@ const newId = (): string => `${PROCESS}-${(requests += 1)}`;
 
 // What pages of other origins may send and see (Fetch standard, CORS protocol). Off unless the settings name an origin.
 
-/** Names and values in turn. */
-type HeaderLines = readonly string[];
-
 export interface Cors {
   /** Whether pages of this origin may read what the service answers. */
   allows(origin: string): boolean;
   /** Whether answers differ by origin. */
   readonly varies: boolean;
-  headersOf(request: IncomingMessage): HeaderLines;
+  /** Sets the headers that allow it. */
+  apply(request: IncomingMessage, response: ServerResponse): void;
 }
-
-const NO_HEADERS: HeaderLines = Object.freeze([]);
 
 const EXPOSED = [
   'X-Total-Count',
@@ -291,32 +283,28 @@ const ALLOWED_HEADERS = [
 /** Seconds after which browsers ask again; some allow no longer time. */
 const MAX_AGE = 7200;
 
-const EXPOSE: HeaderLines = ['Access-Control-Expose-Headers', EXPOSED.join(', ')];
-const PREFLIGHT: HeaderLines = [
-  'Access-Control-Allow-Methods',
-  ALLOWED_METHODS.join(', '),
-  'Access-Control-Allow-Headers',
-  ALLOWED_HEADERS.join(', '),
-  'Access-Control-Max-Age',
-  String(MAX_AGE),
-];
+const EXPOSE: HeaderMap = { 'Access-Control-Expose-Headers': EXPOSED.join(', ') };
+const PREFLIGHT: HeaderMap = {
+  'Access-Control-Allow-Methods': ALLOWED_METHODS.join(', '),
+  'Access-Control-Allow-Headers': ALLOWED_HEADERS.join(', '),
+  'Access-Control-Max-Age': String(MAX_AGE),
+};
 
 /** `*` among the origins allows every origin. */
 export function createCors(origins: readonly string[]): Cors {
   const known = new Set(origins);
   const everyone = known.has('*');
   const allows = (origin: string): boolean => everyone || known.has(origin);
-  const headersOf = ({ headers, method }: IncomingMessage): HeaderLines => {
-    const { origin } = headers;
-    if (origin === undefined || !allows(origin)) return NO_HEADERS;
-    const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-    return [
-      'Access-Control-Allow-Origin',
-      everyone ? '*' : origin,
-      'Cross-Origin-Resource-Policy',
-      'cross-origin',
-      ...(asks ? PREFLIGHT : EXPOSE),
-    ];
+  return {
+    allows,
+    varies: known.size > 0 && !everyone,
+    apply: ({ headers, method }, response) => {
+      const { origin } = headers;
+      if (origin === undefined || !allows(origin)) return;
+      response.setHeader('Access-Control-Allow-Origin', everyone ? '*' : origin);
+      response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
+      const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+      setHeaders(response, asks ? PREFLIGHT : EXPOSE);
+    },
   };
-  return { allows, varies: known.size > 0 && !everyone, headersOf: known.size === 0 ? () => NO_HEADERS : headersOf };
 }

@@ -61,7 +61,10 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
         },
       };
       const aside = new Aside();
-      const service = serviceFor(request, engine, { title: options.title, inMessage: aside.keep });
+      const service = serviceFor(requestIdOf(request, response), engine, {
+        title: options.title,
+        inMessage: aside.keep,
+      });
       const answer = await answered(asWebRequest(request), message, rights, service);
       await host.reply(await answerOf(answer, aside), request, response);
     } finally {
@@ -119,9 +122,9 @@ async function messageIn(
 
 type OwnService = Pick<AgentService, 'title' | 'inMessage'>;
 
-const serviceFor = (request: IncomingMessage, { host }: Engine, own: OwnService): AgentService => ({
+const serviceFor = (requestId: string, { host }: Engine, own: OwnService): AgentService => ({
   ...own,
-  refused: (error: unknown) => host.problemFor(error, requestIdOf(request)),
+  refused: (error: unknown) => host.problemFor(error, requestId),
 });
 
 /** By a server of its own: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */

@@ -176,8 +176,7 @@ const fault = (parameter: string, code: string, message: string): Fault => ({ pa
 const allowOrigins =
   (cors: Cors): RequestHandler =>
   (request, response, next) => {
-    const lines = cors.headersOf(request);
-    for (let at = 0; at < lines.length; at += 2) response.setHeader(lines[at] ?? '', lines[at + 1] ?? '');
+    cors.apply(request, response);
     if (cors.varies) response.vary('Origin');
     next();
   };

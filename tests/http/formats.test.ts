@@ -6,7 +6,6 @@ import { csvHead, csvLine } from '../../engine/http/csv.ts';
 import { membersAt } from '../../engine/http/formats.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { createSlowReaders } from '../../engine/edge/slow-readers.ts';
-import { createEnvelopes } from '../../engine/http/send.ts';
 import { send } from '../../engine/http/send.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -172,14 +171,13 @@ describe('an error after the first byte', () => {
   let broken: Server;
   let url: string;
   beforeAll(async () => {
-    const envelopeOf = createEnvelopes({ corsOrigins: [], guarded: false });
     async function* pieces(): AsyncGenerator<string> {
       yield `[${'1,'.repeat(100_000)}`;
       throw new Error('the database is gone');
     }
     broken = createServer((request, response) => {
       const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: pieces() };
-      void send({ request, response, envelope: envelopeOf(request) }, answer, {
+      void send(request, response, answer, {
         isDraining: () => false,
         awaitReader: createSlowReaders(1000, createBudget(Infinity)),
         log: { debug: told, info: told, warn: told, error: told },
