@@ -4,13 +4,31 @@ import { asWritten, NOT_STRINGS, postgresText, textColumn } from './text.ts';
 
 const DAY = 86_400_000;
 
-const PERIOD_SQL = { day: (column: string) => column, month: (column: string) => `substr(${column}, 1, 7)` };
-
-/** Whether the day exists; Date.parse alone would turn February 30 into March 2. */
+/** Whether the day exists, in a year from 0001: Date.parse alone would turn February 30 into March 2. */
 export function isDate(text: string): boolean {
   const time = Date.parse(`${text}T00:00:00Z`);
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+  return (
+    /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+  );
 }
+
+/** A point in time as the service answers it: in UTC, without trailing zeros of the fraction. Other texts stay as they are. */
+export function inUtc(text: string): string {
+  const fraction = /\.(\d*?)0*(?:Z|[+-]\d\d:\d\d)$/.exec(text)?.[1] ?? '';
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) return text;
+  const seconds = new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19);
+  return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`;
+}
+
+/** As SQLite keeps it: with the `Z`, a fraction would sort before whole seconds. */
+export const sortable = (text: string): string => inUtc(text).slice(0, -1);
+
+/** SQL: by an expression that depends on no setting of the session. */
+const postgresDate = (column: string, format: string): string => `to_char((${column})::date, '${format}')`;
+
+/** SQL: the text of a date in PostgreSQL. */
+export const dateText = (column: string): string => postgresDate(column, 'YYYY-MM-DD');
 
 export const date: FieldType = {
   name: 'date',
@@ -24,11 +42,23 @@ export const date: FieldType = {
   ...asWritten,
   now: (time) => time.toISOString().slice(0, 10),
   columns: {
-    sqlite: { ...textColumn, periods: PERIOD_SQL, now: `date('now')` },
-    postgres: { ...postgresText, periods: PERIOD_SQL, now: `to_char(now() at time zone 'UTC', 'YYYY-MM-DD')` },
+    sqlite: {
+      ...textColumn,
+      periods: { day: (column) => column, month: (column) => `substr(${column}, 1, 7)` },
+      now: `date('now')`,
+    },
+    postgres: {
+      ...postgresText,
+      sqlType: 'date',
+      read: dateText,
+      json: (column) => `'"' || ${dateText(column)} || '"'`,
+      extracted: (document, path) => `(${document} ->> ${path})::date`,
+      periods: { day: dateText, month: (column) => postgresDate(column, 'YYYY-MM') },
+      now: `(now() at time zone 'UTC')::date`,
+    },
   },
   spare: (place) => new Date(Date.UTC(9999, 11, 31) - place * DAY).toISOString().slice(0, 10),
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + (seed % 100_000) * DAY).toISOString().slice(0, 10),
   edges: () => ['0001-01-01', '2024-02-29', '9999-12-31'],
-  bad: () => [...NOT_STRINGS, '', '2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z', '31.12.2024'],
+  bad: () => [...NOT_STRINGS, '', '0000-01-01', '2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z', '31.12.2024'],
 };

@@ -58,6 +58,8 @@ export interface ColumnType {
   readonly limits?: (column: string, shape: Shape) => string;
   encode(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
+  /** SQL of what `decode` takes; the column itself where it is missing. */
+  readonly read?: ColumnSql;
   /** SQL: the JSON text of a column that is not null (null may give null). */
   json(column: string): string;
   /** SQL: the expression that orders, comparisons and unique indexes use. */
@@ -68,8 +70,11 @@ export interface ColumnType {
   extracted(document: string, path: string): string;
   /** SQL: the value that stands for the present. */
   readonly now?: string;
-  /** SQL: the time of the database, cut to milliseconds: when the statement began, and when it comes to this row. */
-  readonly clock?: { readonly statement: string; readonly row: string };
+  /**
+   * SQL: the time of the database, cut to milliseconds: when the statement began, and when it comes to this row. `given`:
+   * the value of a text that says the time itself.
+   */
+  readonly clock?: { readonly statement: string; readonly row: string; readonly given: ColumnSql };
   /** SQL of aggregates: their results are read like the column. */
   readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
   /** SQL by which sums are ordered; missing if they are ordered as values are. */
@@ -113,6 +118,8 @@ export interface FieldType {
   readonly together?: Together;
   /** Parses the value of a filter in a query string; undefined if it is not a value of this type. */
   parse(text: string): JsonValue | undefined;
+  /** An accepted value as it is answered; missing where that is as it was sent. */
+  canonical?(value: JsonValue): JsonValue;
   /** Whether two values are equal, however they are written. */
   equal(a: JsonValue, b: JsonValue): boolean;
   /** Compares two non-null values, as `Array.sort` expects. */

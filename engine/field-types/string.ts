@@ -12,6 +12,8 @@ import {
 } from './field-type.ts';
 import { formats } from './formats.ts';
 import { slowPattern } from './patterns.ts';
+import { dateText } from './date.ts';
+import { instantText } from './timestamp.ts';
 import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
 
 const lengths = (shape: Shape) => ({
@@ -54,8 +56,11 @@ export const string: FieldType = {
   ...asWritten,
   generates: ['createdBy', 'updatedBy'],
   columns: {
-    sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: asIs } },
-    postgres: { ...postgresText, takes: { integer: toText, decimal: toText, date: asIs, timestamp: asIs } },
+    sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: instantText.sqlite } },
+    postgres: {
+      ...postgresText,
+      takes: { integer: toText, decimal: toText, date: dateText, timestamp: instantText.postgres },
+    },
   },
   spare: (place) => `~${place}`,
   good: (shape, seed) => {

@@ -1,84 +1,54 @@
-/** Points in time with milliseconds (RFC 3339, section 5.6: date-time). */
-import { isDate } from './date.ts';
-import { type ColumnSql, type ColumnType, COMPARING, type FieldType, SHORT } from './field-type.ts';
-import { ownPattern } from './patterns.ts';
+/** Points in time (RFC 3339, section 5.6: date-time), answered in UTC. */
+import { inUtc, isDate, sortable } from './date.ts';
+import { COMPARING, type FieldType, SHORT } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
 import { call } from './totals.ts';
 
-const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:[0-5]\\d(\\.\\d{1,3})?(Z|[+-]\\d\\d:\\d\\d)$';
+const PATTERN =
+  '^\\d{4}-\\d\\d-\\d\\dT([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$';
+const WRITTEN = new RegExp(PATTERN);
 const MINUTE = 60_000;
 
-/** In UTC, so that its day and its month are written like others. */
-const [EARLIEST, LATEST] = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'];
+const [EARLIEST, LATEST] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'];
 
-const [FIRST_TIME, LAST_TIME] = [Date.parse(EARLIEST), Date.parse(LATEST)];
-const WRITTEN = new RegExp(PATTERN);
-
-/** Date.parse alone would accept the 30th of February, and 24:00. */
+/** The pattern alone would accept the 30th of February, and times that are in the year 0 or 10000 in UTC. */
 export function isPointInTime(text: string): boolean {
+  if (!WRITTEN.test(text) || !isDay(text.slice(0, 10))) return false;
   const time = Date.parse(text);
-  return (
-    WRITTEN.test(text) && isDate(text.slice(0, 10)) && !text.includes('T24') && time >= FIRST_TIME && time <= LAST_TIME
-  );
+  return time >= Date.parse(EARLIEST) && time <= Date.parse(LATEST);
 }
 
+/** With an offset, the 31st of December of the year 0 may be in the year 1. */
+const isDay = (text: string): boolean => isDate(text) || text === '0000-12-31';
+
+const utc = (time: Date): string => inUtc(time.toISOString());
+
+const withoutZeros = (text: string): string => `rtrim(rtrim(${text}, '0'), '.')`;
+
+const SQLITE_TIME = withoutZeros(`strftime('%Y-%m-%dT%H:%M:%f', 'now')`);
+
+/** By an expression that depends on no setting of the session. */
+const postgresUtc = (column: string, format: string): string =>
+  `to_char((${column})::timestamptz at time zone 'UTC', '${format}')`;
+
+export const instantText = {
+  sqlite: (column: string): string => `${column} || 'Z'`,
+  postgres: (column: string): string => `${withoutZeros(postgresUtc(column, 'YYYY-MM-DD"T"HH24:MI:SS.US'))} || 'Z'`,
+} as const;
+
 /**
- * SQL: seconds since 1970 from the text of a timestamp. PostgreSQL's own conversion cannot be used in an index, and
- * supports neither the year 0 nor offsets above 15:59. The calendar repeats after 400 years, so they are added.
+ * SQL: the instant of a text with any offset. PostgreSQL's own conversion refuses the year 0, and offsets above 15:59. The
+ * calendar repeats after 400 years, which are 146097 days.
  */
-function epoch(column: string): string {
-  const whole = (from: number, length: number): string => `substr(${column}, ${from}, ${length})::int`;
-  const days = `(make_date(${whole(1, 4)} + 400, ${whole(6, 2)}, ${whole(9, 2)}) - make_date(2370, 1, 1))`;
-  const seconds = `substring(${column} from '^.{17}([0-9.]+)')::numeric`;
-  const zone = `right(${column}, 6)`;
+function postgresInstant(text: string): string {
+  const whole = (from: number, length: number): string => `substr(${text}, ${from}, ${length})::int`;
+  const seconds = `substring(${text} from '^.{17}([0-9.]+)')::double precision`;
+  const time = `make_timestamp(${whole(1, 4)} + 400, ${[6, 9, 12, 15].map((from) => whole(from, 2)).join(', ')}, ${seconds})`;
+  const zone = `right(${text}, 6)`;
   const minutes = `(substr(${zone}, 2, 2)::int * 60 + substr(${zone}, 5, 2)::int)`;
-  const offset = `case when right(${column}, 1) = 'Z' then 0 when left(${zone}, 1) = '-' then -${minutes} else ${minutes} end`;
-  return `(${days} * 86400::bigint + ${whole(12, 2)} * 3600 + ${whole(15, 2)} * 60 + ${seconds} - (${offset}) * 60)`;
+  const offset = `case when right(${text}, 1) = 'Z' then 0 when left(${zone}, 1) = '-' then -${minutes} else ${minutes} end`;
+  return `((${time} - interval '146097 days' - make_interval(mins => ${offset})) at time zone 'UTC')`;
 }
-
-/** SQL: the day in UTC. */
-function postgresDay(column: string): string {
-  const day = `(make_date(2370, 1, 1) + floor(${epoch(column)} / 86400)::int)`;
-  return `lpad((extract(year from ${day})::int - 400)::text, 4, '0') || to_char(${day}, '-MM-DD')`;
-}
-
-/** Most are in UTC already: they begin with their day and month. */
-const periodsOf = (day: ColumnSql, month: ColumnSql): Required<ColumnType>['periods'] => {
-  const orBegin = (length: number, otherwise: ColumnSql): ColumnSql => {
-    return (column) =>
-      `case when substr(${column}, length(${column})) = 'Z' then substr(${column}, 1, ${length}) else ${otherwise(column)} end`;
-  };
-  return { day: orBegin(10, day), month: orBegin(7, month) };
-};
-
-/** Milliseconds before every point in time. */
-const BEFORE = 62_200_000_000_000;
-const DIGITS = 15;
-
-/** The text of the earliest or the latest point in time: it stands behind its milliseconds in digits that sort. */
-function extremes(sortable: ColumnSql): Required<ColumnType>['aggregates'] {
-  const first =
-    (aggregate: string): ColumnSql =>
-    (column) =>
-      `substr(${aggregate}(${sortable(column)}), ${DIGITS + 1})`;
-  return { min: first('min'), max: first('max') };
-}
-
-/**
- * SQL: seconds since 1970. SQLite's own conversion gives null for offsets above 14:00: so it only sees the minutes. Of
- * whole milliseconds, the quotient is the double that is bound for them.
- */
-function sqliteEpoch(column: string): string {
-  const whole = (from: number): string => `cast(substr(${column}, ${from}, 2) as integer)`;
-  const offset = `(${whole(-5)} * 60 + ${whole(-2)}) * case substr(${column}, -6, 1) when '-' then -60000 else 60000 end`;
-  const milliseconds = `unixepoch(substr(${column}, 1, 16)) * 1000 + cast(round(substr(${column}, 18) * 1000) as integer)`;
-  return `case when substr(${column}, -1) = 'Z' then unixepoch(${column}, 'subsec') else (${milliseconds} - ${offset}) / 1000.0 end`;
-}
-
-const postgresTime = (time: string): string => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-const SQLITE_TIME = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
-
-const milliseconds = (seconds: string): string => `cast(round(${seconds} * 1000) as bigint) + ${BEFORE}`;
 
 export const timestamp: FieldType = {
   name: 'timestamp',
@@ -88,52 +58,67 @@ export const timestamp: FieldType = {
   schema: () => ({
     type: 'string',
     format: 'date-time',
-    pattern: ownPattern(PATTERN),
+    pattern: PATTERN,
     'x-minimum': EARLIEST,
     'x-maximum': LATEST,
   }),
   expected: () =>
-    'a point in time such as "2030-12-31T23:59:59Z", with at most three fractional digits, and a year from 0000 to 9999 in UTC',
+    'a point in time such as "2030-12-31T23:59:59Z", with at most six fractional digits, and a year from 0001 to 9999 in UTC',
   faults: () => [],
-  parse: (text) => (isPointInTime(text) ? text : undefined),
-  equal: (a, b) => a === b || (a !== null && b !== null && Date.parse(String(a)) === Date.parse(String(b))),
-  compare: (a, b) => Date.parse(String(a)) - Date.parse(String(b)),
+  parse: (text) => (isPointInTime(text) ? inUtc(text) : undefined),
+  canonical: (value) => (typeof value === 'string' ? inUtc(value) : value),
+  equal: (a, b) => a === b || (a !== null && b !== null && sortable(String(a)) === sortable(String(b))),
+  compare: (a, b) => {
+    const [one, other] = [sortable(String(a)), sortable(String(b))];
+    return Number(one > other) - Number(one < other);
+  },
   generates: ['createdAt', 'updatedAt'],
-  now: (time) => time.toISOString(),
+  now: utc,
   columns: {
     sqlite: {
       ...textColumn,
       now: SQLITE_TIME,
-      clock: { statement: SQLITE_TIME, row: SQLITE_TIME },
-      comparable: sqliteEpoch,
-      operand: (value) => Date.parse(String(value)) / 1000,
-      aggregates: extremes((column) => `printf('%0${DIGITS}d', ${milliseconds(sqliteEpoch(column))}) || ${column}`),
-      spelling: (column) => `min(${column})`,
-      periods: periodsOf(call('records_day'), call('records_month')),
+      clock: { statement: SQLITE_TIME, row: SQLITE_TIME, given: (text) => text },
+      encode: (value) => sortable(String(value)),
+      decode: (value) => `${String(value)}Z`,
+      json: (column) => `'"' || ${column} || 'Z"'`,
+      operand: (value) => sortable(String(value)),
+      extracted: (document, path) => call('records_instant')(`${document} ->> ${path}`),
+      periods: { day: (column) => `substr(${column}, 1, 10)`, month: (column) => `substr(${column}, 1, 7)` },
     },
     postgres: {
       ...postgresText,
-      now: postgresTime('now()'),
-      clock: { statement: postgresTime('statement_timestamp()'), row: postgresTime('clock_timestamp()') },
-      comparable: epoch,
-      operand: (value) => Date.parse(String(value)) / 1000,
-      aggregates: extremes(
-        (column) => `(lpad((${milliseconds(epoch(column))})::text, ${DIGITS}, '0') || ${column}) collate "C"`,
-      ),
-      spelling: (column) => `min(${column})`,
-      periods: periodsOf(postgresDay, (column) => `left(${postgresDay(column)}, -3)`),
+      sqlType: 'timestamptz',
+      now: `date_trunc('milliseconds', now())`,
+      clock: {
+        statement: `date_trunc('milliseconds', statement_timestamp())`,
+        row: `date_trunc('milliseconds', clock_timestamp())`,
+        given: (text) => `${text}::timestamptz`,
+      },
+      encode: (value) => inUtc(String(value)),
+      read: instantText.postgres,
+      json: (column) => `'"' || ${instantText.postgres(column)} || '"'`,
+      operand: (value) => inUtc(String(value)),
+      extracted: (document, path) => postgresInstant(`(${document} ->> ${path})`),
+      periods: {
+        day: (column) => postgresUtc(column, 'YYYY-MM-DD'),
+        month: (column) => postgresUtc(column, 'YYYY-MM'),
+      },
     },
   },
-  spare: (place) => new Date(Date.UTC(9999, 11, 31) - place * MINUTE).toISOString(),
-  good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + seed * MINUTE).toISOString(),
+  spare: (place) => utc(new Date(Date.UTC(9999, 11, 31) - place * MINUTE)),
+  good: (_shape, seed) => utc(new Date(Date.UTC(2020, 0, 1) + seed * MINUTE)),
   // The third and the fourth are one point in time, on another day where its offset is.
   edges: () => [
     '1970-01-01T00:00:00Z',
     '2024-02-29T23:59:59.999+14:00',
     '2024-03-01T00:30:00+01:00',
     '2024-02-29T23:30:00Z',
+    '2024-02-29T23:30:00.500000Z',
+    '2024-02-29T23:30:00.000001Z',
     '9999-12-31T00:00:59.999-23:59',
-    '0000-01-01T23:59:00+23:59',
+    '0001-01-01T23:59:00+23:59',
+    '0000-12-31T23:59:00-23:59',
   ],
   bad: () => [
     ...NOT_STRINGS,
@@ -143,7 +128,12 @@ export const timestamp: FieldType = {
     '2024-01-01T00:00:00',
     '2023-02-29T00:00:00Z',
     '2024-01-01T25:00:00Z',
+    '2024-01-01T24:00:00Z',
+    '2024-01-01T00:00:60Z',
+    '2024-01-01T00:00:00.0000001Z',
+    '2024-01-01T00:00:00+24:00',
     '9999-12-31T23:59:59.999-00:01',
-    '0000-01-01T00:00:00+00:01',
+    '0001-01-01T00:00:00+00:01',
+    '0000-06-01T00:00:00Z',
   ],
 };

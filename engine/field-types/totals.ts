@@ -2,6 +2,7 @@
  * Exact totals of numbers that are kept as text. SQLite's own sum() would round decimals and overflow with integers,
  * and its min() and max() would compare texts: its driver adds these functions to each connection.
  */
+import { sortable } from './date.ts';
 import type { SqlValue } from './field-type.ts';
 
 /** An aggregate: `step` is called with the value of each row. */
@@ -105,12 +106,6 @@ export const sumOfIntegers = (column: string): string =>
 const whole = (high: SqlValue, low: SqlValue): SqlValue =>
   high === null || low === null ? null : String(BigInt(high) * BigInt(PART) + BigInt(low));
 
-/** The day or month of a point in time, in UTC, without what comes after it. */
-const period =
-  (after: string) =>
-  (text: SqlValue): SqlValue =>
-    text === null ? null : new Date(Date.parse(String(text))).toISOString().slice(0, -after.length);
-
 /** As SQLite calls them, with whatever `start` returned. */
 const aggregate = <T>({ start, step, result }: Total<T>) => ({
   start,
@@ -130,8 +125,7 @@ export const SQLITE_AGGREGATES = {
 export const SQLITE_FUNCTIONS = {
   records_rank: rank,
   records_whole: whole,
-  records_day: period('T00:00:00.000Z'),
-  records_month: period('-01T00:00:00.000Z'),
+  records_instant: (text: SqlValue): SqlValue => (text === null ? null : sortable(String(text))),
 } as const;
 
 /** SQL: a call of one of these. */

@@ -92,13 +92,15 @@ function resolveTitle({ type, title = titleFrom(type) }: Descriptor): TypeTitle 
 }
 
 function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
+  const type = must(fieldTypes.get(descriptor.type), descriptor.type);
+  const { default: given } = isNowByDefault(descriptor) ? { default: undefined } : descriptor;
   return {
     name,
     title: descriptor.title ?? titleFrom(name),
-    type: must(fieldTypes.get(descriptor.type), descriptor.type),
+    type,
     description: descriptor.description ?? '',
     ...shapeOf(descriptor),
-    default: isNowByDefault(descriptor) ? undefined : descriptor.default,
+    default: given === undefined || given === null ? given : (type.canonical?.(given) ?? given),
     defaultText: raw.get(descriptor as JsonObject)?.get('default')?.text,
     isNowByDefault: isNowByDefault(descriptor),
     generated: descriptor.generated,

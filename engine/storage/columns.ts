@@ -20,6 +20,13 @@ export const columnOf = (member: Field | Relation): string => {
   return member.link.at === 'source' ? member.link.reference.column : '';
 };
 
+/** SQL of what is read from a column, as its type decodes it. */
+export const readSql = (
+  { name, field }: Pick<Column, 'name' | 'field'>,
+  dialect: DialectName,
+  quote: (name: string) => string,
+): string => (field && columnType(field, dialect).read?.(quote(name))) ?? quote(name);
+
 /** How a field is stored in this database. */
 export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
 
@@ -131,8 +138,9 @@ export const DATABASE_TIME = 'now';
 export function writtenSql(field: Field | undefined, value: string, dialect: DialectName, old?: string): string {
   const type = field?.generated === undefined ? undefined : columnType(field, dialect);
   if (!type?.clock) return value;
-  const given = `replace(${value}, '${DATABASE_TIME}', ${type.clock[old === undefined ? 'statement' : 'row']})`;
-  if (old === undefined) return given;
-  const later = `case when ${type.comparable(old)} > ${type.comparable('value$')} then ${old} else value$ end`;
-  return `(select ${later} from (select ${given} as value$) as given$)`;
+  const time = type.clock[old === undefined ? 'statement' : 'row'];
+  const text = `(select cast(${value} as text) as text$) as text$`;
+  const given = `select case text$ when '${DATABASE_TIME}' then ${time} else ${type.clock.given('text$')} end as value$ from ${text}`;
+  if (old === undefined) return `(${given})`;
+  return `(select case when ${old} > value$ then ${old} else value$ end from (${given}) as given$)`;
 }

@@ -46,9 +46,11 @@ export function refusedAt(field: ValueShape, value: JsonValue): readonly BodyPat
   return (value as readonly JsonValue[]).flatMap((one, index) => refusedAt(item, one).map((path) => [index, ...path]));
 }
 
-/** What a field holds: some keep the text of a value. */
-const kept = (field: Field, value: JsonValue): JsonValue =>
-  field.type.keepsText && value !== null && referenceName(value) === undefined ? raw(writeJson(value)) : value;
+/** What a field holds: some keep the text of a value, some have one way to write it. */
+function kept({ type }: Field, value: JsonValue): JsonValue {
+  if (value === null || referenceName(value) !== undefined) return value;
+  return type.keepsText ? raw(writeJson(value)) : (type.canonical?.(value) ?? value);
+}
 
 /** What a new record holds where the body says nothing. */
 export const defaultOf = (field: Field): JsonValue =>

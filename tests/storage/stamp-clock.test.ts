@@ -69,13 +69,15 @@ describe.each(databaseKinds)('%s', (kind) => {
     ['DELETE of what it links', () => send('DELETE /api/customers/1')],
   ])('a stamp ahead of the clock stays: %s', async (_, write) => {
     const [first] = await orders();
-    for (const ahead of ['2999-01-01T00:00:00.000Z', '2999-01-01T00:00:00+01:00']) {
+    for (const ahead of ['2999-01-01T00:00:00', '2999-01-01T00:00:00.000001']) {
       await send('POST /api/customers', { id: 1 });
-      await driver.define([`update orders set v = '${ahead}', title = null, customer_id = 1`]);
+      await driver.define([
+        `update orders set v = '${ahead}${kind === 'postgres' ? 'Z' : ''}', title = null, customer_id = 1`,
+      ]);
       const { status, body } = await write(first?.id ?? 0);
       expect([status < 300, body]).toEqual([true, body]);
       const [after] = await orders();
-      expect(after).toMatchObject({ id: first?.id, v: ahead });
+      expect(after).toMatchObject({ id: first?.id, v: `${ahead}Z` });
       expect(after).not.toMatchObject({ title: null, customer: { id: 1 } });
     }
   });
@@ -89,7 +91,7 @@ describe.each(databaseKinds)('%s', (kind) => {
     jest.restoreAllMocks();
     for (const { created, v } of await orders())
       for (const stamp of [created, v]) {
-        expect(stamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+        expect(stamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,2}[1-9])?Z$/);
         expect(Math.abs(Date.parse(stamp) - real)).toBeLessThan(6e5);
       }
   });

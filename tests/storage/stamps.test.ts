@@ -13,7 +13,7 @@ const START = Date.UTC(2030, 0, 1);
 const MINUTE = 60_000;
 let asked = 0;
 const clock = (): Date => new Date(START + (asked += 1) * MINUTE);
-const timeOf = (number: number): string => new Date(START + number * MINUTE).toISOString();
+const timeOf = (number: number): string => new Date(START + number * MINUTE).toISOString().replace('.000Z', 'Z');
 
 let server: TestServer;
 let free: TestServer;

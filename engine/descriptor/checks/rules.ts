@@ -99,12 +99,11 @@ function operandFaults(
 
 /** Whether a filter in a query string could name the value, whatever the constraints of the field. */
 function isValueOf(type: FieldType, value: JsonValue): boolean {
-  const isText = typeof value === 'string';
   const parsed =
-    isText || typeof value === 'number' || typeof value === 'boolean' ? type.parse(String(value)) : undefined;
-  return (
-    parsed !== undefined && (isText ? parsed === value : typeof parsed === typeof value && type.equal(parsed, value))
-  );
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+      ? type.parse(String(value))
+      : undefined;
+  return parsed !== undefined && typeof parsed === typeof value && type.equal(parsed, value);
 }
 
 // Fields that the service fills in: nothing in the descriptor may say how requests set them.

@@ -115,7 +115,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const stored = order.map(({ path }) => boundarySource.path(path));
   const boundary = select(
     boundarySource,
-    stored.map((path) => path.stored).join(', '),
+    stored.map((path) => path.read).join(', '),
     { sql: `${identifier} = ?`, values: [0] },
     dialect,
   );

@@ -101,8 +101,9 @@ function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {
 export const ROOT_ALIAS = 't$';
 
 export interface PathSql {
-  /** The column as it is stored. */
+  /** The column as it is stored, and as it is read: `decode` takes that. */
   readonly stored: string;
+  readonly read: string;
   /** The column as it is ordered and compared. */
   readonly comparable: string;
   readonly nullable: boolean;
@@ -163,15 +164,17 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
     if (!field)
       return {
         stored,
+        read: stored,
         comparable: stored,
         nullable: relations.length > 0,
         present: relations.length === 0,
         operand,
         decode: (value) => value,
       };
-    const { decode } = columnType(field, dialect.name);
+    const { decode, read } = columnType(field, dialect.name);
     return {
       stored,
+      read: read?.(stored) ?? stored,
       comparable: comparedBy(field, named, dialect),
       nullable: field.nullable || relations.length > 0,
       present: false,

@@ -1,7 +1,7 @@
 /** All records of a database as lines, from one snapshot. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Field, JoinTable, Model, RecordType } from '../../model/model.ts';
-import { type Column, columnsOf } from '../columns.ts';
+import { type Column, columnsOf, readSql } from '../columns.ts';
 import { tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Values } from '../driver.ts';
@@ -35,7 +35,7 @@ async function* records(reader: Reader, type: RecordType, dialect: Dialect): Asy
   const { quote } = dialect;
   const columns = columnsOf(type, dialect.name, () => undefined);
   const identifier = quote(type.identifier.column);
-  const all = [identifier, ...columns.map(({ name }) => quote(name))].join(', ');
+  const all = [identifier, ...columns.map((column) => readSql(column, dialect.name, quote))].join(', ');
   const from = `select ${all} from ${quote(type.table)} where ${identifier} > ? order by ${identifier} limit ${PAGE}`;
   const text = recordText(type, columns, dialect.name);
   for await (const row of pages(reader, { sql: from }, ([last = 0]) => [last], [0])) yield text(row);

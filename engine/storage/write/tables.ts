@@ -2,11 +2,11 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized as remembered } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, type NeededColumn, neededOf, writtenSql } from '../columns.ts';
+import { type Column, columnsOf, columnType, type NeededColumn, neededOf, readSql, writtenSql } from '../columns.ts';
 import { columnSql, indexed } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
-import { compiled } from '../knex.ts';
+import { compiled, raw } from '../knex.ts';
 import { type FilledFields, filledFields } from './stamps.ts';
 
 /** The most records that a conflict names. */
@@ -161,7 +161,8 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   const texts = columns.flatMap(({ name, folds }) => (folds ? [[name, folds.column] as const] : []));
   const names = columns.map(({ name }) => name);
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(type.table);
-  const loaded = (): ReturnType<typeof knex.queryBuilder> => table().select([identifier, ...names]);
+  const loaded = (): ReturnType<typeof knex.queryBuilder> =>
+    table().select([identifier, ...columns.map((column) => raw(readSql(column, dialect.name, quote), dialect))]);
   const locked = (query: ReturnType<typeof knex.queryBuilder>, strength: Strength): Statement => {
     const { sql } = compiled(query.whereRaw(oneOf(quote(identifier)), ['[]']).orderBy(identifier));
     return { sql: dialect.locks ? `${sql} for ${strength}` : sql };
@@ -334,7 +335,9 @@ function memoized<K, V>(make: (key: K) => V, name: (key: K) => unknown = (key) =
 // Parts of statements that number their values themselves.
 
 export const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
-  writtenSql(column.field, `($${place}::${columnSql(column, dialect)})`, dialect.name, old);
+  column.field?.generated !== undefined && columnType(column.field, dialect.name).clock
+    ? writtenSql(column.field, `$${place}::text`, dialect.name, old)
+    : `($${place}::${columnSql(column, dialect)})`;
 
 /** Whether the tables are as they were when this value was read. */
 export const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
