@@ -60,8 +60,9 @@ export function Home() {
                     {type.title.many}
                   </Typography>
                 </Box>
+                {/* Of many types, none is counted here. */}
                 <Typography sx={{ fontSize: '1.75rem', fontWeight: 650, fontVariantNumeric: 'tabular-nums' }}>
-                  {total === undefined ? '\u2013' : numberText(total.count)}
+                  {total !== undefined && numberText(total.count)}
                 </Typography>
               </CardActionArea>
             </Card>
