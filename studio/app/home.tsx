@@ -37,7 +37,7 @@ export function Home() {
         component="ul"
         sx={{
           display: 'grid',
-          gridTemplateColumns: 'repeat(auto-fill, minmax(min(100%, 13rem), 1fr))',
+          gridTemplateColumns: 'repeat(auto-fill, minmax(min(100%, 9.5rem), 1fr))',
           gap: 1.5,
           p: 0,
           m: 0,

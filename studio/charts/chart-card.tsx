@@ -24,9 +24,16 @@ export function ChartCard({ title, aside, error, isEmpty, isWide = false, childr
       component="section"
       variant="outlined"
       aria-label={title}
-      sx={{ p: 1.5, minWidth: 0, height: CARD_HEIGHT, ...(isWide ? { gridColumn: { sm: 'span 2' } } : {}) }}
+      sx={{
+        display: 'flex',
+        flexDirection: 'column',
+        p: 1.5,
+        minWidth: 0,
+        height: CARD_HEIGHT,
+        ...(isWide ? { gridColumn: { sm: 'span 2' } } : {}),
+      }}
     >
-      <Box sx={{ display: 'flex', alignItems: 'baseline', gap: 1, mb: 0.75 }}>
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'baseline', columnGap: 1, mb: 0.75 }}>
         <Typography variant="body2" component="h2" noWrap sx={{ fontWeight: 600, flexGrow: 1 }}>
           <bdi>{title}</bdi>
         </Typography>

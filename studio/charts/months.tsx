@@ -37,7 +37,7 @@ export function Months({ type, field, measure, where, title, isChosen, onChoose 
     <ChartCard
       title={title}
       error={error}
-      isEmpty={groups?.length === 0}
+      isEmpty={groups !== undefined && slices.length === 0}
       isWide
       aside={
         before !== undefined &&
@@ -50,7 +50,7 @@ export function Months({ type, field, measure, where, title, isChosen, onChoose 
         )
       }
     >
-      <Box sx={{ height: 140, position: 'relative' }}>
+      <Box sx={{ flexGrow: 1, minHeight: 0, position: 'relative' }}>
         {slices.length > 0 && (
           <Columns
             names={slices.map(({ value }) => monthText(value ?? '', language, 'short'))}

@@ -16,14 +16,33 @@ import { layoutOf } from '../../studio/records/layout.ts';
 const common = { examples: [], operators: ['eq'], isOrderIndexed: false, nullable: true };
 const field = (type: string, words: object = {}) => ({ title: 'F', ...common, type, ...words });
 const relation = (type: string, words: object = {}) => ({
-  ...{ title: 'R', kind: 'belongsTo', type, label: 'name', fields: ['name'], nested: 'link', operators: ['eq'] },
-  ...{ readOnly: false, canCreate: true, shown: true },
+  title: 'R',
+  kind: 'belongsTo',
+  type,
+  label: 'name',
+  fields: ['name'],
+  nested: 'link',
+  operators: ['eq'],
+  readOnly: false,
+  canCreate: true,
+  shown: true,
   ...words,
 });
 const type = (name: string, fields: object, relations: object = {}, words: object = {}) => ({
-  ...{ type: name, path: name.toLowerCase(), title: { one: name, many: `${name}s` }, label: 'name', open: false },
-  ...{ identifier: { name: 'id', title: 'ID', inRecord: true }, operations: ['list', 'get', 'create', 'update'] },
-  ...{ fields, relations, foundThrough: [], order: [], unique: [], indexes: [], list: { maxLimit: 100 } },
+  type: name,
+  path: name.toLowerCase(),
+  title: { one: name, many: `${name}s` },
+  label: 'name',
+  open: false,
+  identifier: { name: 'id', title: 'ID', inRecord: true },
+  operations: ['list', 'get', 'create', 'update'],
+  fields,
+  relations,
+  foundThrough: [],
+  order: [],
+  unique: [],
+  indexes: [],
+  list: { maxLimit: 100 },
   ...words,
 });
 
@@ -66,16 +85,17 @@ const [order, customer] = [typeNamed(model, 'Order'), typeNamed(model, 'Customer
 const VALUES = parseJson(
   JSON.stringify({
     id: 5,
-    ...{
-      number: 'N1',
-      placed: '2026-11-25T00:00:00Z',
-      state: 'paid',
-      total: '9.50',
-      note: 'x',
-      made: '2026-11-25T00:00:00Z',
-    },
-    ...{ customer: { id: 7, name: 'Ada' }, zone: { id: 3, name: 'Alps' }, lines: [{ id: 1, name: 'l' }] },
-    ...{ parcels: [{ id: 2, name: 'p' }], tags: [{ id: 4, name: 't' }] },
+    number: 'N1',
+    placed: '2026-11-25T00:00:00Z',
+    state: 'paid',
+    total: '9.50',
+    note: 'x',
+    made: '2026-11-25T00:00:00Z',
+    customer: { id: 7, name: 'Ada' },
+    zone: { id: 3, name: 'Alps' },
+    lines: [{ id: 1, name: 'l' }],
+    parcels: [{ id: 2, name: 'p' }],
+    tags: [{ id: 4, name: 't' }],
   }),
 ) as ValueObject;
 
