@@ -230,12 +230,6 @@ described('bodies', () => {
   );
 });
 
-described('paths', () => {
-  it.each([['a'], ['a/'], ['%'], ['%2f'], ['/'], ['1']])('%s', (piece) =>
-    grows(HEAD, (size) => exchange(server.url, `GET /api/shelves/${repeated(piece)(size)}`)),
-  );
-});
-
 described('arrays, upserts and deletions', () => {
   beforeAll(async () => {
     await server.close();
