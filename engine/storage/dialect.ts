@@ -73,6 +73,8 @@ export interface Dialect {
   ) => Statement;
   /** What follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
+  /** Whether all rows of a statement cost less at once than one by one. */
+  readonly readsRowsAtOnce: boolean;
   /** Whether the columns of rows that an offset skips are not computed. */
   readonly skipsUnbuilt: boolean;
   /** SQL: the time of the database some hours ago, as text that sorts. Bound: the hours. */

@@ -2,12 +2,16 @@
 import type { Caller } from '../../caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { pageTooLong } from '../../problem.ts';
+import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 
 /** A text is held twice: as it was read, and in the answer. */
 const COPIES = 2;
 /** Characters of a page that is read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
 const SHORT_PAGE = 16 * 1024 * 1024;
+/** Bytes that the values of a record which have no limit may have in such a page, and characters that each becomes in JSON. */
+export const MOST_UNLIMITED = 16 * 1024;
+const ESCAPED = 6;
 /** Characters of a record that is not charged: most are shorter. */
 const SHORT_RECORD = 16 * 1024;
 
@@ -16,11 +20,22 @@ const KEY = 4;
 /** A key of an identifier and its value, at most, and the braces. */
 const IDENTIFIER = 100;
 
-/** Whether so many records are short together, whatever they hold. */
-export const areShort = (view: View, records: number): boolean => records * longestRecord(view) <= SHORT_PAGE;
+const isUnlimited = (field: Field): boolean => field.type.longest(field) === Infinity;
+
+/** Columns of the view's own table whose values have no limit. */
+export const unlimitedColumns = ({ fields, openKeys }: View): readonly string[] => [
+  ...fields.filter(isUnlimited).map(({ column }) => column),
+  ...(openKeys ? [OPEN_COLUMN] : []),
+];
+
+/** Whether so many records are short together, as long as the columns without a limit are. */
+export function areShort(view: View, records: number): boolean {
+  const own = longestRecord({ ...view, openKeys: false, fields: view.fields.filter((field) => !isUnlimited(field)) });
+  return records * (own + ESCAPED * MOST_UNLIMITED) <= SHORT_PAGE;
+}
 
 /** Characters of a record's JSON text, at most; Infinity where that cannot be said. */
-function longestRecord({ fields, relations, openKeys }: View): number {
+function longestRecord({ fields, relations, openKeys }: Pick<View, 'fields' | 'relations' | 'openKeys'>): number {
   if (openKeys) return Infinity;
   const own = fields.map((field) => field.name.length + KEY + field.type.longest(field));
   const related = relations.map(({ relation, view }) =>
@@ -35,7 +50,7 @@ export function chargedRecord(text: string | undefined, caller: Caller): string 
   return text;
 }
 
-/** To be called with each text of a page as it is received. One page that is too long is refused before it is in memory. */
+/** To be called with each text of a page as it is received. A page that is too long is refused before it is in memory. */
 export function charging(caller: Caller): (text: SqlValue) => void {
   const { most } = caller;
   let total = 0;

@@ -3,17 +3,20 @@ import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { type Field, MAX_SHOWN_BYTES } from '../../model/model.ts';
-import type { Cursor, ListQuery } from '../../query/list-query.ts';
+import type { Cursor, ListQuery, View } from '../../query/list-query.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
 import { compiled, escaped, raw } from '../knex.ts';
 import { all, and, any, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
+import { MOST_UNLIMITED, unlimitedColumns } from './lengths.ts';
 import { createJoinedTables, type JoinedTables, type PathSql, ROOT_ALIAS } from './views.ts';
 import { limitedJson } from './view-limits.ts';
 
 export interface CompiledList {
   /** The records' JSON texts. Bound: `values`, limit, offset. */
   readonly page: Statement;
+  /** The same, but of records that are long only a mark; missing where rows one by one cost no more. */
+  readonly brief: Statement | undefined;
   /** The same with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
   readonly counted: Statement | undefined;
   /** The same, without sorting again where the join keeps the order. Bound as the page. */
@@ -89,11 +92,11 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const direct = servedByIndex(query) && (skipsFew(query) || dialect.skipsUnbuilt);
 
   /** The JSON of the page alone, also where the columns of rows that are skipped would be computed. */
-  function built(): Knex.QueryBuilder {
-    if (dialect.skipsUnbuilt) return ordered(json);
+  function built(columns: string): Knex.QueryBuilder {
+    if (dialect.skipsUnbuilt) return ordered(columns);
     const rows = ordered(`${ROOT_ALIAS}.*`).as(ROOT_ALIAS);
     return dialect.knex
-      .select(raw(json, dialect))
+      .select(raw(columns, dialect))
       .from(rows)
       .orderByRaw(orderedBy((_, { comparable }) => comparable));
   }
@@ -120,14 +123,16 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     dialect,
   );
 
-  const page = compiled(direct ? built() : late(json, true));
+  const pageOf = (columns: string): Statement => compiled(direct ? built(columns) : late(columns, true));
+  const page = pageOf(json);
   return {
     page,
+    brief: dialect.readsRowsAtOnce ? pageOf(briefJson(query.view, json, dialect)) : undefined,
     counted: dialect.counted?.(page, compiled(count), {
       values: where.values.length + 2,
       isTold: cursor === undefined,
     }),
-    stream: compiled(direct ? built() : late(json, false)),
+    stream: compiled(direct ? built(json) : late(json, false)),
     count: compiled(count),
     newest: {
       sql: `select coalesce(max(${dialect.quote(type.identifier.column)}), 0) from ${dialect.quote(type.table)}`,
@@ -142,6 +147,16 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     values: (asked) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
     behindValues: (asked) => [...valuesOf(asked.filters, dialect), ...behindCondition(asked, behindPaths).values],
   };
+}
+
+/** JSON texts never contain this character. */
+export const LONG_MARK = '\u0002';
+
+function briefJson(view: View, json: string, dialect: Dialect): string {
+  const columns = unlimitedColumns(view);
+  if (columns.length === 0) return json;
+  const bytes = columns.map((name) => `coalesce(${dialect.bytes(`${ROOT_ALIAS}.${dialect.quote(name)}`, 'text')}, 0)`);
+  return `case when ${bytes.join(' + ')} > ${MOST_UNLIMITED} then '${LONG_MARK}' else ${json} end`;
 }
 
 /** Reads the order values from records that show the identifier and all fields of the order. */

@@ -9,7 +9,7 @@ import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
 import { unavailable } from '../unavailable.ts';
 import { charge, charging } from './lengths.ts';
-import { type CompiledList, identifierOf } from './lists.ts';
+import { type CompiledList, identifierOf, LONG_MARK } from './lists.ts';
 import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
 
 export type LimitedList = CompiledList & {
@@ -24,7 +24,7 @@ export interface BoundList {
   readonly list: LimitedList;
   readonly values: readonly SqlValue[];
   readonly filterValues: readonly SqlValue[];
-  /** Whether its page is short in any case: then it is charged as a whole. */
+  /** Whether its page is short as long as no record is marked as long: then it is charged as a whole. */
   readonly isShort: boolean;
   /** Whether one statement reads the page, as long as nothing in it is too long. */
   readonly isSingle: boolean;
@@ -61,7 +61,7 @@ export const isSingle = ({ cursor }: ListQuery, { limit, orderValuesIn }: Limite
 
 interface PageSql {
   readonly page: Statement;
-  /** The same with the total, where one statement can tell both. */
+  readonly brief: Statement | undefined;
   readonly counted: Statement | undefined;
 }
 
@@ -80,26 +80,31 @@ interface PageTexts {
 /** One row more than asked for tells whether there is a next page. */
 export async function readTexts(
   reader: Reader,
-  { page, counted }: PageSql,
+  { page, brief, counted }: PageSql,
   { values, filterValues, isShort }: Pick<BoundList, 'values' | 'filterValues' | 'isShort'>,
   { limit, offset }: PageRange,
   { count, caller, total }: PageWanted,
 ): Promise<PageTexts> {
   const bound = [...values, limit + 1, offset ?? 0];
-  const onText = isShort ? undefined : charging(caller);
   const toldBy = (rows: number): number | undefined =>
     offset === undefined || rows > limit || (rows === 0 && offset > 0) ? undefined : offset + rows;
+  if (brief && isShort) {
+    const texts = (await reader.column(brief, bound)) as readonly string[];
+    if (!texts.includes(LONG_MARK)) {
+      charge(texts, caller);
+      return { texts, total: toldBy(texts.length) };
+    }
+  }
+  const onText = charging(caller);
   if (counted && count === 'exact' && total.known === undefined) {
     // The row of the total has no text.
-    const onRow = onText && (([text = null]: Row): void => (text === null ? undefined : onText(text)));
+    const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
     const rows = await reader.all(counted, [...bound, ...filterValues], onRow);
     const texts = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
-    if (isShort) charge(texts, caller);
     const told = rows.length > texts.length ? Number(rows.at(-1)?.[1]) : undefined;
     return { texts, total: told ?? toldBy(texts.length) };
   }
   const texts = (await reader.column(page, bound, onText)) as readonly string[];
-  if (isShort) charge(texts, caller);
   return { texts, total: toldBy(texts.length) };
 }
 

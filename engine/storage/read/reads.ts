@@ -6,7 +6,7 @@ import type { ListQuery, View } from '../../query/list-query.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Statement, Values } from '../driver.ts';
-import { areShort, charge, chargedRecord, charging } from './lengths.ts';
+import { areShort, chargedRecord, charging } from './lengths.ts';
 import { MAX_SHOWN_BYTES } from '../../model/model.ts';
 import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import type { Store } from '../store.ts';
@@ -112,10 +112,8 @@ export function createReads(driver: Driver): Reads {
     const { some, limitOfSome, weigh } = viewOf(view);
     const values = [JSON.stringify(wanted)];
     await limitOfSome?.(reader, view, values);
-    const isShort = areShort(view, wanted.length);
     try {
-      const texts = (await reader.column(some, values, isShort ? undefined : charging(caller))) as readonly string[];
-      if (isShort) charge(texts, caller);
+      const texts = (await reader.column(some, values, charging(caller))) as readonly string[];
       const marked = markedAmong(texts);
       if (marked !== undefined) await weigh(reader, view, marked);
       return texts;
