@@ -7,11 +7,10 @@ import { filterSchemas } from './filters.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
 import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { SHARED_RESPONSES, typeExamples, updatedResponse } from './contents.ts';
-import { type DocumentLimits, limited } from './limits.ts';
-import { pathMethods } from './operations.ts';
+import { type Bounds, boundsOf, type DocumentLimits } from './limits.ts';
+import { pathMethods, SHARED_RESPONSES, typeExamples, typeResponses } from './operations.ts';
 import { DRY_RUN_SCHEMAS, SUMMARY_SCHEMAS, TEXT_SCHEMAS } from './reports.ts';
-import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS, type ProblemResponses } from './problems.ts';
+import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS } from './problems.ts';
 import { defaultKeys, simplified } from './simple.ts';
 import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
 
@@ -41,11 +40,12 @@ export function createDocument(
   // Types with paths come first, so that they get their own names.
   for (const type of served) names.record(type);
   const problems = createProblemResponses();
-  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, names, problems)));
-  const updated = served.map((type) => [names.updated(type), updatedResponse(type, names)] as const);
-  const responses = { ...SHARED_RESPONSES, ...Object.fromEntries(updated), ...problems.all() };
-  const components = { ...componentsOf(types, names), responses };
-  const unlimited: JsonObject = {
+  const bounds = boundsOf(limits);
+  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, { names, problems, bounds })));
+  const updated = served.map((type) => typeResponses(type, names));
+  const responses = Object.assign({}, SHARED_RESPONSES, ...updated, problems.all());
+  const components = { ...componentsOf(types, names, bounds), responses };
+  const document: JsonObject = {
     openapi: '3.1.0',
     info: {
       title,
@@ -62,43 +62,49 @@ export function createDocument(
     paths,
     components: needed(paths, components),
   };
-  const document = limits === undefined ? unlimited : limited(unlimited, limits);
   return freezeGraph(profile === 'full' ? document : simplified(document, defaultKeys(types, names)));
 }
 
 function pathsOf(
   type: RecordType,
-  names: SchemaNames,
-  problems: ProblemResponses,
+  parts: Parameters<typeof pathMethods>[2],
 ): readonly (readonly [string, JsonObject])[] {
   const collection = ROOT + encodeURIComponent(type.path);
-  const item = { parameters: [identifierParameter(type)] };
+  const item = { parameters: [parts.bounds.parameter(identifierParameter(type))] };
   const all = [
-    [collection, pathMethods(type, 'collection', names, problems), {}],
-    [`${collection}/$summary`, pathMethods(type, 'summary', names, problems), {}],
-    [`${collection}/{id}`, pathMethods(type, 'item', names, problems), item],
+    [collection, pathMethods(type, 'collection', parts), {}],
+    [`${collection}/$summary`, pathMethods(type, 'summary', parts), {}],
+    [`${collection}/{id}`, pathMethods(type, 'item', parts), item],
   ] as const;
   return all
     .filter(([, methods]) => Object.keys(methods).length > 0)
     .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
 }
 
-function componentsOf(types: readonly RecordType[], names: SchemaNames): Omit<Components, 'responses'> {
+function componentsOf(types: readonly RecordType[], names: SchemaNames, bounds: Bounds): Omit<Components, 'responses'> {
+  const ofTypes = (make: (type: RecordType, named: SchemaNames) => JsonObject): JsonObject =>
+    Object.assign({}, ...types.map((type) => make(type, names)));
+  const { LinesBody, TableBody, ItemTag, ...texts } = TEXT_SCHEMAS;
   return {
     schemas: {
       ...PROBLEM_SCHEMAS,
       ...DRY_RUN_SCHEMAS,
       ...SUMMARY_SCHEMAS,
-      ...TEXT_SCHEMAS,
-      ...Object.assign({}, ...types.map((type) => readSchemas(type, names))),
-      ...Object.assign({}, ...types.map((type) => inputSchemas(type, names))),
-      ...Object.fromEntries(types.map((type) => [names.creation(type), newSchema(type, names)])),
-      ...Object.fromEntries(types.map((type) => [names.item(type), itemSchema(type, names)])),
-      ...Object.assign({}, ...types.map((type) => filterSchemas(type, names))),
+      ...texts,
+      ...ofTypes(readSchemas),
+      ...bounds.bodies({
+        LinesBody,
+        TableBody,
+        ItemTag,
+        ...ofTypes(inputSchemas),
+        ...ofTypes((type) => ({ [names.creation(type)]: newSchema(type, names) })),
+        ...ofTypes((type) => ({ [names.item(type)]: itemSchema(type, names) })),
+      }),
+      ...bounds.filters(ofTypes(filterSchemas)),
     },
-    parameters: Object.assign({}, SHARED_PARAMETERS, ...types.map((type) => typeParameters(type, names))),
+    parameters: bounds.parameters({ ...SHARED_PARAMETERS, ...ofTypes(typeParameters) }),
     headers: HEADERS,
-    examples: { ...PROBLEM_EXAMPLES, ...Object.assign({}, ...types.map((type) => typeExamples(type, names))) },
+    examples: { ...PROBLEM_EXAMPLES, ...ofTypes(typeExamples) },
   };
 }
 

@@ -163,7 +163,7 @@ const namesParameter = (name: string, description: string): JsonObject =>
     schema: { type: 'string' },
   });
 
-type ParametersOf = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
+export type ParametersOf = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
 
 const references =
   (parameters: ParametersOf): ParametersOf =>

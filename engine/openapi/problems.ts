@@ -1,29 +1,29 @@
 /** The problem responses of each operation, by status (RFC 9457). */
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { RecordType, Relation } from '../model/model.ts';
-import { isUpsertable, type OperationEntry } from '../operations/table.ts';
+import { type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
+import { isUpsertable, type OperationEntry } from '../operations/table.ts';
 import type { HeaderName } from './headers.ts';
 import { arrayOf, free, integers, ref } from './names.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** The problems that an operation of a type can return: some need relations, unique values or other features. */
-function problemCodes({ right, path, problems, body }: OperationEntry, type: RecordType): readonly ProblemCode[] {
-  const hasRelations = type.relations.size > 0;
-  const isPossible: { readonly [code in ProblemCode]?: () => boolean } = {
-    'too-many-related': () => hasRelations,
-    'unique-conflict': () => writesUnique(type),
-    'invalid-reference': () => hasRelations,
-    'too-many-rows': () => (body ? hasRelations : path === 'collection' || takesAlong(type)),
-    'link-conflict': () => relationsWithin(type).some(({ nested }) => nested === 'link'),
-    'restrict-conflict': () => (body ? restrictsWrites(type) : restrictsDeletion(type)),
-    'precondition-required': () => type.preconditions === 'required' && (right !== 'create' || isUpsertable(type)),
-  };
-  return problems.filter((code) => isPossible[code]?.() !== false);
-}
+/** Problems that an operation has only for some types. */
+const POSSIBLE: {
+  readonly [code in ProblemCode]?: (type: RecordType, entry: OperationEntry) => boolean;
+} = {
+  'too-many-related': ({ relations }) => relations.size > 0,
+  'unique-conflict': (type) => writesUnique(type),
+  'invalid-reference': ({ relations }) => relations.size > 0,
+  'too-many-rows': (type, { right, path }) =>
+    right === 'delete' ? path === 'collection' || takesAlong(type) : type.relations.size > 0,
+  'link-conflict': (type) => relationsWithin(type).some(({ nested }) => nested === 'link'),
+  'restrict-conflict': (type, { right }) => (right === 'delete' ? restrictsDeletion(type) : restrictsWrites(type)),
+  'precondition-required': (type, { right }) =>
+    type.preconditions === 'required' && (right !== 'create' || isUpsertable(type)),
+};
 
 /** Whether deleting a record affects other rows. */
 const takesAlong = ({ referrers, relations }: RecordType): boolean =>
@@ -66,7 +66,7 @@ export function createProblemResponses(): ProblemResponses {
   };
   return {
     of: (entry, type) => {
-      const codes = problemCodes(entry, type);
+      const codes = entry.problems.filter((code) => POSSIBLE[code]?.(type, entry) ?? true);
       const statuses = [...new Set(codes.map((code) => problemKinds[code].status))];
       const responses = statuses.map((status) => {
         const same = codes.filter((code) => problemKinds[code].status === status);

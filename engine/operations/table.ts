@@ -137,7 +137,7 @@ const UPDATED = {
 const DELETED: ResponseEntry = { description: `The record was deleted. ${MINIMAL}`, headers: WRITE_HEADERS };
 const CREATED_HEADERS = ['Location', 'ETag', ...WRITE_HEADERS] as const;
 
-const WRITE_ONE = ['Prefer: return', 'Idempotency-Key', 'If-Match', 'If-None-Match'] as const;
+const WRITE_ONE = ['Prefer: return', 'Idempotency-Key', 'If-Match'] as const;
 const WRITE_SEVERAL = ['Prefer: return', 'Idempotency-Key'] as const;
 
 /** Whether its records can be written by their unique values. */
