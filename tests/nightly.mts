@@ -36,7 +36,7 @@ const jobs: Readonly<Record<string, Job>> = {
   attack: {
     about: 'slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
     programs: ['postgresql', 'slowhttptest'],
-    commands: [jest, [...onPostgres, 'time', 'memory', 'sets']],
+    commands: [jest, [...onPostgres, 'time', 'memory']],
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
   browser: {
