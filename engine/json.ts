@@ -30,7 +30,8 @@ export function enclosing(place: string): readonly string[] {
 /** The steps of a pointer: `/a~1b/0` as `['a/b', '0']`. */
 export const unescapedSteps = (text: string): readonly string[] => text.split('/').slice(1).map(unescapedStep);
 
-export const unescapedStep = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
+export const unescapedStep = (step: string): string =>
+  step.includes('~') ? step.replaceAll('~1', '/').replaceAll('~0', '~') : step;
 
 /** undefined if the text is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
