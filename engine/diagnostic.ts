@@ -163,6 +163,11 @@ export const diagnosticCodes = {
     cause: 'The field does not accept one of its `examples`.',
     cure: 'Change the example or the constraints.',
   },
+  'other-spelling': {
+    severity: 'warning',
+    cause: 'A `default` or an example is answered in another form than it is written, such as a time with an offset.',
+    cure: 'Write it as the message has it.',
+  },
   'unused-default': {
     severity: 'warning',
     cause:

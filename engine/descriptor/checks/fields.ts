@@ -110,8 +110,13 @@ function checkSamples(
   fallback: JsonValue = null,
 ): readonly Finding[] {
   const jsonSchema = fieldType.schema(shape);
+  const respelled = (value: JsonValue, ...key: YamlPath): readonly Finding[] => {
+    const answered = fieldType.canonical?.(value) ?? value;
+    const message = `${quoted(value)} is answered as ${quoted(answered)}; write it so`;
+    return answered === value ? [] : [finding('other-spelling', [...path, ...key], 'value', message)];
+  };
   const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
-    if (schema.accepts(jsonSchema, value)) return [];
+    if (schema.accepts(jsonSchema, value)) return respelled(value, ...key);
     const message = `${quoted(path.at(-1))} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${code === 'bad-default' && fieldType.now ? `, or ${NOW}` : ''}${hint(jsonSchema['type'], value)}`;
     return [finding(code, [...path, ...key], 'value', message, needsQuotes(jsonSchema['type'], value))];
   };
