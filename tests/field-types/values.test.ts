@@ -119,3 +119,15 @@ describe.each<[format: string, accepted: readonly string[], refused: readonly st
     expect(isValue(text)).toBe(false);
   });
 });
+
+test.each([
+  ['2024-03-10T01:30:00+01:00', '2024-03-10T00:30:00Z'],
+  ['2024-03-10T00:30:00.500000Z', '2024-03-10T00:30:00.5Z'],
+  ['2024-03-10T00:30:00.000Z', '2024-03-10T00:30:00Z'],
+  ['2024-03-10T00:30:00.000001Z', '2024-03-10T00:30:00.000001Z'],
+  ['1969-12-31T23:59:59.25+00:00', '1969-12-31T23:59:59.25Z'],
+  ['0000-12-31T23:30:00-01:00', '0001-01-01T00:30:00Z'],
+  ['9999-12-31T23:59:59.999999Z', '9999-12-31T23:59:59.999999Z'],
+])('timestamp %s is answered as %s', (given, answered) => {
+  expect(fieldTypes.get('timestamp')?.parse(given)).toBe(answered);
+});
