@@ -17,7 +17,7 @@ import {
 import { type BodyShape, CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest } from '../problem.ts';
 import type { Content } from './content.ts';
-import { csvReader } from './csv-body.ts';
+import { csvReader } from './csv.ts';
 import { accept, atLine, attempt, bodyOf, noRecords } from './lines.ts';
 import { bodyTypeOf } from './negotiation.ts';
 

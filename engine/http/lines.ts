@@ -10,11 +10,10 @@ export const atLine = (fault: Fault, line: number): Fault => ({
   message: `Line ${line}: ${fault.message}`,
 });
 
-/** Runs the write of a body. Whatever is refused of one of its records is told with the number of its line. */
-export async function onLines<T>({ lines }: Pick<Body, 'lines'>, write: () => Promise<T>): Promise<T> {
-  if (lines === undefined) return write();
+/** The result of the write of a body. A fault of one of its records is reported with the number of its line. */
+export async function onLines<T>(lines: readonly number[], written: Promise<T>): Promise<T> {
   try {
-    return await write();
+    return await written;
   } catch (error) {
     throw error instanceof Problem ? withLines(error, lines) : error;
   }

@@ -4,16 +4,16 @@ import type { Relation } from '../model/model.ts';
 import { list, type ListResult } from '../operations/list.ts';
 import { listTag } from '../operations/preconditions.ts';
 import { summary, type SummaryResult } from '../operations/summary.ts';
-import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { offsetSearches, pageSearches } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/view.ts';
 import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
-import { cellForm, eitherCell } from './csv.ts';
-import { LIST_FORMATS, type ListFormat, membersAt, type Table } from './formats.ts';
-import { countPreference } from './preferences.ts';
+import { cellForm, csvHead, csvLine, eitherCell } from './csv.ts';
+import { countPreference } from './negotiation.ts';
 import { type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
+import { membersOf } from '../json/texts.ts';
 
 /** What says which part of a list is answered, and how its records are put together. */
 interface ListFrame {
@@ -219,5 +219,83 @@ function groupTable({ keys, measures }: SummaryQuery): Table {
   return {
     names: [...keyNames, ...measureNames],
     cells: (row) => parts(row).flatMap((part, index) => cellsOf[index]?.(part) ?? []),
+  };
+}
+
+/** JSON texts as rows of a table. */
+export interface Table {
+  readonly names: readonly string[];
+  /** The JSON texts of the cells of a row. */
+  cells(row: string): readonly string[];
+}
+
+export interface ListFormat {
+  /** As `Content-Type` says it. */
+  readonly contentType: string;
+  /** Whether the texts are rows of a table: relations have no place in it. */
+  readonly isTable: boolean;
+  whole(rows: readonly string[], table: () => Table): string;
+  pieces(list: AsyncIterable<readonly string[]>, table: () => Table): AsyncIterable<string>;
+}
+
+const json: ListFormat = {
+  contentType: JSON_TYPE,
+  isTable: false,
+  whole: (records) => (records.length === 0 ? '[]' : joined('[', records, ']')),
+  pieces: async function* (all) {
+    let before = '[';
+    for await (const records of all) {
+      yield joined(before, records);
+      before = ',';
+    }
+    yield before === '[' ? '[]' : ']';
+  },
+};
+
+/** What stands around goes to the first and the last text: one that is joined at once is in memory once. */
+function joined(before: string, records: readonly string[], after = ''): string {
+  const texts = [...records];
+  texts[0] = before + texts[0];
+  texts[texts.length - 1] += after;
+  return texts.join(',');
+}
+
+const ndjson: ListFormat = {
+  contentType: NDJSON_TYPE,
+  isTable: false,
+  whole: (rows) => rows.map(ended).join(''),
+  pieces: async function* (all) {
+    for await (const rows of all) yield rows.map(ended).join('');
+  },
+};
+
+const ended = (row: string): string => `${row}\n`;
+
+const csv: ListFormat = {
+  contentType: `${CSV_TYPE}; charset=utf-8; header=present`,
+  isTable: true,
+  whole: (rows, table) => {
+    const { names, cells } = table();
+    return csvHead(names) + rows.map((row) => csvLine(cells(row))).join('');
+  },
+  pieces: async function* (all, table) {
+    const { names, cells } = table();
+    yield csvHead(names);
+    for await (const rows of all) yield rows.map((row) => csvLine(cells(row))).join('');
+  },
+};
+
+/** In the order in which they are preferred. */
+export const LIST_FORMATS: ReadonlyMap<string, ListFormat> = new Map([
+  [JSON_TYPE, json],
+  [NDJSON_TYPE, ndjson],
+  [CSV_TYPE, csv],
+]);
+
+/** The members of a JSON text that have these names. */
+export function membersAt(names: readonly string[]): Table['cells'] {
+  return (text) => {
+    const members = membersOf(text);
+    return names.map((name) => members.get(name)?.text ?? 'null');
   };
 }

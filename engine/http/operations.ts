@@ -24,8 +24,7 @@ import { type Answer, readAnswer, writeAnswer } from './answer.ts';
 import { type Content, NO_CONTENT, refuseContent } from './content.ts';
 import { linkedList, summaryServer } from './lists.ts';
 import { onLines } from './lines.ts';
-import { bodyTypeOf, bodyTypesOf } from './negotiation.ts';
-import { writePreferences } from './preferences.ts';
+import { bodyTypeOf, bodyTypesOf, writePreferences } from './negotiation.ts';
 import { type Exchange, fullPath, preconditionsOf, type ServeOperation, type Server, type Service } from './request.ts';
 
 type AllArguments<Q> = OneArguments<Q> & BodyArguments<Q> & { readonly most: number };
@@ -81,7 +80,9 @@ function writing<Q>(
     const body = taken ? parsers[taken.shape](content, exchange) : NO_BODY;
     const { minimal, most, applied } = writePreferences(request.headers.prefer, isLimited);
     const given = { id, query, body, caller, once, minimal, most, preconditions: preconditionsOf(request) };
-    return onLines(body, async () => writeAnswer(await operation(service, given), target.base + path, applied, rights));
+    const written = operation(service, given);
+    const result = await (body.lines ? onLines(body.lines, written) : written);
+    return writeAnswer(result, target.base + path, applied, rights);
   };
 }
 

@@ -3,7 +3,7 @@ import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { csvHead, csvLine } from '../../engine/http/csv.ts';
-import { membersAt } from '../../engine/http/formats.ts';
+import { membersAt } from '../../engine/http/lists.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { createSlowReaders } from '../../engine/edge/slow-readers.ts';
 import { send } from '../../engine/http/send.ts';

@@ -1,8 +1,7 @@
 /** What json-server takes and answers: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
 import type { Fault } from '../../problem.ts';
 import { complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
-import type { FrameList } from '../lists.ts';
-import type { ListFormat } from '../formats.ts';
+import type { FrameList, ListFormat } from '../lists.ts';
 import { conditionNames, conditionsOf, directionOf, limitedTo, orderedBy, shownRelations } from './conditions.ts';
 import type { HttpDialect } from './dialect.ts';
 
