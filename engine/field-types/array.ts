@@ -1,10 +1,9 @@
 /** A JSON array, stored as it was sent. */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { any } from './any.ts';
+import { any, document, RAW_TEXTS } from './any.ts';
 import { boolean } from './boolean.ts';
 import { date } from './date.ts';
 import { decimal } from './decimal.ts';
-import { document, RAW_TEXTS } from './document.ts';
 import {
   boundsFault,
   type FieldType,

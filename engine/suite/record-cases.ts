@@ -4,9 +4,20 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import { type JsonObject, type JsonValue, pointer } from '../json.ts';
 import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
-import { among, ANY, collection, condition, type Expected, guard, item, MISSING, problem, shows } from './requests.ts';
-import type { Case } from './run.ts';
-import { Skip } from './run.ts';
+import {
+  among,
+  ANY,
+  type Case,
+  collection,
+  condition,
+  type Expected,
+  guard,
+  item,
+  MISSING,
+  problem,
+  shows,
+  Skip,
+} from './run.ts';
 import * as samples from './samples.ts';
 import {
   caseMaker,

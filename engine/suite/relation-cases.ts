@@ -2,8 +2,7 @@
 import { type JsonObject, type JsonValue, pointer } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { creates, refuses } from './record-cases.ts';
-import { ANY, collection, condition, guard, item, MISSING, problem, shows } from './requests.ts';
-import { type Case, Skip } from './run.ts';
+import { ANY, type Case, collection, condition, guard, item, MISSING, problem, shows, Skip } from './run.ts';
 import { caseMaker, type Context, differing, type MakeCase, newBody, obtain, type Obtained } from './samples.ts';
 import { isObtainable, refusedBody, type Samples, writable } from './samples.ts';
 

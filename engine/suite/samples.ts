@@ -3,8 +3,21 @@ import { foldedValue } from '../field-types/case-folding.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
-import { ANY, collection, condition, type Expected, guard, item, MISSING, type Request } from './requests.ts';
-import { type Case, createdId, recordIn, type Session, Skip } from './run.ts';
+import {
+  ANY,
+  type Case,
+  collection,
+  condition,
+  createdId,
+  type Expected,
+  guard,
+  item,
+  MISSING,
+  recordIn,
+  type Request,
+  type Session,
+  Skip,
+} from './run.ts';
 
 export interface Samples {
   /** Numbers that make values differ. */

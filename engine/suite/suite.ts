@@ -5,9 +5,21 @@ import { type Field, type Model, type RecordType, uniqueIndexes } from '../model
 import type { ProblemCode } from '../problem.ts';
 import { recordCases, refuses } from './record-cases.ts';
 import { relationCases } from './relation-cases.ts';
-import { among, ANY, collection, condition, type Expected, guard, item, MISSING, problem, shows } from './requests.ts';
-import type { Request } from './requests.ts';
-import type { Case, Response } from './run.ts';
+import {
+  among,
+  ANY,
+  type Case,
+  collection,
+  condition,
+  type Expected,
+  guard,
+  item,
+  MISSING,
+  problem,
+  type Request,
+  type Response,
+  shows,
+} from './run.ts';
 import {
   caseMaker,
   differing,

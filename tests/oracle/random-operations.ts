@@ -1,5 +1,5 @@
 /** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
-import { RAW_TEXTS } from '../../engine/field-types/document.ts';
+import { RAW_TEXTS } from '../../engine/field-types/any.ts';
 import { pick } from '../../engine/field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { isObject, pointer } from '../../engine/json.ts';
