@@ -1,7 +1,7 @@
 /** Which part of a list: `_cnd[limit]`, or `after=` and `before=`, whose cursors are bound to type, order and filters. */
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
-import type { JsonValue } from '../json.ts';
+import { type JsonValue, parsedJson } from '../json.ts';
 import { type Complain, complainAbout, type Parameter, quote, textArray, type WireItem } from './parameters.ts';
 import type { Filter, Cursor, ListQuery, Path } from './list-query.ts';
 import { memoized } from '../memo.ts';
@@ -42,12 +42,8 @@ function decodeCursor(
 
 function readContent(text: string): readonly JsonValue[] | undefined {
   if (text.length > MAX_CURSOR_LENGTH || !/^[\w-]+$/.test(text)) return undefined;
-  try {
-    const content: JsonValue = JSON.parse(Buffer.from(text, 'base64url').toString());
-    return Array.isArray(content) ? content : undefined;
-  } catch {
-    return undefined;
-  }
+  const content = parsedJson(Buffer.from(text, 'base64url').toString());
+  return Array.isArray(content) ? content : undefined;
 }
 
 /** The same for every list with these records in this order, whatever its view. */

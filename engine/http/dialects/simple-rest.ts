@@ -1,6 +1,6 @@
 /** What ra-data-simple-rest sends and expects: `sort`, `range` and `filter` as JSON, and `Content-Range`. */
 import type { OperatorName } from '../../field-types/field-type.ts';
-import { isObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonValue, parsedJson } from '../../json.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
 import { type Complain, complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
@@ -111,7 +111,8 @@ const parser: HttpDialect['parser'] = (type) => {
       const read = READERS.get(key);
       if (!read) return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
       if (others.length > 0) return complain('repeated', `"${key}" is given twice`) ?? [];
-      return read(parsed(first?.value ?? ''), { names, faults, complain });
+      // Text that is not JSON is null, which no parameter takes: each says what it expects.
+      return read(parsedJson(first?.value ?? '') ?? null, { names, faults, complain });
     });
     return { all, faults };
   };
@@ -121,15 +122,6 @@ function hint(key: string, { paths: { type } }: ConditionNames): string {
   if (key.startsWith('_cnd')) return '; parameters like this are for /api';
   if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
   return didYouMean(key, READERS.keys());
-}
-
-/** Text that is not JSON is null, which no parameter takes: each says what it expects. */
-function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return null;
-  }
 }
 
 const frame: FrameList = ({ type }, _, { query: { offset }, format, result }) => {
