@@ -61,6 +61,8 @@ const totalQuery = (type: TypeInfo, where: Where, isExact: boolean) => ({
 
 /** Browsers send few requests at once: those of the page go first. */
 const SOON_MS = 300;
+/** What is written here is counted at once. */
+const STALE_MS = 60_000;
 
 function useSoon(): boolean {
   const [isSoon, setSoon] = useState(false);
@@ -76,7 +78,7 @@ export function useTotals(types: readonly TypeInfo[]): ReadonlyMap<string, Total
   const isSoon = useSoon();
   const counted = types.length > MOST_TYPES ? [] : types.filter(({ list }) => list.count !== 'none');
   return useQueries({
-    queries: counted.map((type) => ({ ...totalQuery(type, [], false), enabled: isSoon })),
+    queries: counted.map((type) => ({ ...totalQuery(type, [], false), enabled: isSoon, staleTime: STALE_MS })),
     combine: (results) =>
       new Map(
         results.flatMap(({ data }, index): readonly [string, Total][] =>

@@ -4,6 +4,7 @@ import { useListContext } from 'ra-core';
 import { useEffect, useMemo, useState } from 'react';
 import { whereOf } from '../data/where.ts';
 import { type TypeInfo, useModel } from '../data/model.ts';
+import type { ListFilter } from '../data/provider.ts';
 import type { Total } from '../data/total.ts';
 import { useText } from '../texts/texts.ts';
 import { subjectsOf, termsOf } from './filter-terms.ts';
@@ -23,12 +24,13 @@ export function SlowNotice({ type, total }: SlowNoticeProps) {
   const say = useText();
   const model = useModel();
   const { isFetching = false, sort, filterValues } = useListContext();
-  const { where = '' } = filterValues as { readonly where?: string };
-  const isLate = useLate(isFetching, `${sort.field} ${where}`);
+  const { where = '', q = '' } = filterValues as ListFilter;
+  const isLate = useLate(isFetching, `${sort.field} ${where} ${q}`);
   const terms = useMemo(() => termsOf(readTree(whereOf(where)), subjectsOf(model, type)), [model, type, where]);
-  const words = missingIndex(type, sort.field, terms);
+  // No index helps to find a part of a text.
+  const words = q === '' ? missingIndex(type, sort.field, terms) : undefined;
   const isLong = where === '' && words !== undefined && (total?.count ?? 0) > LONG;
-  const isPattern = terms.some(({ operator }) => operator === 'like');
+  const isPattern = q !== '' || terms.some(({ operator }) => operator === 'like');
   if (!isLate && !isLong) return undefined;
   const reason =
     words === undefined
