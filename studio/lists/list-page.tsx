@@ -79,7 +79,8 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const [wantsCharts, setCharts] = useStore<boolean | undefined>('charts');
   const height = useMemo(() => chartsHeight(type, variant), [type, variant]);
   const isLarge = (total?.count ?? 0) > MOST_ADDED;
-  const hasCharts = height > 0 && (wantsCharts ?? (isWide && !isLarge && type.list.count !== 'none'));
+  const isEmpty = total?.count === 0 && where.length === 0;
+  const hasCharts = height > 0 && !isEmpty && (wantsCharts ?? (isWide && !isLarge && type.list.count !== 'none'));
   const navigate = useNavigate();
   const create = `/${type.path}/new`;
   useKeys({ n: can(type, 'create') ? () => void navigate(create) : undefined });
