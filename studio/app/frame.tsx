@@ -12,7 +12,10 @@ import { SettingsMenu } from './settings-menu.tsx';
 import { TypesMenu } from './types-menu.tsx';
 
 const KeysDialog = dialog(() => import('./keys-dialog.tsx'));
-const PaletteDialog = dialog(() => import('./palette-dialog.tsx'));
+const loadPalette = () => import('./palette-dialog.tsx');
+const PaletteDialog = dialog(loadPalette);
+/** Whoever opens it types at once: it is there before, but after all that the page needs. */
+const PALETTE_MS = 3000;
 
 const MENU_WIDTH = 264;
 
@@ -33,6 +36,10 @@ export function Frame({ title, onLeave, children }: FrameProps) {
     '?': () => setHelping(true),
     '/': () => document.getElementById(SEARCH_ID)?.focus(),
   });
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette().catch(() => undefined), PALETTE_MS);
+    return () => clearTimeout(timer);
+  }, []);
   const { pathname } = useLocation();
   const main = useRef<HTMLElement>(null);
   const seen = useRef(pathname);
