@@ -30,7 +30,7 @@ export const commands = {
   },
   check: {
     description: 'Check the descriptors; --json.',
-    load: async () => (await import('./commands/check.ts')).check,
+    load: async () => (await import('./commands/descriptors.ts')).check,
   },
   plan: {
     description: 'Show how the descriptors would change the database; --sql, --json, and the options of apply.',
@@ -42,7 +42,7 @@ export const commands = {
   },
   diff: {
     description: 'Show what a change of descriptors means for clients: OLD_DIR NEW_DIR; --json.',
-    load: async () => (await import('./commands/diff.ts')).diff,
+    load: async () => (await import('./commands/descriptors.ts')).diff,
   },
   new: {
     description: 'Write a descriptor for a new type, with comments: TYPE.',
@@ -50,7 +50,7 @@ export const commands = {
   },
   describe: {
     description: 'Print the types with every default filled in; --diagram, --json.',
-    load: async () => (await import('./commands/describe.ts')).describe,
+    load: async () => (await import('./commands/descriptors.ts')).describe,
   },
   dev: {
     description: 'Serve, and reload the descriptors whenever they are saved.',

@@ -1,0 +1,84 @@
+/** `check`, `describe` and `diff`: commands that read descriptors, and no database. */
+import { stringify } from 'yaml';
+import { checkSchema } from '../check.ts';
+import { describeType } from '../describe/describe.ts';
+import { mermaidOf } from '../describe/mermaid.ts';
+import { formatDiagnostics } from '../descriptor/report.ts';
+import type { Change } from '../diff/change.ts';
+import { compareModels } from '../diff/diff.ts';
+import type { RecordType } from '../model/model.ts';
+import { StartError } from '../start-error.ts';
+import { print } from '../terminal.ts';
+import { BOOLEAN, command, readModel, typeNamed } from './command.ts';
+
+const CHECK = 'records check [--json]: exits with 0 if there are no errors, otherwise 1';
+
+export const check = command(CHECK, { json: BOOLEAN }, 0, async ({ json = false }, _, { schemaDirectory }) => {
+  const { schema, diagnostics } = checkSchema(schemaDirectory);
+  if (json) print(JSON.stringify(diagnostics, null, 2));
+  else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
+  else print(`${counted(schema?.model.types.size ?? 0)} in ${schemaDirectory}, no faults`);
+  return schema ? 0 : 1;
+});
+
+const counted = (types: number): string => `${types} record type${types === 1 ? '' : 's'}`;
+
+const DESCRIBE = 'records describe [TYPE] [--json | --diagram]';
+
+export const describe = command(
+  DESCRIBE,
+  { json: BOOLEAN, diagram: BOOLEAN },
+  1,
+  async ({ json = false, diagram }, [name], { schemaDirectory }) => {
+    const model = readModel(schemaDirectory);
+    const types = name === undefined ? [...model.types.values()] : [typeNamed(model, name)];
+    print(diagram ? mermaidOf(model) : formatTypes(types, json));
+    return 0;
+  },
+);
+
+function formatTypes(types: readonly RecordType[], json: boolean): string {
+  const described = types.map(describeType);
+  if (json) return JSON.stringify(described, null, 2);
+  return described
+    .map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd())
+    .join('\n---\n');
+}
+
+const DIFF = 'records diff OLD_DIR NEW_DIR [--json]: exits with 0 if nothing breaks, 3 if something does, 1 on errors';
+const BREAKING = 3;
+
+export const diff = command(DIFF, { json: BOOLEAN }, 2, async ({ json }, [before, after]) => {
+  if (before === undefined || after === undefined) throw new StartError(`Give two schema directories\n${DIFF}`);
+  const changes = compareModels(readModel(before), readModel(after));
+  print(json ? JSON.stringify(changes, null, 2) : formatChanges(changes));
+  return changes.some(({ breaking }) => breaking) ? BREAKING : 0;
+});
+
+function formatChanges(changes: readonly Change[]): string {
+  if (changes.length === 0) return 'Nothing changes for clients.';
+  const rows = changes
+    .toSorted((a, b) => Number(b.breaking) - Number(a.breaking))
+    .map(({ breaking, type, name, kind, description }) => [
+      breaking ? 'breaking' : '',
+      name === undefined ? type : `${type}.${name}`,
+      kind,
+      description,
+    ]);
+  const breaking = changes.filter((change) => change.breaking).length;
+  return `${formatTable(rows)}\n\n${breaking} of ${changes.length} break clients.`;
+}
+
+/** Rows of text in columns. */
+function formatTable(rows: readonly (readonly string[])[]): string {
+  const width = (column: number): number => Math.max(...rows.map((row) => [...(row[column] ?? '')].length));
+  const widths = (rows[0] ?? []).map((_, column) => width(column));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
