@@ -1,6 +1,6 @@
 /** Carries a plan out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { RecordType } from '../../model/model.ts';
+import type { JoinTable, RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { withFolded } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Writer } from '../driver.ts';
@@ -8,13 +8,13 @@ import type { Cascade, Level } from './cascade.ts';
 import { tooLongForIndex, uniqueConflict } from './conflicts.ts';
 import { isNode, plain } from './members.ts';
 import { goneAt, newValues, type RowUpdate, type WritePlan } from './plan.ts';
-import type { Node, WriteSession } from './session.ts';
+import type { JoinPair, Node, WriteSession } from './session.ts';
 import { stampValues } from './stamps.ts';
 import { NAMED, rowsJson } from './tables.ts';
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {
   const { writer, tables, made, given } = session;
-  for (const { table, column, identifier, others } of plan.unpairs)
+  for (const { table, column, identifier, others } of grouped(plan.unpairs))
     await writer.run(tables.rows(table).removeMany(column), [identifier, JSON.stringify(others)]);
   for (const { type, reference, identifiers } of plan.unlinks) {
     const table = tables.of(type);
@@ -42,6 +42,31 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
       pointer,
     })),
   );
+}
+
+/** Pairs of one record with others. */
+interface PairGroup {
+  readonly table: JoinTable;
+  readonly column: string;
+  readonly identifier: number;
+  readonly others: number[];
+}
+
+/** Each set that was left is removed at once: which side that is, a body that leaves out many shows by itself. */
+function grouped(pairs: readonly JoinPair[]): readonly PairGroup[] {
+  const bySide = (side: 'left' | 'right'): readonly PairGroup[] => {
+    const groups = new Map<string, PairGroup>();
+    for (const { table, ...pair } of pairs) {
+      const [identifier, other] = [Number(pair[side]), Number(pair[side === 'left' ? 'right' : 'left'])];
+      const key = `${table.name} ${identifier}`;
+      const group = groups.get(key) ?? { table, column: table[side].column, identifier, others: [] };
+      groups.set(key, group);
+      group.others.push(other);
+    }
+    return [...groups.values()];
+  };
+  const [left, right] = [bySide('left'), bySide('right')];
+  return left.length <= right.length ? left : right;
 }
 
 /** Steps that can be sent together: inserts into one table that do not refer to each other, or updates. */

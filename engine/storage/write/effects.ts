@@ -2,7 +2,7 @@
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
-import { changesOf, type WritePlan } from './plan.ts';
+import { changedBy, changesOf, type WritePlan } from './plan.ts';
 import type { JoinPair, Node } from './session.ts';
 
 /** The most identifiers that one effect names. */
@@ -19,7 +19,7 @@ interface Noted {
 }
 
 export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect[] {
-  const { deletes, unlinks, steps, changed, pairs, unpaired } = plan;
+  const { deletes, unlinks, steps, pairs, unpairs } = plan;
   const noted = [
     ...deletes.flatMap(({ levels }) => levels.map((level): Noted => ({ kind: 'deleted', ...level }))),
     ...deletes.flatMap((deletion) =>
@@ -36,8 +36,8 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
         ? [{ kind: 'created', type: step.node.type, identifiers: [step.node.identifier ?? 0] }]
         : [],
     ),
-    ...changed.flatMap((node) => changesNoted(rights, node)),
-    ...unpaired.flatMap((pair) => pairNoted(rights, 'unlinked', pair)),
+    ...changedBy(plan).flatMap((node) => changesNoted(rights, node)),
+    ...unpairs.flatMap((pair) => pairNoted(rights, 'unlinked', pair)),
     ...pairs.flatMap((pair) => pairNoted(rights, 'linked', pair)),
   ];
   const groups = Map.groupBy(noted, ({ kind, type, relation = '' }) => `${kind} ${type.table} ${relation}`);

@@ -1,7 +1,7 @@
 /** A write as a value: everything that it does to the tables, in order. Nothing is written yet, and a dry run ends here. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
-import { type Field, type JoinTable, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
+import { type Field, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../json/texts.ts';
 import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
@@ -30,16 +30,8 @@ export interface RowUpdate {
   readonly changes: readonly ColumnValue[];
 }
 
-/** Pairs of one record with others. */
-interface PairGroup {
-  readonly table: JoinTable;
-  readonly column: string;
-  readonly identifier: number;
-  readonly others: number[];
-}
-
 export interface WritePlan {
-  readonly unpairs: readonly PairGroup[];
+  readonly unpairs: readonly JoinPair[];
   /** Records that the body does not mention otherwise, and that lose a link. */
   readonly unlinks: readonly Omit<Unlinked, 'via'>[];
   /** Links that are cut before anything is deleted, and before others take them over. */
@@ -48,10 +40,12 @@ export interface WritePlan {
   /** Each record after those that it refers to, and after those whose unique values it takes over. */
   readonly steps: readonly (RowUpdate | { readonly kind: 'insert'; readonly node: Node })[];
   readonly pairs: readonly JoinPair[];
-  /** Stored records that change, and pairs that are removed: for the report of a dry run. */
-  readonly changed: readonly Node[];
-  readonly unpaired: readonly JoinPair[];
 }
+
+/** Stored records that change. */
+export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
+  ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
+];
 
 /** Deletes records as a whole or not at all: `refusal` is the Problem of one row too many besides them. */
 export async function planDeletion(
@@ -63,7 +57,7 @@ export async function planDeletion(
   const cascade = await walkCascade(session, deletion, most);
   if (cascade.exceeds !== undefined) throw refusal(cascade.exceeds);
   if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
-  const nothing = { unpairs: [], cuts: [], steps: [], pairs: [], changed: [], unpaired: [] };
+  const nothing = { unpairs: [], cuts: [], steps: [], pairs: [] };
   return { ...nothing, unlinks: cascade.unlinked, deletes: [cascade] };
 }
 
@@ -87,14 +81,12 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   }
   stampChanged(session, changed);
   return {
-    unpairs: grouped(unpaired),
+    unpairs: unpaired,
     unlinks: [...released.flatMap(unlinkedBy), ...deletes.flatMap(({ unlinked }) => unlinked)],
     cuts: changed.flatMap((node) => cutOf(node, deletes.length > 0)),
     deletes,
     steps: await inOrder(session, changed),
     pairs,
-    changed,
-    unpaired,
   };
 }
 
@@ -189,23 +181,6 @@ async function planDeletions(
 
 /** The pointer of the set that a record stands in. */
 const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
-
-/** Each set that was left is removed at once: which side that is, a body that leaves out many shows by itself. */
-function grouped(pairs: readonly JoinPair[]): readonly PairGroup[] {
-  const bySide = (side: 'left' | 'right'): readonly PairGroup[] => {
-    const groups = new Map<string, PairGroup>();
-    for (const { table, ...pair } of pairs) {
-      const [identifier, other] = [Number(pair[side]), Number(pair[side === 'left' ? 'right' : 'left'])];
-      const key = `${table.name} ${identifier}`;
-      const group = groups.get(key) ?? { table, column: table[side].column, identifier, others: [] };
-      groups.set(key, group);
-      group.others.push(other);
-    }
-    return [...groups.values()];
-  };
-  const [left, right] = [bySide('left'), bySide('right')];
-  return left.length <= right.length ? left : right;
-}
 
 // Values of rows.
 

@@ -12,7 +12,7 @@ import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import { withFolded } from '../columns.ts';
 import { plain } from './members.ts';
-import { changesOf, newValues, type WritePlan } from './plan.ts';
+import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
 import type { Node, RecordSet, WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
@@ -92,7 +92,7 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
   const { quote, oneOf } = dialect;
   const stored = (table: string): string => (dialect.locks ? quote(table) : `main.${quote(table)}`);
   const listed = (some: Iterable<number>): string => JSON.stringify([...some]);
-  const written = Map.groupBy([...plan.changed, ...session.made], ({ type }) => type.table);
+  const written = Map.groupBy([...changedBy(plan), ...session.made], ({ type }) => type.table);
   const types = new Map(
     [...plan.unlinks, ...plan.deletes.flatMap(({ levels }) => levels), ...[...written.values()].flat()].map(
       ({ type }) => [type.table, type],
@@ -122,7 +122,7 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
   });
   const changedPairs = [
     ...plan.pairs.map(({ table }) => table),
-    ...plan.unpaired.map(({ table }) => table),
+    ...plan.unpairs.map(({ table }) => table),
     ...plan.deletes.flatMap(({ pairs }) => pairs.map(({ table }) => table)),
   ];
   const joins = [...new Set(changedPairs)].map((join): Replacement => {
@@ -131,7 +131,7 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
     const pairsIn = (some: WritePlan['pairs']): readonly (readonly [number, number])[] =>
       some.flatMap(({ table, left, right }) => (table === join ? [[id(left), id(right)] as const] : []));
     const gone = plan.deletes.flatMap(({ pairs }) => pairs.flatMap((lost) => (lost.table === join ? lost.pairs : [])));
-    const values: SqlValue[] = [JSON.stringify([...pairsIn(plan.unpaired), ...pairsIn(plan.pairs), ...gone])];
+    const values: SqlValue[] = [JSON.stringify([...pairsIn(plan.unpairs), ...pairsIn(plan.pairs), ...gone])];
     const within = [join.left, join.right].map(({ type }, index) => {
       values.push(listed(shown.get(type.table) ?? []));
       return ` and ${oneOf(columns[index] ?? '')}`;
