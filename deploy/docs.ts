@@ -8,7 +8,7 @@ import { diagnosticCodes } from '../engine/diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
 import { problemKinds } from '../engine/problem.ts';
-import { settingsTable } from '../engine/settings.ts';
+import { settingsTable } from '../engine/settings/settings.ts';
 
 const FOLDER = 'docs/reference';
 const NOTE = '<!-- Written by "npm run docs". -->';

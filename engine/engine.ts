@@ -26,7 +26,7 @@ import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { readinessOf } from './storage/readiness.ts';
-import { AUTO_RATE, type Settings } from './settings.ts';
+import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import { StartError } from './start-error.ts';
 import type { DatabaseObserver, OnStatement } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';

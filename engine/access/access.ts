@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { memoized } from '../memo.ts';
 import { Problem } from '../problem.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';

@@ -1,6 +1,6 @@
 /** `backup FILE`: copies the database as it is now, while the service goes on. `restore FILE` replaces it with the copy. */
 import { Problem } from '../problem.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
 import { blockers, formatSteps } from '../storage/migrate/report.ts';

@@ -4,7 +4,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { Problem } from '../problem.ts';
 import { reasonOf, StartError } from '../start-error.ts';
-import { doubtsAbout, readSettings, type Settings } from '../settings.ts';
+import { doubtsAbout, readSettings, type Settings } from '../settings/settings.ts';
 import { printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
 import { checkSchema } from '../check.ts';

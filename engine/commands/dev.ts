@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findDescriptors } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { followSettled } from '../settled.ts';
 import { reasonOf } from '../start-error.ts';
 import { print, printError } from '../terminal.ts';

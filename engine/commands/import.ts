@@ -1,6 +1,6 @@
 /** `import`: reads an export into an empty database. */
 import { writeFileSync } from 'node:fs';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { prepare } from '../storage/migrate/apply.ts';
 import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';

@@ -7,7 +7,7 @@ import { type Engine, startEngine } from '../engine.ts';
 import { createAgentServer } from '../mcp/agent-server.ts';
 import type { AgentRights } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
-import { type Settings, withoutPassword } from '../settings.ts';
+import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { printError } from '../terminal.ts';
 import { BOOLEAN, type Command, command, refuseUnknownTypes, stopSignal, STRING } from './command.ts';

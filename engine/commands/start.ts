@@ -3,7 +3,7 @@ import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
 import { VERSION } from '../package.ts';
 import { pagesAt, serve, type Serving } from '../server/serve.ts';
-import { type Settings, withoutPassword } from '../settings.ts';
+import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { print, printError } from '../terminal.ts';
 import { workerNumber } from '../worker.ts';
 import { BOOLEAN, command, stopSignal } from './command.ts';

@@ -1,7 +1,7 @@
 /** The settings of `createEngine`: named and typed for code, and checked by the table that reads the environment. */
 import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
-import { readSettings, settingsTable, withoutPassword } from '../settings.ts';
+import { readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import type { EngineOptions } from './types.ts';
 

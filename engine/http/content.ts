@@ -5,7 +5,7 @@ import { type Caller, CallerGone } from '../caller.ts';
 import type { Budget } from '../edge/budget.ts';
 import { Problem } from '../problem.ts';
 import { isChunked } from '../edge/connections.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { type BodyTypes, bodyTypeOf, requireBodyType } from './negotiation.ts';

@@ -2,7 +2,7 @@
 import { freezeGraph } from '../model/resolve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import type { HttpDialectName } from '../settings.ts';
+import type { HttpDialectName } from '../settings/settings.ts';
 import { filterSchemas } from './filters.ts';
 import { HEADERS } from './headers.ts';
 import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';

@@ -3,7 +3,7 @@
  * other limits, so responses have those of the descriptors alone.
  */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 
 export type DocumentLimits = Pick<Settings, 'batchLimit' | 'bodyItems' | 'bodyLimit' | 'headerLimit' | 'urlLimit'>;
 

@@ -14,7 +14,7 @@ import {
 import { canSet, requiresHidden, type Rights } from '../model/rights.ts';
 import { seenModel } from '../model/seen.ts';
 import { defaultOrder, orderBy } from '../query/order.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
 
 /** The limits that a request can reach. Those of a type's lists are among what is said of the type. */

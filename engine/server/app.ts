@@ -15,7 +15,7 @@ import type { RequestLimits } from '../pages/model-document.ts';
 import { contentPolicy, readOnly } from '../pages/read-only.ts';
 import { readinessOf } from '../storage/readiness.ts';
 import { Problem } from '../problem.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 
 type MountedSettings = Pick<Settings, 'title' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'> &
   RequestLimits &

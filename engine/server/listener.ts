@@ -14,7 +14,7 @@ import type { Duplex } from 'node:stream';
 import type { Budget } from '../edge/budget.ts';
 import { type ClientError, TOO_MANY_PIECES, watchConnections } from '../edge/connections.ts';
 import { framingFault } from './framing.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { destroyLater } from '../http/content.ts';
 import { UNEMBEDDED } from '../http/send.ts';

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
 import { type Engine, type EngineSettings, startEngine } from '../engine.ts';
-import { AUTO_RATE, type Settings } from '../settings.ts';
+import { AUTO_RATE, type Settings } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';

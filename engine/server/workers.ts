@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { createBudget } from '../edge/budget.ts';
 import { createLog, type Log } from '../log.ts';
-import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings.ts';
+import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { parseAddress, shareOf } from '../storage/postgres/address.ts';
 import { WORKER_VARIABLE } from '../worker.ts';

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Model } from '../model/model.ts';
-import { withoutPassword } from '../settings.ts';
+import { withoutPassword } from '../settings/settings.ts';
 import { NotYetThere, StartError } from '../start-error.ts';
 import { linksOf } from './tables.ts';
 import type { Dialect } from './dialect.ts';

@@ -12,7 +12,7 @@ import { token as tokenCommand } from '../../engine/commands/token.ts';
 import { serveReloading } from '../../engine/commands/dev.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { forHost, serve } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { collectGarbage } from '../support/garbage.ts';

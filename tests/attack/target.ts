@@ -1,5 +1,5 @@
 /** What is attacked: the service with the descriptors of this deployment, a record of each type, and figures of all that it answers. */
-import type { Settings } from '../../engine/settings.ts';
+import type { Settings } from '../../engine/settings/settings.ts';
 import { creationExample } from '../../engine/openapi/examples.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';

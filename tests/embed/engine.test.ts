@@ -12,7 +12,7 @@ import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
 import type { Limits } from '../../engine/edge/limits.ts';
 import { lazy } from '../../engine/memo.ts';
-import { doubtsAbout, readSettings, type Settings } from '../../engine/settings.ts';
+import { doubtsAbout, readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { alone, answersOf } from '../support/guest.ts';
 
 type OfServer = keyof Limits | 'host' | 'port' | 'workers' | 'requestTimeout' | 'publicUrl' | 'mcp' | 'drainDelay';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createBudget } from '../../engine/edge/budget.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { createAddressOf, networkOf } from '../../engine/edge/client-address.ts';
 import { createRateLimit } from '../../engine/edge/rate-limit.ts';

@@ -1,7 +1,7 @@
 /** A start that must not change tables: it serves them as they are, or says what to run. */
 import { existsSync } from 'node:fs';
 import { serve, type Serving } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { ask } from '../support/ask.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 import { databaseKind, fileOf } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 /** The document that the studio reads: titles, labels, what can be asked of each type, and where its records are found. */
 import { ALL_RIGHTS } from '../../engine/model/rights.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { modelDocument } from '../../engine/pages/model-document.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';

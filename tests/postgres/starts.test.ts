@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

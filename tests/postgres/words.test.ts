@@ -4,7 +4,7 @@ import { numbered } from '../../engine/storage/postgres/pages.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
 import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 
 describe('without a server', () => {
   it.each([

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { NODE_OPTIONS } from '../../bench/node-options.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { readSettings, settingsTable } from '../../engine/settings.ts';
+import { readSettings, settingsTable } from '../../engine/settings/settings.ts';
 import { install, pack } from '../package/packed.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 

@@ -1,7 +1,7 @@
 /** How many workers there are, and what is said where there cannot be as many. */
 import { availableParallelism } from 'node:os';
 import { countWorkers } from '../../engine/server/workers.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 
 const POSTGRES = 'postgres://records@localhost/records';
 

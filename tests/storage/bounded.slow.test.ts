@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { serve, type Serving } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { ask } from '../support/ask.ts';
 import { createDatabase, fileOf, type TestDatabase } from '../support/databases.ts';
 

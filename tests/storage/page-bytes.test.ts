@@ -1,7 +1,7 @@
 /** How many bytes a page may have, on both databases: what would be too much is refused before it is in memory. */
 import { hash } from 'node:crypto';
 import { serve } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

@@ -8,7 +8,7 @@ import { checkSchema } from '../../engine/check.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { ConstraintError, type Driver } from '../../engine/storage/driver.ts';
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';

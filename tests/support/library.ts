@@ -6,7 +6,7 @@ import { Problem } from '../../engine/problem.ts';
 import type { Filter, ListQuery, OrderBy, View } from '../../engine/query/list-query.ts';
 import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 
 const descriptors: readonly Descriptor[] = [
   {

@@ -1,6 +1,6 @@
 /** What tests of PostgreSQL share. */
 import { serve, type Serving } from '../../engine/server/serve.ts';
-import { readSettings, type Settings } from '../../engine/settings.ts';
+import { readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { connectTo, POSTGRES_URL } from './databases.ts';
 import { STORE } from './server.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { commands } from '../../engine/cli.ts';
 import { serve } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { StartError } from '../../engine/start-error.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 

@@ -1,6 +1,6 @@
 /** Answers as text in which identifiers are renamed in the order in which they appear: two databases count with different gaps. */
 import type { Model, RecordType } from '../../engine/model/model.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import type { ReceivedAnswer } from '../oracle/client.ts';
 
 export interface Sent {

@@ -2,7 +2,7 @@
 import type { Budget } from '../../engine/edge/budget.ts';
 import type { EngineSettings } from '../../engine/engine.ts';
 import { serve } from '../../engine/server/serve.ts';
-import { readSettings, type Settings } from '../../engine/settings.ts';
+import { readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 
 /** Types as those of the shipped store, which `schema/` may no longer have. */

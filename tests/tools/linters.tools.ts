@@ -1,7 +1,7 @@
 /** What public linters say of the OpenAPI documents. */
 import type { JsonObject } from '../../engine/json.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
-import { readSettings } from '../../engine/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { loadModel } from '../support/model.ts';
 import { lint } from './linters.ts';
 

@@ -9,7 +9,7 @@ import type { Rights } from '../../model/rights.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { type ParseSearch, queriesOf } from '../../query/resolve.ts';
-import type { HttpDialectName } from '../../settings.ts';
+import type { HttpDialectName } from '../../settings/settings.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
 import { framedList, type FrameList } from '../lists.ts';
 import { creating } from '../operations.ts';

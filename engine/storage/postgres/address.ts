@@ -1,6 +1,6 @@
 /** A database URL -> where its servers are, and what the client is told. Parameters of the engine's own are taken out of it. */
 import { didYouMean } from '../../names.ts';
-import { onOrOff, wholeNumber } from '../../setting-values.ts';
+import { onOrOff, wholeNumber } from '../../settings/values.ts';
 import { StartError } from '../../start-error.ts';
 
 export interface PostgresAddress {
