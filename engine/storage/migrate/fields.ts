@@ -1,12 +1,15 @@
-/** The steps of a type's fields: those that stay, those that come, those that go. */
+/** The steps of a type's fields, and of the checks over them. */
 import { isDeepStrictEqual } from 'node:util';
 import { NOW } from '../../descriptor/descriptor.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { widens } from '../../field-types/widens.ts';
-import type { JsonValue } from '../../json.ts';
-import { type Field, OPEN_COLUMN } from '../../model/model.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { fieldsOf, ruleKey, ruleOf, sentence } from '../../model/checks.ts';
+import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
+import { meets } from '../../query/checks.ts';
 import { type Column, columnType, hasDefault } from '../columns.ts';
+import type { Dialect } from '../dialect.ts';
 import { type AppliedField, identifierNameOf } from './applied.ts';
 import { rowsUnfit, rowsWhere } from './assess.ts';
 import type { Edit } from './driver.ts';
@@ -214,4 +217,57 @@ export function claimSteps(
     const rows = rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name));
     return createStep('claim-key', type.name, { name, rows, rowsIn: before.table });
   });
+}
+
+// Checks: which are new, which are gone, and which rows do not meet a new one.
+
+/** Rows stay as they are: a check is about what is written from now on. */
+export function checkSteps(change: TypeChange, columns: ColumnChanges): readonly MigrationStep[] {
+  const { type, before } = change;
+  const formers = new Map(columns.fields.map(({ field, former }) => [field, former ?? field.name]));
+  const keyOf = (check: Check): string => ruleKey(ruleOf(check, (field) => formers.get(field) ?? field.name));
+  const known = new Map((before.checks ?? []).map((rule) => [ruleKey(rule), rule]));
+  const kept = new Set(type.checks.map(keyOf));
+  const parts = { rowsIn: before.table };
+  return [
+    ...[...known]
+      .filter(([key]) => !kept.has(key))
+      .map(([, rule]) =>
+        createStep('drop-check', type.name, { ...parts, name: namesIn(fieldsOf(rule)), detail: sentence(rule) }),
+      ),
+    ...type.checks
+      .filter((check) => !known.has(keyOf(check)))
+      .map((check) =>
+        createStep('add-check', type.name, {
+          ...parts,
+          name: namesIn(check.fields.map(({ name }) => name)),
+          detail: check.message,
+          rows: unmet(change, columns, check),
+        }),
+      ),
+  ];
+}
+
+const namesIn = (names: Iterable<string>): string => [...names].join(',');
+
+/** Each row as a JSON object of the values that the check names; those of new fields are their defaults. */
+function unmet({ before, dialect }: TypeChange, { fields }: ColumnChanges, check: Check): RowQuery {
+  const stored = fields.filter((one) => check.fields.includes(one.field) && (one.before !== undefined || before.open));
+  const members = stored.map(({ field, value }) => member(field, value, dialect));
+  const json = ["'{'", members.join(" || ',' || "), "'}'"].filter((part) => part !== '').join(' || ');
+  const isStored = new Set(stored.map(({ field }) => field));
+  const valueOf = (row: JsonObject, field: Field): JsonValue =>
+    isStored.has(field) ? (row[field.name] ?? null) : (field.default ?? null);
+  const { quote } = dialect;
+  return {
+    sql: `select ${quote(before.identifier)} as identifier, ${json} as value from ${quote(before.table)}`,
+    fits: (row) => meets(check, (field) => valueOf(row as JsonObject, field)),
+  };
+}
+
+function member(field: Field, value: string, dialect: Dialect): string {
+  // A bare literal has no type in PostgreSQL; within coalesce it is a text.
+  const coalesced = `coalesce(${value}, null)`;
+  const json = columnType(field, dialect.name).json(coalesced);
+  return `${dialect.literal(`${JSON.stringify(field.name)}:`)} || case when ${coalesced} is null then 'null' else ${json} end`;
 }
