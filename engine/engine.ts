@@ -43,7 +43,7 @@ export interface Engine {
   readonly model: Model;
   /** The model as the client of the request may see it; without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
-  /** What the client may do. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  /** The client of a request. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
   clientOf(request: IncomingMessage): Client;
   /** The same for a client without restrictions. */
   unrestricted(): Client;
@@ -127,7 +127,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   // One that fails is tried again a minute later.
   const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
   const dialects = dialectsByRoot(settings.dialects);
-  /** Whatever their rights, clients share the parsed queries and the compiled validators of a model. */
+  /** All clients share the parsed queries and the compiled validators of a model. */
   const servedBy = memoized((served: Model) => {
     const queriesOf = createQueryResolver(served, settings);
     const validatorsOf = served === schema.model ? schema.validatorsOf : createValidators(served);
@@ -275,7 +275,7 @@ function seenBy(request: IncomingMessage, clients: Clients): Model {
   }
 }
 
-// What log and metrics are told of requests and statements; undefined if neither wants to know.
+// Observers of requests and statements, for log and metrics; undefined if both are off.
 
 function requestObserver(
   { accessLog }: Pick<Settings, 'accessLog'>,

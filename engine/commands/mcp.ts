@@ -56,7 +56,6 @@ async function serve(engine: Engine, settings: Settings, granted: Granted): Prom
   const rights = rightsOf(engine, granted, running);
   const service = {
     title: settings.title,
-    inMessage: (text: string) => text,
     refused: (error: unknown) => engine.host.problemFor(error, 'mcp'),
   };
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);

@@ -47,7 +47,7 @@ export function parametersOf(
 /** Parameters that options have under their own names. */
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
-/** How the total is found; undefined if the options do not say. */
+/** The option `count`, checked. */
 export function countOf({ count }: Pick<ListOptions, 'count'>): CountMode | undefined {
   if (count === undefined || COUNT_MODES.includes(count)) return count;
   throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);

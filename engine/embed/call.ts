@@ -97,7 +97,7 @@ export type CallResult<N extends CallName> = N extends 'list' | 'summary'
     ? RecordResult
     : WrittenResult;
 
-/** What a caller may see and do. */
+/** The client, as access makes it. */
 interface Served {
   readonly model: Model;
   readonly rights: Rights;

@@ -7,7 +7,7 @@ import type { EngineOptions } from './types.ts';
 
 type Name = keyof typeof settingsTable;
 
-/** What belongs to the server: the host application has its own. */
+/** Settings of the server; a host application has its own. */
 const OF_SERVER = [
   'host',
   'port',

@@ -106,7 +106,7 @@ async function callAs<N extends CallName>(
   try {
     return await serveCall(engine.unrestricted, type, name, call, caller);
   } catch (error) {
-    // What CallerGone says of connections means nothing here.
+    // The caller left because of the signal; CallerGone speaks of connections.
     throw error instanceof CallerGone ? signal?.reason : error;
   } finally {
     caller.release();

@@ -1,4 +1,4 @@
-/** What a request is answered with: adapters build it from results of operations, and one writer sends it. */
+/** Answers over HTTP: adapters build them from results of operations, and `send` writes them. */
 import { canRead, type Rights } from '../model/rights.ts';
 import type { WriteResult } from '../operations/operation.ts';
 import { asNamed, isKnown, type Preconditions } from '../operations/preconditions.ts';

@@ -28,7 +28,7 @@ export type ParseBody = (
   exchange: { readonly request: IncomingMessage; readonly identifier: string },
 ) => Body;
 
-/** How the bodies of requests for a type become records, by shape. */
+/** Parsers of the bodies of a type, by shape. */
 export type BodyParsers = Readonly<Record<BodyShape, ParseBody>>;
 
 export function bodyParsers(type: RecordType, limits: BodyLimits, rights: Rights): BodyParsers {

@@ -130,7 +130,7 @@ function tooLarge(limit: number, mediaType: string): Problem {
 
 // A body where none is taken.
 
-/** What proxies announce and what is empty, `Content-Length: 0` or chunks without bytes, is no body. */
+/** An empty body is no body: proxies announce it by `Content-Length: 0` or chunks without bytes. */
 export async function refuseContent(request: IncomingMessage): Promise<void> {
   if (!hasBody(request) || (isChunked(request) && !(await hasBytes(request)))) return;
   const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;

@@ -32,12 +32,12 @@ const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.rep
 type Cell = string | null;
 
 export interface CsvRow {
-  /** Where it begins, counted from 1. */
+  /** Number of its first line, from 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
 }
 
-/** What is wrong with a text that is not CSV. */
+/** The text is not CSV. */
 export class CsvFault extends Error {
   readonly line: number;
 
@@ -111,7 +111,7 @@ function misplaced({ text, line }: CsvReading, found: string, at: number): CsvFa
   );
 }
 
-// What a cell holds is told by the field: a text as it is, JSON, or either.
+// The field decides how a cell is read: as text, as JSON, or as either.
 
 type CellForm = 'text' | 'json' | 'either';
 
@@ -157,7 +157,7 @@ interface CsvColumn {
 
 type CsvColumns = ReadonlyMap<string, CsvColumn>;
 
-/** How the cells of each column are read is decided once for each type. */
+/** The readers of the columns are made once for each type. */
 export function csvReader(type: RecordType, limits: BodyLimits, rights: Rights): (text: string) => Body {
   const relations = relationsFor(rights, type);
   const columns = columnsOf({ ...type, relations }, limits);
@@ -281,7 +281,7 @@ function unknownColumn(
   return `Unknown column ${shown(name)}${before < MAX_ERRORS ? didYouMean(name, columns.keys()) : ''}${hint}`;
 }
 
-// What a cell holds.
+// Values of cells.
 
 function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLimits): CsvColumns {
   const toOne = [...relations.values()].filter(({ toMany, target }) => !toMany && target.identifier.inRecord);
@@ -302,7 +302,7 @@ const readPlain: CsvColumn['read'] = (cell) => {
 const unstorable = (code: string, message: string): Problem =>
   faultyRequest('invalid-body', [{ pointer: '', code, message }]);
 
-/** What is not JSON stays a text, which the validator refuses. */
+/** A cell that is not JSON stays a text, which the validator refuses. */
 const readScalar: CsvColumn['read'] = (cell) => {
   const value = scalarIn(cell);
   if (value === undefined || typeof value === 'object') return readPlain(cell);

@@ -73,7 +73,7 @@ export function accept(gathered: ReadRecords, record: ParsedRecord, line: number
   if (gathered.records.length > batchLimit) throw tooManyItems(batchLimit);
 }
 
-/** What is not JSON or CSV is told alone: the other lines may not be what they seem. */
+/** A syntax fault is reported alone: behind it, the other lines may be misread. */
 const UNREADABLE: readonly ProblemCode[] = ['invalid-csv', 'invalid-json'];
 
 export function bodyOf({ records, lines, raw, faults, keys }: ReadRecords, limits: BodyLimits): Body {

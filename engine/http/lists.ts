@@ -15,7 +15,7 @@ import { countPreference } from './negotiation.ts';
 import { type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
 import { membersOf } from '../json/texts.ts';
 
-/** What says which part of a list is answered, and how its records are put together. */
+/** Headers that name the page, and the format of the body. */
 interface ListFrame {
   readonly headers: HeaderMap;
   readonly format: ListFormat;
@@ -252,7 +252,7 @@ const json: ListFormat = {
   },
 };
 
-/** What stands around goes to the first and the last text: one that is joined at once is in memory once. */
+/** Brackets are added to the first and the last text, so that the long text is built once. */
 function joined(before: string, records: readonly string[], after = ''): string {
   const texts = [...records];
   texts[0] = before + texts[0];

@@ -1,4 +1,4 @@
-/** What a client would like: media types and content codings of answers and bodies, and `Prefer` (RFC 7240). */
+/** Negotiation: media types and content codings of answers and bodies, and `Prefer` (RFC 7240). */
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import {
@@ -154,11 +154,11 @@ function preferredCoding(header: string): Coding | 'identity' {
 
 type AppliedPreferences = Readonly<Record<string, string>>;
 
-/** What a client wants of a write. */
+/** Preferences of a write. */
 interface WritePreferences {
   /** `return=minimal`: no record is answered. */
   readonly minimal: boolean;
-  /** How many records may be deleted or unlinked. */
+  /** Records that may be deleted or unlinked. */
   readonly most: number;
   readonly applied: AppliedPreferences;
 }
@@ -181,7 +181,7 @@ export function writePreferences(header: PreferHeader, isLimited: boolean): Writ
   return { minimal: value === 'minimal', most, applied };
 }
 
-/** How a list is counted. */
+/** The preferred way to count a list. */
 export interface CountPreference {
   readonly count: CountMode;
   readonly applied: AppliedPreferences;
@@ -196,7 +196,7 @@ export function countPreference(header: PreferHeader, { count }: Pick<RecordType
 
 const applied = (name: string, value: string): AppliedPreferences => ({ 'Preference-Applied': `${name}=${value}` });
 
-/** How many records the client lets the request affect. Without a number, a filter that is too wide could empty a table. */
+/** The number is required: a filter that is too wide could empty a table. */
 function maxAffected(text: string | undefined): number {
   if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
   const given = text === undefined ? 'is missing' : `is "${text.slice(0, 40)}"`;

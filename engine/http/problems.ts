@@ -15,7 +15,7 @@ import type { Answer } from './answer.ts';
 import { MissingObject } from '../storage/unavailable.ts';
 import { PROBLEM_TYPE } from './negotiation.ts';
 
-/** What the token lacks (RFC 6750, 3.1). */
+/** The token lacks a right (RFC 6750, 3.1). */
 const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' };
 
 /** An answer whose body is text. */

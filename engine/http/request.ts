@@ -1,6 +1,5 @@
 /** A request as the engine sees it: its URL, its client, and what is told of it when it is over. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Awaitable } from '../awaitable.ts';
 import type { Budget, Share } from '../edge/budget.ts';
 import type { Caller } from '../caller.ts';
 import type { OperationContext } from '../operations/operation.ts';
@@ -24,9 +23,9 @@ export interface Exchange {
   readonly mediaType: string;
 }
 
-export type ServeOperation = (exchange: Exchange) => Awaitable<Answer>;
+export type ServeOperation = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** What adapters need besides the operation. */
+/** The context of an operation, with what HTTP adds. */
 export interface Service extends OperationContext {
   /** The path of the collection, as URLs write it. */
   readonly path: string;
@@ -44,7 +43,7 @@ export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => 
 
 /** The URL of a request, taken apart once. */
 export interface Target {
-  /** What a host application has stripped from the URL: the path under which the handler is mounted. */
+  /** The path under which the handler is mounted, which the host application has stripped from the URL. */
   readonly base: string;
   readonly path: string;
   /** Without the question mark. */
@@ -85,7 +84,7 @@ export function absoluteForm(url: string): AbsoluteForm | undefined {
   return { scheme: scheme.toLowerCase(), authority, rest };
 }
 
-// What log and metrics are told of a request when it is over.
+// Log and metrics of finished requests.
 
 /** Which operation of which type: made at boot. */
 export interface Label {
@@ -108,7 +107,7 @@ export interface Observed {
   readonly problem: ProblemCode | undefined;
 }
 
-/** Who asks for what: lines of the log that belong to a request say so. */
+/** Identifies a request in the lines of the log that belong to it. */
 export interface AskedFor {
   readonly request: IncomingMessage;
   readonly requestId: string;
@@ -146,7 +145,7 @@ export function shownQuery(search: string): string | undefined {
 export function watchRequest(asked: AskedFor, response: ServerResponse, observe: Observe): void {
   const { request } = asked;
   const started = performance.now();
-  // What is mounted takes its part off the path.
+  // Mounted routers strip the path while they run.
   const path = fullPath(targetOf(request));
   response.once('close', () =>
     observe({
@@ -202,7 +201,7 @@ export class HttpCaller implements Caller {
     return position === undefined ? undefined : String(position);
   }
 
-  /** Where the log of the database stands since the write, for the answer. */
+  /** The position in the log of the database after the write, for the answer. */
   written: string | undefined;
 
   wrote(position: string): void {

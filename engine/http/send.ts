@@ -239,7 +239,7 @@ const PROCESS = randomBytes(9).toString('base64url');
 let requests = 0;
 const newId = (): string => `${PROCESS}-${(requests += 1)}`;
 
-// What pages of other origins may send and see (Fetch standard, CORS protocol). Off unless the settings name an origin.
+// CORS (Fetch standard). Off unless the settings name an origin.
 
 export interface Cors {
   /** Whether pages of this origin may read what the service answers. */

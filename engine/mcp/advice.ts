@@ -1,4 +1,4 @@
-/** How an agent goes on after a problem: it cannot read a manual in between. */
+/** Problems for agents, each with the next step: an agent cannot read a manual in between. */
 import { nearest, shortened } from '../names.ts';
 import type { JsonObject } from '../json.ts';
 import { type Fault, MAX_ERRORS, Problem, type ProblemCode, problemKinds } from '../problem.ts';

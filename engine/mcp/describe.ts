@@ -1,4 +1,4 @@
-/** What agents read of the model before they use it, and the entity tags that they see. */
+/** Descriptions of types for agents, and the entity tags that agents see. */
 import { describeType } from '../describe/describe.ts';
 import { typeOf } from '../embed/call.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
@@ -100,7 +100,7 @@ function waysOfWriting({ preconditions, operations }: RecordType): JsonObject {
 // The entity tags that agents see. A tag is about one view of a record, so the tag for an agent names the view as well: it
 // can be sent back without repeating the `fields` and `include` of the read.
 
-/** What a write is asked for: the view, and the tag that the record must have in it. */
+/** The view of a write, and the tag that the record must have in it. */
 interface Tagged {
   readonly view: JsonObject;
   /** As `If-Match` has it; undefined if the write is unconditional. */
@@ -133,7 +133,7 @@ export function viewIn({ etag, ...view }: JsonObject): Tagged {
   return { view: isGiven || search === undefined ? view : { ...view, ...viewOf(search) }, tag: `"${tag}"` };
 }
 
-/** What a call in process is asked for. */
+/** The options of a call in process. */
 export const optionsOf = ({ view, tag }: Tagged): Readonly<Record<string, unknown>> =>
   tag === undefined ? view : { ...view, ifMatch: tag };
 

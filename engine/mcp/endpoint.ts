@@ -2,7 +2,6 @@
  * `/mcp`: streamable HTTP without sessions. Each request is one message of an agent. It passes what requests for records
  * pass: the rate limit, the token, the limits of bodies, the budget, and problems as answers.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createMcpHandler,
@@ -31,11 +30,8 @@ interface EndpointOptions extends TextLimits {
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Characters of an answer that the SDK puts into its message itself. */
-const AT_ONCE = 64 * 1024;
-
-/** Memory for each character of a message or an answer: the text, the message around it with its escapes, and its bytes. */
-const WRAP_COST = 6;
+/** Memory for each character of a message or an answer: the SDK copies the message around it, with its escapes, several times. */
+const WRAP_COST = 12;
 
 export function createAgentEndpoint(engine: Engine, options: EndpointOptions): ServeAgent {
   const { host } = engine;
@@ -60,13 +56,13 @@ export function createAgentEndpoint(engine: Engine, options: EndpointOptions): S
           return result;
         },
       };
-      const aside = new Aside();
-      const service = serviceFor(requestIdOf(request, response), engine, {
+      const requestId = requestIdOf(request, response);
+      const service: AgentService = {
         title: options.title,
-        inMessage: aside.keep,
-      });
+        refused: (error) => host.problemFor(error, requestId),
+      };
       const answer = await answered(asWebRequest(request), message, rights, service);
-      await host.reply(await answerOf(answer, aside), request, response);
+      await host.reply(await answerOf(answer), request, response);
     } finally {
       caller.release();
     }
@@ -120,13 +116,6 @@ async function messageIn(
   return readObject(text, limits, 'The message').object;
 }
 
-type OwnService = Pick<AgentService, 'title' | 'inMessage'>;
-
-const serviceFor = (requestId: string, { host }: Engine, own: OwnService): AgentService => ({
-  ...own,
-  refused: (error: unknown) => host.problemFor(error, requestId),
-});
-
 /** By a server of its own: what it serves depends on the token. Nothing can be subscribed to, so no stream stays open. */
 async function answered(
   request: Request,
@@ -145,7 +134,7 @@ async function answered(
   return answer;
 }
 
-/** What `Mcp-Name` repeats of the parameters, by method. */
+/** The parameter that `Mcp-Name` repeats, by method. */
 const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -175,7 +164,7 @@ function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }:
 
 const HEADER_MISMATCH = -32_020;
 
-/** What the SDK gets in another form. */
+/** Headers that the SDK gets in another form. */
 const OWN: ReadonlySet<string> = new Set(['content-length', 'accept', 'mcp-protocol-version']);
 
 function asWebRequest({ headers }: IncomingMessage): Request {
@@ -191,27 +180,9 @@ function asWebRequest({ headers }: IncomingMessage): Request {
   return new Request('http://localhost/mcp', { method: 'POST', headers: lines, body: '{}' });
 }
 
-async function answerOf(answer: Response, aside: Aside): Promise<Answer> {
+async function answerOf(answer: Response): Promise<Answer> {
   const message = await answer.text();
   const type = answer.headers.get('content-type');
   const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
-  return { status: answer.status, headers, body: message === '' ? undefined : aside.putInto(message) };
-}
-
-/** A long text for an agent, kept aside while the SDK copies the message around it several times. A mark has its place. */
-class Aside {
-  readonly #mark = randomUUID();
-  #text = '';
-
-  readonly keep = (text: string): string => {
-    if (text.length <= AT_ONCE) return text;
-    this.#text = text;
-    return this.#mark;
-  };
-
-  putInto(message: string): string {
-    const at = this.#text === '' ? -1 : message.indexOf(this.#mark);
-    if (at === -1) return message;
-    return message.slice(0, at) + JSON.stringify(this.#text).slice(1, -1) + message.slice(at + this.#mark.length);
-  }
+  return { status: answer.status, headers, body: message === '' ? undefined : message };
 }

@@ -9,7 +9,7 @@ import { operators } from '../query/operators.ts';
 import { nextStep, problemHelp } from './advice.ts';
 import { describeFor, listTypes, optionsOf, tagFor, viewIn } from './describe.ts';
 
-/** What one agent may see and do. */
+/** The rights of one agent, and its calls. */
 export interface AgentRights {
   readonly model: Model;
   /** Rejects with a Problem, as a request would be refused. */
@@ -63,7 +63,7 @@ const paging = (what: string) => ({
   offset: { type: 'integer', description: `${what} to skip` },
 });
 
-/** What an agent that names no limit gets: whole lists would fill its context. */
+/** The default limit: whole lists would fill the context of an agent. */
 const USUAL_LIMIT = 20;
 
 const TOOLS: readonly AgentTool[] = [

@@ -14,7 +14,7 @@ export interface ParsedRecord {
   readonly body: JsonObject;
   /** Its JSON Pointer in the body. */
   readonly pointer: string;
-  /** What an item of an array holds under ITEM_TAG. */
+  /** The value of an item of an array under ITEM_TAG. */
   readonly tag: JsonValue | undefined;
 }
 
@@ -22,13 +22,13 @@ export interface Body {
   readonly records: readonly ParsedRecord[];
   readonly isArray: boolean;
   readonly raw: RawValues;
-  /** What is wrong already, while the rest is still checked. An item that is not a record is one without keys. */
+  /** Faults so far; the rest is still checked. An item that is not a record is one without keys. */
   readonly faults: readonly Fault[];
   /** Of records on lines: the number of the line of each, from 1. */
   readonly lines?: readonly number[];
 }
 
-/** What an operation without a body gets. */
+/** The body of an operation that takes none. */
 export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });
 
 export interface BodyLimits extends TextLimits {

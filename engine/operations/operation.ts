@@ -1,4 +1,4 @@
-/** What all operations have in common: their arguments, their results, and how a write is done once. */
+/** Shared by all operations: their arguments and results, and writes that are done once. */
 import type { Caller } from '../caller.ts';
 import type { RawValues } from '../json/texts.ts';
 import type { RecordType } from '../model/model.ts';
@@ -26,7 +26,7 @@ import { entityTag, type Preconditions } from './preconditions.ts';
 /** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
 export interface OperationContext {
   readonly type: RecordType;
-  /** What the client may do. */
+  /** The rights of the client. */
   readonly rights: Rights;
   readonly store: Store;
   readonly queries: TypeQueries;
@@ -34,7 +34,7 @@ export interface OperationContext {
   readonly bodies: BodyReaders;
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
-  /** How long an idempotency key is kept. */
+  /** Hours for which an idempotency key is kept. */
   readonly idempotencyHours: number;
 }
 
@@ -60,7 +60,7 @@ export interface WriteResult {
   readonly tag?: string | undefined;
   /** The identifier of the one record that was created. */
   readonly created?: number | undefined;
-  /** What a dry run would have done. */
+  /** The effects that a dry run found. */
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 

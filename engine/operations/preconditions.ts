@@ -6,7 +6,7 @@ import { ITEM_TAG } from '../model/bodies.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { Precondition } from '../storage/store.ts';
 
-/** What a client expects of the current representation: each an entity tag, a list of them, or `*`. */
+/** If-Match and If-None-Match: each an entity tag, a list of them, or `*`. */
 export interface Preconditions {
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
@@ -85,7 +85,7 @@ export function preconditionAt(pointer: string, tag: string | undefined, mode: M
 /** One strong entity tag (RFC 9110, 8.8.3), or `*` for any. */
 const ONE_TAG = /^(?:\*|"[^"]*")$/;
 
-/** What is wrong with the tag of an item. */
+/** The fault of the tag of an item. */
 export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly Fault[] {
   if (tag === undefined || (typeof tag === 'string' && ONE_TAG.test(tag))) return [];
   const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;

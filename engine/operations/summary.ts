@@ -14,7 +14,7 @@ export interface SummaryResult {
   readonly status: 200;
   /** The groups as JSON texts. */
   readonly rows: readonly string[];
-  /** How many groups there are; undefined if they were not counted. */
+  /** The number of groups; undefined if they were not counted. */
   readonly total: number | undefined;
   readonly hasNext: boolean;
 }

@@ -17,7 +17,7 @@ export type OperationPath = 'collection' | 'item' | 'summary';
 
 export type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** How the query string is read: the names of the readers in TypeQueries. */
+/** The reader of the query: a name in TypeQueries. */
 export type QueryKind = 'list' | 'summary' | 'view' | 'write' | 'upsert' | 'remove';
 
 /** Request headers that an operation understands. `count`, `return` and `max-affected` are preferences of `Prefer`. */
@@ -36,13 +36,13 @@ export type BodyShape = 'record' | 'records' | 'either';
 
 export interface BodyEntry {
   readonly shape: BodyShape;
-  /** What a record of the body must hold. */
+  /** Whether a record of the body must be complete. */
   readonly holds: 'new' | 'whole' | 'changes';
   readonly mediaTypes: readonly string[];
 }
 
 export interface ResponseEntry {
-  /** What the body holds; undefined where there is none. */
+  /** The content of the body; undefined where there is none. */
   readonly holds?: 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
   readonly description: string;
   /** Its own headers; all responses have Cache-Control, Vary and X-Request-Id. */
@@ -52,7 +52,7 @@ export interface ResponseEntry {
 }
 
 export interface OperationEntry {
-  /** What the descriptor and the token must allow. */
+  /** The right that the descriptor and the token must grant. */
   readonly right: Operation;
   /** A second right that is needed. */
   readonly and?: Operation;
@@ -109,7 +109,7 @@ const BODY = [
   'unsupported-media-type',
   'invalid-body',
 ] as const satisfies readonly ProblemCode[];
-/** What references, unique values and rules of other records refuse. */
+/** Refusals for references, unique values and rules of other records. */
 const CONFLICTS = [
   'too-many-related',
   'unique-conflict',

@@ -1,4 +1,4 @@
-/** What dialects have in common: names of comparisons, and parameters as the query of `/api` has them. */
+/** Shared by dialects: names of comparisons, and parameters as the query of `/api` has them. */
 import type { OperatorName } from '../../field-types/field-type.ts';
 import type { RecordType } from '../../model/model.ts';
 import { relationsFor, type Rights } from '../../model/rights.ts';

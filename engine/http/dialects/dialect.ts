@@ -106,7 +106,7 @@ function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDial
 
 const ADVICE_FOR_API = /_cnd\[|\b(?:include|fields)=/;
 
-/** What the shared code advises is written as `/api` takes it. */
+/** Messages of shared code name parameters of `/api`. */
 const explained = (fault: Fault): Fault =>
   ADVICE_FOR_API.test(fault.message) ? { ...fault, message: `${fault.message} (as /api takes it)` } : fault;
 

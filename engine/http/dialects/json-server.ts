@@ -1,4 +1,4 @@
-/** What json-server takes and answers: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
+/** The interface of json-server: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
 import type { Fault } from '../../problem.ts';
 import { complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
 import type { FrameList, ListFormat } from '../lists.ts';
@@ -75,7 +75,7 @@ function placesIn(values: ParameterValues, faults: Fault[]): AskedPlaces {
   return Object.fromEntries(found);
 }
 
-/** What a client asks for by pages rather than by places. */
+/** A page by its number. */
 interface AskedPage {
   readonly number: number;
   readonly size: number;

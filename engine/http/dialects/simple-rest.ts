@@ -1,4 +1,4 @@
-/** What ra-data-simple-rest sends and expects: `sort`, `range` and `filter` as JSON, and `Content-Range`. */
+/** The interface of ra-data-simple-rest: `sort`, `range` and `filter` as JSON, and `Content-Range`. */
 import type { OperatorName } from '../../field-types/field-type.ts';
 import { isObject, type JsonValue, parsedJson } from '../../json.ts';
 import { didYouMean } from '../../names.ts';
@@ -70,7 +70,7 @@ const comparedBy =
     return steps.length === 1 ? { ...parameter, steps: [...steps, operator] } : parameter;
   };
 const toEqual = comparedBy('eq');
-/** What equals null has no value. */
+/** `null` as a value asks for records without one. */
 const toNull = comparedBy('null');
 
 function listed(
