@@ -47,7 +47,9 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
 
 /** The unique values that the client can name. */
 export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] =>
-  uniqueIndexes(type).filter(({ members }) => members.every((one) => !('link' in one) || canFollow(rights, one)));
+  uniqueIndexes(type).filter(({ members }) =>
+    members.every((one) => !('link' in one) || (type.relations.has(one.name) && canFollow(rights, one))),
+  );
 
 /** Whether bodies may create or change the related record, besides linking it. */
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>

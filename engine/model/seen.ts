@@ -1,6 +1,6 @@
 /** The part of a Model that a client may see, for documents about it. Requests use the one Model and its rights. */
 import type { Model, RecordType, Relation } from './model.ts';
-import { can, canFollow, canWriteThrough, relationsFor, type Rights } from './rights.ts';
+import { can, canWriteThrough, relationsFor, type Rights } from './rights.ts';
 import type { Draft } from './resolve.ts';
 
 export function seenModel(model: Model, rights: Rights): Model {
@@ -18,18 +18,23 @@ export function seenModel(model: Model, rights: Rights): Model {
       source.relations.set(relation.name, copy);
     }
   for (const [{ inverse }, copy] of relations) copy.inverse = inverse && relations.get(inverse);
-  return { types, joinTables: [] };
+  for (const type of types.values())
+    type.references = type.references.flatMap((reference) => {
+      const target = types.get(reference.target.name);
+      return target ? [{ ...reference, target }] : [];
+    });
+  const joinTables = model.joinTables.flatMap((table) => {
+    const [left, right] = [types.get(table.left.type.name), types.get(table.right.type.name)];
+    return left && right
+      ? [{ ...table, left: { ...table.left, type: left }, right: { ...table.right, type: right } }]
+      : [];
+  });
+  return { types, joinTables };
 }
 
 const seenType = (type: RecordType, rights: Rights): Draft<RecordType> => ({
   ...(type as Draft<RecordType>),
   operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
   relations: new Map(),
-  references: (type.references as Draft<RecordType>['references']).filter(
-    ({ relation }) => relation === undefined || canFollow(rights, relation),
-  ),
-  indexes: (type.indexes as Draft<RecordType>['indexes']).filter(
-    ({ unique, members }) => !unique || members.every((member) => !('link' in member) || canFollow(rights, member)),
-  ),
   seed: [],
 });
