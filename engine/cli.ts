@@ -77,7 +77,7 @@ export const commands = {
     load: async () => (await import('./commands/export.ts')).exportRecords,
   },
   import: {
-    description: 'Import an export into an empty database: FILE; --report FILE lists every fault.',
+    description: 'Import an export into an empty database: FILE; --report FILE lists up to 100,000 faults.',
     load: async () => (await import('./commands/import.ts')).importRecords,
   },
   backup: {
