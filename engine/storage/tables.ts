@@ -20,7 +20,7 @@ export interface TableIndex {
   readonly table: string;
   readonly name: string;
   readonly unique: boolean;
-  /** What it is over; `term`: the SQL that is indexed, from the quoted name of the column. */
+  /** Its columns; `term`: the SQL that is indexed, from the quoted name of the column. */
   readonly columns: readonly { readonly name: string; readonly term: (quoted: string) => string }[];
   /** The column of the identifier, in which an index ends that serves lists. */
   readonly identifier: string | undefined;
@@ -32,7 +32,7 @@ export interface TableStatements {
   readonly links: readonly string[];
 }
 
-/** What tells that something has changed. */
+/** A value by which instances notice that the tables have changed. */
 export interface Revision {
   /** SQL of a value that differs once the tables have changed. */
   readonly sql: string;
@@ -163,7 +163,7 @@ export const addForeignKey = (table: string, column: string, reference: LinkTarg
 export const dropTable = (table: string, { knex, locks }: Dialect): string =>
   `${printed(knex.schema.dropTable(table)).join()}${locks ? ' cascade' : ''}`;
 
-/** What follows a column's name in DDL, except its foreign key. */
+/** The rest of a column's definition after its name, without its foreign key. */
 export function columnWords(column: Column, dialect: Dialect): string {
   const parts = [
     columnSql(column, dialect),
@@ -216,7 +216,7 @@ interface IndexPrint {
   /** Another name, until the index gets its own. */
   readonly name?: string;
   readonly concurrently?: boolean;
-  /** What a column is called at that moment. */
+  /** The name of a column at that moment. */
   readonly named?: (column: string) => string;
 }
 

@@ -1,4 +1,4 @@
-/** What of the Model the database was made for, as plain data: remembered in a table of the engine's own. */
+/** The model that the database was made for, as plain data; a table of the engine's own keeps it. */
 import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { Generated } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
@@ -37,7 +37,7 @@ export interface AppliedField {
   readonly defaultText?: string | undefined;
   /** Whether the default is the time of a request. */
   readonly isNowByDefault?: boolean | undefined;
-  /** What the service fills in, also where the descriptors of an instance do not name the field. */
+  /** The service fills it in, even if the descriptors of an instance do not name the field. */
   readonly generated?: Generated | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface AppliedType {
   readonly table: string;
   /** Its column. */
   readonly identifier: string;
-  /** What the descriptors call it, if that is another name. */
+  /** Its name in the descriptors, if that differs from the column. */
   readonly identifierName?: string | undefined;
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;

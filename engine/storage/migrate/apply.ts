@@ -28,7 +28,7 @@ interface StandingPlan extends Plan {
   readonly catalogue: Catalogue;
 }
 
-/** What a plan is made from, as it is found in the database. */
+/** The state of the database from which a plan is made. */
 interface Found {
   readonly catalogue: Catalogue;
   readonly seeded: Seeded;
@@ -42,14 +42,14 @@ const find = async (driver: Driver): Promise<Found> => ({
 export interface PreparedTables {
   /** As it is served over the tables. */
   readonly model: Model;
-  /** Where the tables have what the descriptors name. */
+  /** The model of the descriptors, with the names of the tables and columns that hold it. */
   readonly placed: Model;
   readonly standing: Standing;
   /** Ids of the steps that were made. */
   readonly made: readonly string[];
   /** Ids of the steps that would drop what the tables keep besides. */
   readonly kept: readonly string[];
-  /** What others have added to the tables, by name. */
+  /** Names of the objects that others have added to the tables. */
   readonly others: readonly string[];
 }
 
@@ -94,7 +94,7 @@ async function moveForward(model: Model, driver: Driver, before: Standing, isTid
   const found = await find(driver);
   const letGo = isTidy ? await emptied(planAt(model, driver, before, found), driver) : NONE;
   const { kept, ...plan } = planAt(model, driver, before, found, letGo);
-  // What is kept need not be looked at.
+  // Kept steps are not made, so their rows need no check.
   await applyPlan({ ...plan, kept: [] }, driver, letGo);
   const standing = isKnown(plan) && !isTidy ? before : await standingFor(model, driver);
   const others = othersIn(plan.applied, found.catalogue);
@@ -141,7 +141,7 @@ const viewOf = (model: Model, standing: Standing): Pick<PreparedTables, 'model' 
 
 const placedAt = (model: Model, { applied, own }: Standing): Model => placedModel(model, applied, own?.applied);
 
-/** What an instance serves over tables that were made for other descriptors. */
+/** The model that an instance serves over tables that were made for other descriptors. */
 export function ownView(model: Model, standing: Standing): Model {
   const { applied, last, own } = standing;
   const { model: served, misfits: all } = servedModel(placedAt(model, standing), applied);
@@ -180,7 +180,7 @@ async function missingTables(driver: Driver): Promise<readonly (readonly [name: 
 const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
   standingOf(model, appliedModel(model, driver.dialect), driver, await driver.existing());
 
-/** What the start, or `apply`, would do. Reads only. `letGo`: ids of the drops that are asked for. */
+/** The plan of the start, or of `apply`. Reads only. `letGo`: ids of the drops that are asked for. */
 export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
   return planAt(model, driver, await standingFor(model, driver), await find(driver), letGo);
 }
@@ -198,7 +198,7 @@ const planAt = (
 });
 
 export interface Applied {
-  /** What was done, and what was kept. */
+  /** The steps that were made, and those that were kept. */
   readonly steps: readonly Assessed[];
   /** The copy that was made before, if any. */
   readonly backup: string | undefined;
@@ -284,7 +284,7 @@ async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): 
   throw new StalePlan('The tables were changed by somebody else in the meantime. Nothing was changed by this plan.');
 }
 
-/** What was empty when somebody decided to drop it has records now. */
+/** Refuses a drop if its table was empty when somebody allowed it, and has records now. */
 function refuseSurprise(before: readonly Assessed[], now: readonly Assessed[]): void {
   const isFilled = (step: Assessed): boolean => step.step.risk === 'destructive' && step.affected.length > 0;
   const filled = now.find(

@@ -133,7 +133,7 @@ async function countUnfit(sql: string, fits: (value: JsonValue) => boolean, read
   }
 }
 
-// What steps ask about rows, as SQL over the database before the plan.
+// The questions of steps about rows, as SQL over the database before the plan.
 
 /** All rows of a table; both names in quotes. */
 export const rowsOf = (table: string, identifier: string): RowQuery => ({

@@ -1,4 +1,4 @@
-/** What the database has, in one query: against what the engine made, and against what a plan is going to make. */
+/** Compares the objects in the database, read by one query, with those that the engine made and those that a plan makes. */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
@@ -22,7 +22,7 @@ interface FoundTable {
   /** Those that are valid. */
   readonly indexes: readonly string[];
   readonly triggers: readonly string[];
-  /** What depends on it: `view "titles"`, and the column; undefined for the table as a whole. */
+  /** Objects that depend on it, such as `view "titles"`, with the column; undefined for the table as a whole. */
   readonly readers: readonly { readonly name: string; readonly column: string | undefined }[];
   /** Tables with a foreign key to it. */
   readonly referrers: readonly string[];
@@ -33,7 +33,7 @@ interface FoundTable {
 }
 
 export interface Catalogue {
-  /** What has a name of its own, by name: `table`, `view`. */
+  /** The kind of each object by its name: `table`, `view`. */
   readonly relations: ReadonlyMap<string, string>;
   readonly tables: ReadonlyMap<string, FoundTable>;
   /** The schema, if this user may not create tables in it. */
@@ -42,7 +42,7 @@ export interface Catalogue {
 
 export const NO_CATALOGUE: Catalogue = { relations: new Map(), tables: new Map(), denied: undefined };
 
-/** What a table lacks of what the engine made. */
+/** Differences between a table and the one that the engine made. */
 export interface Drift {
   readonly table: string;
   /** In words. */
@@ -69,7 +69,7 @@ export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect,
     name: String(name),
     detail: String(detail ?? ''),
   }));
-  // What a migration has prepared: `index _records_new_1`.
+  // Objects that a migration has prepared, such as `index _records_new_1`.
   const isOwn = ({ name }: { readonly name: string }): boolean =>
     (name.split(' ')[1] ?? name).startsWith(ENGINE_PREFIX);
   const byTable = Map.groupBy(
@@ -121,7 +121,7 @@ const ownTables = ({ types, joins }: AppliedModel): readonly OwnTable[] => [
 const ownColumns = (type: AppliedType): readonly string[] =>
   columnsIn(type).filter((column) => column !== OPEN_COLUMN || type.open);
 
-/** What the database lacks, and the columns of others that no new record could fill in. */
+/** Missing tables, columns and indexes, and columns of others for which no new record has a value. */
 export function driftOf(applied: AppliedModel, { relations, tables }: Catalogue): readonly Drift[] {
   return ownTables(applied).flatMap(({ table, columns, made }): readonly Drift[] => {
     if (relations.get(table) !== 'table') return [{ table, differences: ['it is missing'], cures: [] }];
@@ -143,7 +143,7 @@ export function driftOf(applied: AppliedModel, { relations, tables }: Catalogue)
 const isOther = (column: string, own: ReadonlySet<string>): boolean =>
   !own.has(nameKey(column)) && !column.startsWith(ENGINE_PREFIX) && column !== OPEN_COLUMN;
 
-/** What others have added to the tables of the engine: `index mine of books`. */
+/** Objects that others have added to the tables of the engine: `index mine of books`. */
 export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
   return ownTables(applied).flatMap(({ table, made }) => {
     const { indexes, triggers, readers } = catalogue.tables.get(table) ?? NO_TABLE;
@@ -170,7 +170,7 @@ export function otherColumns(applied: AppliedModel, { tables }: Catalogue, table
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-// What stands in the way of a step.
+// Objects that stand in the way of a step.
 
 /** Columns that a table of PostgreSQL may ever have had. */
 const MAX_COLUMNS = 1600;

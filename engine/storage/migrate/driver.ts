@@ -1,4 +1,4 @@
-/** What a driver is given to change tables with. */
+/** The interface by which a driver changes tables. */
 import { type Caller, PATIENT } from '../../caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
@@ -10,7 +10,7 @@ import type { Task } from './tasks.ts';
 export interface Migration {
   /** In the order of the plan. */
   readonly tasks: Iterable<Task>;
-  /** What it leads from and to: one that was cut off is continued by the same, and by no other. */
+  /** Identifies the migration: only one with the same key continues one that was interrupted. */
   readonly key: string;
   /** Names of the indexes that the engine made; those of others stay. */
   readonly own: ReadonlySet<string>;
@@ -18,14 +18,14 @@ export interface Migration {
   readonly locked: readonly string[];
   /** Whether a copy of the database is made first, where the database is a file. */
   readonly backup: boolean;
-  /** In the transaction that changes what clients see, before anything is changed. What it throws ends it. */
+  /** In the transaction that changes what clients see, before anything is changed. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
   /** In the same transaction, after all statements. */
   readonly after: (writer: Writer) => Awaitable<void>;
   readonly watch: Follower;
 }
 
-/** Whoever follows a migration, and may stop it. */
+/** An observer of a migration, which may stop it. */
 export interface Follower {
   /** Once it has gone, the migration stops with CallerGone. The next one goes on from there. */
   readonly caller: Caller;
@@ -119,7 +119,7 @@ export interface TableAlteration {
   readonly columnsBefore: readonly string[];
   /** All columns afterwards but the identifier, in the order of the table. */
   readonly columns: readonly ColumnSource[];
-  /** What makes the table afterwards, under any name. */
+  /** The statements that create the table afterwards, under any name. */
   readonly create: (name: string) => TableStatements;
   readonly indexes: readonly TableIndex[];
   /** Columns that somebody else has added. */
@@ -129,6 +129,6 @@ export interface TableAlteration {
 export interface Altered {
   /** The tasks of each edit; empty where `together` does it, or an edit before it. */
   readonly each: readonly (readonly Task[])[];
-  /** What only all of them together can be done with: one pass over the rows. */
+  /** Tasks of a rebuild that makes all edits in one pass over the rows. */
   readonly together: readonly Task[];
 }

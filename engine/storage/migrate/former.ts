@@ -10,13 +10,13 @@ import { createStep, type MigrationStep, stepId } from './steps.ts';
 
 type Member = Field | Relation;
 
-/** What a name stood for. */
+/** The former meaning of a name. */
 interface Past {
   readonly name: string;
   /** For people: `a belongsTo relation`. */
   readonly kind: string;
   readonly stays: string;
-  /** What it is now; undefined if the descriptors name it no more. */
+  /** Its meaning now; undefined if the descriptors no longer name it. */
   readonly now: 'identifier' | readonly Member[] | undefined;
 }
 
@@ -119,7 +119,7 @@ function membersLeftBehind(type: RecordType, pasts: readonly Past[], rowsIn: str
   });
 }
 
-// The steps. Whoever allows one says that the data may stay where it is.
+// The steps. To allow one is to say that the data may stay where it is.
 
 function unknownFormer(
   type: string,
@@ -169,7 +169,7 @@ const named = (name: string | undefined): { readonly name?: string } => (name ==
 const kindOf = (member: Member): string =>
   'link' in member ? `a ${member.kind} relation to ${member.target.name}` : 'a field';
 
-// What the names of a type stood for.
+// The former meanings of the names of a type.
 
 function pastNames(applied: AppliedModel, model: Model): (former: string) => readonly Past[] {
   const pairs = matchTypes(applied, model).kept;

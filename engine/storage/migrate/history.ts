@@ -26,7 +26,7 @@ interface HistoryEntry {
   readonly at: string;
 }
 
-/** Where descriptors stand in the history of a database. */
+/** The position of descriptors in the history of a database. */
 export interface Standing {
   /**
    * current: applied last. behind: the database has a model that was applied for the first time after this one. new: all
@@ -88,7 +88,7 @@ export async function remember(
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 
-// What descriptors ask of the tables, in whatever order and form they are written.
+// A digest of the tables that descriptors ask for, whatever the order and form in which they are written.
 
 function digestOf(model: Model, wanted: AppliedModel): string {
   const renames = [...model.types.values()].flatMap(({ name, renamedFrom, fields, relations }) => [

@@ -75,7 +75,7 @@ const quoted = (members: readonly string[]): string => members.map((name) => `"$
 const described = ({ members }: Index): string =>
   members.map((member) => `"${member.name}"${foldedOf(member) === undefined ? '' : ' (whatever its case)'}`).join(', ');
 
-/** What fields and belongsTo relations are called now, by what they were. */
+/** Current names of fields and belongsTo relations, by their former names. */
 function currentNames({ fields, references }: ColumnChanges): ReadonlyMap<string, string> {
   const ofFields = fields.flatMap(({ field, former }) => (former === undefined ? [] : [[former, field.name] as const]));
   const ofReferences = references.flatMap(({ after, before }) =>
@@ -100,7 +100,7 @@ function addedSteps(
   replaced: OldIndex | undefined,
 ): readonly MigrationStep[] {
   const { type, before, dialect } = change;
-  // Where case counts again, fewer values are equal: it is made anew like any whose SQL is another one.
+  // If case counts again, fewer values are equal, so the index is rebuilt like any whose SQL changes.
   if (replaced && index.members.every((member) => foldedOf(member) === undefined)) return [];
   const dropped: readonly Edit[] = replaced
     ? [{ kind: 'dropIndex', name: replaced.name, unique: replaced.unique }]

@@ -35,7 +35,7 @@ interface Keeping {
   readonly dialect: Dialect;
   /** The types of the tables, by name; copies of those that the descriptors name. */
   readonly types: Map<string, Draft<RecordType>>;
-  /** What they were called before, by what they are called now; and back. */
+  /** Former names by current names, and the reverse. */
   readonly formers: Map<string, string>;
   readonly currents: Map<string, string>;
   readonly joinTables: JoinTable[];
@@ -76,7 +76,7 @@ export function keptModel(applied: AppliedModel, named: Model, dialect: Dialect,
   return { types: keeping.types, joinTables: keeping.joinTables };
 }
 
-/** Where case counts again, other instances may still ignore it: what they need stays, and so do the indexes over it. */
+/** If case counts again, other instances may still ignore it, so the folded column and its indexes stay. */
 function withFoldedKept(applied: AppliedModel, model: Model, stays: Keeping['stays']): Model {
   const revisions = new Map<object, object>();
   for (const { after: type, before } of matchTypes(applied, model).kept) {
@@ -97,7 +97,7 @@ function withFoldedKept(applied: AppliedModel, model: Model, stays: Keeping['sta
   return revisions.size === 0 ? model : revised(model, revisions);
 }
 
-/** What an index over the same columns was called. */
+/** The former name of an index over the same columns. */
 function indexNamed({ unique, members }: Index, { indexes, fields, references }: AppliedType): string | undefined {
   const columns = members.map(columnOf).join();
   const columnBefore = (name: string): string | undefined =>

@@ -121,7 +121,7 @@ function keptValue({ dialect }: TypeChange, column: Column, field: Field, before
   return before.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
 }
 
-/** What records get that have no value. Where the default is the time of a request, that is the time when they get it. */
+/** SQL of the default for rows without a value; `default: now` is the time of the migration. */
 const defaultSql = (column: Column, field: Field, { name, literal }: Dialect): string =>
   (field.isNowByDefault ? columnType(field, name).now : undefined) ?? literal(column.default);
 
@@ -177,7 +177,7 @@ interface SamePlaces<W, B> {
   readonly dropped: readonly B[];
 }
 
-/** Where something is says what it is: only what was there before has a place that was taken. */
+/** Matches by table or column name, which never change: a part that was there before has the same one. */
 function byPlace<W, B>(
   wanted: Iterable<W>,
   known: Iterable<B>,

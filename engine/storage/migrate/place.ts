@@ -11,7 +11,7 @@ import { tablesOf } from '../tables.ts';
 import { columnsIn, nameKey, otherSide } from './applied.ts';
 import { relationAt } from './match.ts';
 
-/** What types were called before, by what they are called now. */
+/** Former names of types, by current names. */
 type FormerNames = ReadonlyMap<string, string>;
 
 interface Placement {
@@ -77,7 +77,7 @@ const placed = <P extends object>({ revisions }: Placement, part: P): P => ({ ..
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;
 
-/** What descriptors had once, as far as the tables still have it. */
+/** The model of descriptors when they were applied, without the parts that the tables have lost. */
 function stillThere(own: AppliedModel, now: AppliedModel): AppliedModel {
   const tables = new Map(Object.values(now.types).map((type) => [type.table, type]));
   const types = Object.entries(own.types).flatMap(([name, type]) => {
@@ -175,7 +175,7 @@ function placeJoins(placement: Placement, model: Model): void {
 
 interface JoinMatch {
   readonly before: AppliedJoin;
-  /** What the columns of the two sides are called. */
+  /** The names of the columns of the two sides. */
   readonly left: string;
   readonly right: string;
 }

@@ -54,7 +54,7 @@ export function createPlan(
 
 type Between = (model: Model) => readonly MigrationStep[];
 
-/** What stays counts as part of the model. */
+/** Kept parts count as part of the model. */
 function withoutDrops(
   applied: AppliedModel,
   model: Model,
@@ -68,7 +68,7 @@ function withoutDrops(
   const made = isSameModel(applied, wanted) ? [] : between(tables);
   const ids = new Set(made.map(stepId));
   const kept = all.filter((step) => isDrop(step) && !ids.has(stepId(step)));
-  // What was kept before is not the former name of anything that is new now.
+  // A part that was kept before is not the former name of a new one.
   const known = new Set(applied.kept);
   const isAsked = ({ type, name }: MigrationStep): boolean =>
     VANISHED.every((code) => !known.has(stepId({ code, type, name })));
@@ -79,13 +79,13 @@ function withoutDrops(
   return { steps: [...asked, ...toldSteps(made, isTold)], wanted, kept };
 }
 
-/** What is kept gets another name where something new has its own. */
+/** A kept part gets another name if a new one has its name. */
 const isNamed = ({ type, name }: MigrationStep, { types }: Model): boolean => {
   const named = types.get(type);
   return named !== undefined && (name === undefined || named.fields.has(name) || named.relations.has(name));
 };
 
-/** What is done in the step of a question that need not be asked belongs to the step after it. */
+/** Tasks of a question that need not be asked move to the next step. */
 function toldSteps(
   steps: readonly MigrationStep[],
   isTold: (step: MigrationStep) => boolean,

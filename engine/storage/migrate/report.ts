@@ -21,7 +21,7 @@ const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
 
 interface StepDetails {
   readonly sql?: boolean;
-  /** What becomes of older instances, and whether the step can be undone. */
+  /** The effect on older instances, and whether the step can be undone. */
   readonly notes?: boolean;
 }
 
@@ -58,18 +58,18 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     ])
     .join('\n');
 
-/** What others have added to the tables; for people. */
+/** Objects that others have added to the tables; for people. */
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
 
-/** What the database keeps besides; for people. */
+/** Parts that the database keeps besides; for people. */
 const formatKept = (kept: readonly Assessed[], notes = false): string =>
   [
     'The database keeps what these descriptors do not name, until you allow its drop:',
     formatSteps(kept, { notes }),
   ].join('\n');
 
-/** What is done, and what the database keeps besides. `told`: what is said of the former. */
+/** The steps that are made, and the parts that the database keeps. `told`: lines about the former. */
 export function formatPlan(
   steps: readonly Assessed[],
   told: (made: readonly Assessed[]) => readonly string[],
@@ -130,7 +130,7 @@ export const planAsJson = (
   ...(others.length === 0 ? {} : { others }),
 });
 
-// What operators want to know of each kind of step before they make it.
+// Notes for operators about each kind of step.
 
 /**
  * What an instance of the version before sees once the step is made. same: nothing. named: it goes on, under its own

@@ -112,11 +112,11 @@ function equality(
 interface SeedLink {
   readonly relation: Relation;
   readonly identifier: number;
-  /** What the seed says of the record. */
+  /** The record's values in the seed. */
   readonly item: JsonObject;
 }
 
-/** What seed records name, at any depth. */
+/** The records that seed records link or make, at any depth. */
 interface NamedRecords {
   readonly links: Map<RecordType, SeedLink[]>;
   readonly made: Map<RecordType, JsonObject[]>;
@@ -176,7 +176,7 @@ function refusedLinks(change: TypeChange | undefined, links: readonly SeedLink[]
       if (given === null) return one.before ? `${one.value} is null` : [];
       return equality(one, given, dialect) ?? [];
     });
-    // Where a value is null, the comparison is neither.
+    // A comparison with null is neither true nor false.
     return equal.length === 0 ? [] : `(${isRecord(identifier)} and not coalesce(${equal.join(' and ')}, ${FALSE}))`;
   });
   const check = (conditions: readonly string[], says: string): readonly StepCheck[] =>

@@ -75,7 +75,7 @@ function serveType(comparison: Comparison, type: RecordType, now: AppliedType | 
 const ambiguous = (own: string, now: string): string =>
   `"${own}" is called "${now}" now, and it is open to keys of either name`;
 
-/** What the tables have under another name. */
+/** Members that have another name in the tables. */
 function renamedIn(type: RecordType, now: AppliedType): readonly (readonly [own: string, now: string])[] {
   const links = matchReferences(type, now).kept.map(
     ({ after, before }) => [after.relation?.name, before.belongsTo] as const,
@@ -106,7 +106,7 @@ function serveFields(comparison: Comparison, type: RecordType, now: AppliedType)
 const needed = (name: string): string =>
   `every new record needs a value of "${name}", which these descriptors do not name`;
 
-/** What is written beside its values follows the tables. */
+/** Stamps, folded texts and null follow the tables. */
 function serveField(comparison: Comparison, table: string, field: Field, now: AppliedField): void {
   const { generated, folded } = now;
   const nullable = field.nullable || now.nullable;
@@ -122,14 +122,14 @@ interface AddedField {
   readonly field: AppliedField;
 }
 
-/** What the service fills in, it fills in whichever version writes. */
+/** Generated fields are filled in even if the descriptors of this instance do not name them. */
 function hide(comparison: Comparison, type: RecordType, added: readonly AddedField[]): void {
   const filled = added.filter(({ field }) => field.generated !== undefined || field.isNowByDefault);
   if (filled.length > 0)
     revise(comparison, type, { hidden: filled.map(({ name, field }) => unnamedField(name, field)) });
 }
 
-/** What would be an open key is a field of newer descriptors: as its column, it stays one record with two versions. */
+/** A key of an open type may be a field of newer descriptors: both versions use its column. */
 function adopt(comparison: Comparison, type: RecordType, all: readonly AddedField[]): void {
   const added = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name));
   if (added.length === 0) return;

@@ -8,10 +8,10 @@ import type { Task } from './tasks.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** What happens to a record. fail: as long as there is such a record, the step cannot be made. stay: nothing. */
+/** The effect on a record. fail: as long as there is such a record, the step cannot be made. stay: nothing. */
 type Effect = 'lose' | 'change' | 'fail' | 'stay';
 
-/** What the words of a step are about. */
+/** The subject of a step's description. */
 interface Subject {
   readonly type: string;
   /** Of the field, the relation or the members of the index. */
@@ -26,9 +26,9 @@ type Words = (subject: Subject) => string;
 
 interface StepKind {
   readonly risk: Risk;
-  /** What the step does, for people. */
+  /** Describes the step for people. */
   readonly describe: Words;
-  /** What it does to the records that its `rows` find; ends the sentence that begins with how many they are. */
+  /** Its effect on the records that its `rows` find; completes a sentence that begins with their number. */
   readonly affects?: readonly [effect: Effect, says: Words];
 }
 
@@ -209,7 +209,7 @@ export const isDrop = ({ code }: Pick<MigrationStep, 'code'>): boolean => DROPS.
 export interface RowQuery {
   /** Answers columns `identifier` and `value`. */
   readonly sql: string;
-  /** Where it is given, `value` is JSON text, and only the rows that do not fit count. */
+  /** If present, `value` is JSON text, and only rows that do not fit count. */
   readonly fits: ((value: JsonValue) => boolean) | undefined;
 }
 
@@ -240,7 +240,7 @@ export interface MigrationStep {
 
 export interface Plan {
   readonly steps: readonly MigrationStep[];
-  /** What would have to be dropped besides for tables that have nothing but what the descriptors name. */
+  /** Drops that were not allowed: the tables keep these parts. */
   readonly kept: readonly MigrationStep[];
   readonly applied: AppliedModel;
   /** The Model, where the database keeps it. */
@@ -264,7 +264,7 @@ export function createStep(code: StepCode, type: string, parts: StepParts = {}):
   return { ...step, creates, drops, checks: [...own, ...checks] };
 }
 
-/** What a kind of step does to these rows. */
+/** The effect of a kind of step on these rows. */
 export function checkOf(code: StepCode, about: Partial<Subject>, rows: RowQuery): StepCheck {
   const { affects }: StepKind = stepKinds[code];
   if (!affects) throw new Error(`${code} affects no rows`);
@@ -274,6 +274,6 @@ export function checkOf(code: StepCode, about: Partial<Subject>, rows: RowQuery)
 
 const NO_WORDS: Subject = { type: '', name: '', was: '', now: '', detail: '' };
 
-/** What `--allow` takes: `drop-field:Book.isbn`. */
+/** The argument of `--allow`: `drop-field:Book.isbn`. */
 export const stepId = ({ code, type, name }: Pick<MigrationStep, 'code' | 'type' | 'name'>): string =>
   `${code}:${type}${name === undefined ? '' : `.${name}`}`;

@@ -9,7 +9,7 @@ import type { TableStatements } from '../tables.ts';
 type Stage = 'prepare' | 'switch' | 'finish';
 
 /**
- * What clients may wait for. none: nothing. rows: the rows of one batch, if they write them. writes: writes to the table
+ * The waits of clients. none: nothing. rows: the rows of one batch, if they write them. writes: writes to the table
  * wait for a moment. all: reads and writes wait for a moment.
  */
 export type Lock = 'none' | 'rows' | 'writes' | 'all';
@@ -17,7 +17,7 @@ export type Lock = 'none' | 'rows' | 'writes' | 'all';
 interface TaskOrder {
   readonly stage: Stage;
   readonly lock: Lock;
-  /** What it does to its table, for whoever follows the migration. */
+  /** Describes its work on the table, for the progress report. */
   readonly says: string;
 }
 
@@ -31,7 +31,7 @@ export const taskKinds = {
   index: { stage: 'prepare', lock: 'none', says: 'Build an index of' },
   /** Takes what is no longer wanted out of the way. */
   define: { stage: 'switch', lock: 'all', says: 'Change' },
-  /** Where tables change in one transaction. */
+  /** Only if tables change in one transaction. */
   rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
   setAside: { stage: 'switch', lock: 'none', says: 'Change' },
   rename: { stage: 'switch', lock: 'all', says: 'Change' },

@@ -166,7 +166,7 @@ function sourcesOf(change: TypeChange, columns: ColumnChanges): readonly ColumnS
 const sqlTypeOf = ({ type }: AppliedField, { name }: Dialect): string | undefined =>
   fieldTypes.get(type)?.columns[name].sqlType;
 
-// What vanished while something that looks the same is new: most likely renamed, and no reason to drop anything.
+// A part that vanished while a new one looks the same was most likely renamed, so it is asked about and not dropped.
 
 interface Vanished {
   readonly type: string;

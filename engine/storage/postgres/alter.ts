@@ -11,7 +11,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/driver.ts';
 import type { Task } from '../migrate/tasks.ts';
 
-/** What is prepared has names that begin so, until the switch. */
+/** Prefix of prepared objects, until the switch. */
 export const PREPARED_PREFIX = `${ENGINE_PREFIX}new`;
 
 /** A column afterwards, and what it is called until the switch. */

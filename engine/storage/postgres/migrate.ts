@@ -277,7 +277,7 @@ export async function abandonMigration(connections: Connections, watch: Follower
 
 /** Rows for each distinct value: a negative number is a share of the rows of the table. */
 const SMALL_SETS = 'n_distinct = -0.1';
-/** What an operator has set by hand stays. */
+/** Leaves settings that an operator has made by hand. */
 const UNSET = {
   sql: `select format('alter table %s alter column %I set (${SMALL_SETS})', attrelid::regclass, attname),
     format('analyze %s (%I)', attrelid::regclass, attname)
@@ -301,7 +301,7 @@ export async function expectSmallSets(connections: Connections, links: readonly 
   }
 }
 
-// What a migration leaves in the database while it runs: how far it has come, and what it has prepared.
+// The state of a running migration in the database: its progress, and the objects that it has prepared.
 
 /** The row of a migration that was begun. */
 interface MigrationProgress {
@@ -342,7 +342,7 @@ const record = {
   end: (writer: Writer) => writer.run(END, []),
 } as const;
 
-// What is prepared has names of the engine's own, so that it is found wherever a migration was cut off.
+// Prepared objects have names of the engine's own, so that they are found wherever a migration was interrupted.
 
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
 const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;

@@ -126,7 +126,7 @@ function brokenKeys({ all }: SqliteConnection): string | undefined {
   return `${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}`;
 }
 
-// What others have made: their indexes and triggers go with a table that is rebuilt, and are made again.
+// Indexes and triggers of others are lost when a table is rebuilt, so they are created again.
 
 interface SchemaRow {
   readonly type: string;
