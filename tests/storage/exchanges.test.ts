@@ -116,9 +116,15 @@ describe.each(databaseKinds)('%s', (kind) => {
     const orders = PERMUTATIONS.filter((order) => order.length === values.length);
     for (const order of values.length === 2 ? [[1, 0]] : orders) {
       const items = made.map(({ id }, index) => ({ id, value: values[order[index] ?? 0] }));
+      const dryRun = await send(`PATCH /api/${path}?dryRun=true`, items);
+      expect(dryRun).toMatchObject({ status: 200, body: { answer: { body: items } } });
       const { status, body } = await send(`PATCH /api/${path}`, items);
       expect([status, body]).toEqual([200, items]);
     }
+    const [one, other] = (await send(`GET /api/${path}`)).body as readonly Made[];
+    const taken = { value: other?.['value'] };
+    const dryRun = await send(`PATCH /api/${path}/${one?.id}?dryRun=true`, taken);
+    expect([dryRun.status, dryRun.body]).toEqual([409, (await send(`PATCH /api/${path}/${one?.id}`, taken)).body]);
   });
 
   test.each(PERMUTATIONS)('PATCH of places in two sets: %j %j %j', async (...order) => {
