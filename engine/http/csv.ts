@@ -31,14 +31,14 @@ const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.rep
 /** null for an empty cell without quotes. */
 type Cell = string | null;
 
-export interface CsvRow {
+interface CsvRow {
   /** Number of its first line, from 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
 }
 
 /** The text is not CSV. */
-export class CsvFault extends Error {
+class CsvFault extends Error {
   readonly line: number;
 
   constructor(line: number, message: string) {
@@ -127,11 +127,11 @@ const MAY_BE_JSON = /^\s*[[{"\-\dtf]/;
 const TRUTH = /^\s*(?:true|false)\s*$/i;
 
 /** The value of a cell that is JSON; undefined for any other text. Null is an empty cell. */
-export const jsonIn = (text: string): JsonValue | undefined =>
+const jsonIn = (text: string): JsonValue | undefined =>
   MAY_BE_JSON.test(text) ? (parsedJson(text) ?? undefined) : undefined;
 
 /** The same, with true and false in any case. */
-export const scalarIn = (text: string): JsonValue | undefined => jsonIn(TRUTH.test(text) ? text.toLowerCase() : text);
+const scalarIn = (text: string): JsonValue | undefined => jsonIn(TRUTH.test(text) ? text.toLowerCase() : text);
 
 /** The JSON text of what stands in a cell that holds either. */
 export function eitherCell(text: string): string {

@@ -1,7 +1,7 @@
 /** Lists and summaries over HTTP: their formats, headers, tags and links. */
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
-import { list, type ListResult } from '../operations/list.ts';
+import { list, type ListResult, type PageResult } from '../operations/list.ts';
 import { listTag } from '../operations/preconditions.ts';
 import { summary, type SummaryResult } from '../operations/summary.ts';
 import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
@@ -144,12 +144,7 @@ const link = (url: string, search: string, relation: string): string => `<${url}
 const searchesOf = memoized(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
 
 /** By cursors, which stay right while records come and go. `search` is the query string that the client sent. */
-function pageLinks(
-  url: string,
-  search: string,
-  query: ListQuery,
-  { next, previous }: Extract<ListResult, { rows: unknown }>,
-): string {
+function pageLinks(url: string, search: string, query: ListQuery, { next, previous }: PageResult): string {
   const searchOf = searchesOf(query, search);
   return [
     link(url, searchOf(), 'first'),
@@ -286,7 +281,7 @@ const csv: ListFormat = {
 };
 
 /** In the order in which they are preferred. */
-export const LIST_FORMATS: ReadonlyMap<string, ListFormat> = new Map([
+const LIST_FORMATS: ReadonlyMap<string, ListFormat> = new Map([
   [JSON_TYPE, json],
   [NDJSON_TYPE, ndjson],
   [CSV_TYPE, csv],

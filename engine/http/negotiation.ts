@@ -182,7 +182,7 @@ export function writePreferences(header: PreferHeader, isLimited: boolean): Writ
 }
 
 /** The preferred way to count a list. */
-export interface CountPreference {
+interface CountPreference {
   readonly count: CountMode;
   readonly applied: AppliedPreferences;
 }

@@ -25,7 +25,7 @@ export interface PageResult {
 }
 
 /** The whole list, which is read as it is consumed. */
-export interface WholeResult {
+interface WholeResult {
   readonly status: 200;
   readonly stream: AsyncIterable<readonly string[]>;
   readonly total: number | undefined;

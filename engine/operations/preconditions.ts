@@ -12,8 +12,6 @@ export interface Preconditions {
   readonly ifNoneMatch: string | undefined;
 }
 
-export const NO_PRECONDITIONS: Preconditions = Object.freeze({ ifMatch: undefined, ifNoneMatch: undefined });
-
 /** Whether the client already has this representation. Throws if it expects another one. */
 export function isKnown(given: Preconditions, tag: string): boolean {
   requireMatch(expectedBy(given), tag);
@@ -147,7 +145,7 @@ export const CODING_NAMES = ['br', 'gzip'] as const;
 export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);
 
 /** `If-Match` of one tag or a list: only strong tags count (RFC 9110, 13.1.1). */
-export function matchesStrongly(header: string, tag: string): boolean {
+function matchesStrongly(header: string, tag: string): boolean {
   return header === tag || tags(header).includes(tag);
 }
 

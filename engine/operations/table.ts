@@ -8,14 +8,14 @@ import { namedUniques, type Rights } from '../model/rights.ts';
 import type { ProblemCode } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
-export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
 /** `/api/TYPE`, `/api/TYPE/{id}` and `/api/TYPE/$summary`. */
 export type OperationPath = 'collection' | 'item' | 'summary';
 
-export type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The reader of the query: a name in TypeQueries. */
 export type QueryKind = 'list' | 'summary' | 'view' | 'write' | 'upsert' | 'remove';
@@ -34,7 +34,7 @@ export type RequestHeader =
 /** `record`: one; `records`: an array of changes, each with its identifier; `either`: one new record, or several. */
 export type BodyShape = 'record' | 'records' | 'either';
 
-export interface BodyEntry {
+interface BodyEntry {
   readonly shape: BodyShape;
   /** Whether a record of the body must be complete. */
   readonly holds: 'new' | 'whole' | 'changes';

@@ -91,7 +91,7 @@ function namesOf(settings: Settings): readonly string[] {
   return isGuarded(settings) ? ['*'] : [host];
 }
 
-/** Records by the engine's handler, everything else by the Express app behind it. */
+/** The engine's handler stands in front of the Express app: the router of Express would take longer than reading a record. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
