@@ -2,7 +2,7 @@
 import { isValueObject, textOf, type Value } from '../data/json.ts';
 import { type FieldInfo, identifierOf, isToMany, nameOf, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
-import type { FilterNode } from '../lists/filter-tree.ts';
+import type { FilterNode } from '../data/filter-tree.ts';
 import { monthDays, monthsBefore } from '../presentations/times.ts';
 
 /** What is added up: `undefined` counts records. */

@@ -4,7 +4,7 @@ import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listSearch } from '../data/address.ts';
 import type { TypeInfo } from '../data/model.ts';
 import { textOfWhere } from '../data/where.ts';
-import { type FilterNode, writeTree } from '../lists/filter-tree.ts';
+import { type FilterNode, writeTree } from '../data/filter-tree.ts';
 import { useText } from '../texts/texts.ts';
 import { Bars } from './bars.tsx';
 import { divisionsOf, firstMeasure, MOST_CARDS, monthField, monthFilter, sliceFilter } from './figures.ts';

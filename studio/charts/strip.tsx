@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import type { TypeInfo } from '../data/model.ts';
 import type { ListFilter } from '../data/provider.ts';
 import { textOfWhere, type Where, whereOf } from '../data/where.ts';
-import { type FilterNode, readTree, writeTree } from '../lists/filter-tree.ts';
+import { type FilterNode, readTree, writeTree } from '../data/filter-tree.ts';
 import { filterOf } from '../lists/search-box.tsx';
 import { useText } from '../texts/texts.ts';
 import { Bars } from './bars.tsx';

@@ -3,7 +3,7 @@ import type { DataProvider, GetListParams, GetOneParams, RaRecord } from 'ra-cor
 import { isValueList, isValueObject, type Value, type ValueObject } from './json.ts';
 import { includesOf } from './includes.ts';
 import { type Column, listQuery, type ListRequest, nextAfter } from './list-request.ts';
-import { searchedWhere } from '../lists/search.ts';
+import { searchedWhere } from './search.ts';
 import { identifierOf, type StudioModel, type TypeInfo } from './model.ts';
 import { send } from './request.ts';
 

@@ -4,8 +4,8 @@ import { can, identifierOf, nameOf, type StudioModel, type TypeInfo, typeNamed }
 import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
-import { writeTree } from '../lists/filter-tree.ts';
-import { searchOf } from '../lists/search.ts';
+import { writeTree } from '../data/filter-tree.ts';
+import { searchOf } from '../data/search.ts';
 import { detailFields } from './detail.ts';
 
 export interface Choice {

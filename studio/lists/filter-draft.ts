@@ -2,7 +2,7 @@
 import type { OperatorName } from '../data/model.ts';
 import { CONTAINS, filterNodes, filterOperators, readCondition } from '../presentations/filter.ts';
 import { choicesOf, type FilterSubject } from './filter-terms.ts';
-import type { FilterNode, GroupMode, Quantifier } from './filter-tree.ts';
+import type { FilterNode, GroupMode, Quantifier } from '../data/filter-tree.ts';
 
 interface RowDraft {
   readonly key: number;

@@ -7,7 +7,7 @@ import { useText } from '../texts/texts.ts';
 import { draftOfNode, type FilterDraft, newGroup, newRow, nodesOf } from './filter-draft.ts';
 import { FilterGroup, FilterRow, KeptRow, STACK } from './filter-rows.tsx';
 import { type FilterSubject, subjectsOf } from './filter-terms.ts';
-import type { FilterNode } from './filter-tree.ts';
+import type { FilterNode } from '../data/filter-tree.ts';
 
 interface FilterEditorProps {
   readonly type: TypeInfo;

@@ -19,7 +19,7 @@ import {
   valueOfRow,
 } from './filter-draft.ts';
 import { choicesOf, chosenFrom, type FilterSubject, operatorText } from './filter-terms.ts';
-import type { FilterNode, GroupMode } from './filter-tree.ts';
+import type { FilterNode, GroupMode } from '../data/filter-tree.ts';
 
 function RemoveButton({ onClick }: { readonly onClick: () => void }) {
   const say = useText();

@@ -13,7 +13,7 @@ import { CONTAINS, filterChoices, filterText, readCondition } from '../presentat
 import { pageLanguage } from '../presentations/plain.ts';
 import { monthBetween, monthText } from '../presentations/times.ts';
 import type { Say } from '../texts/texts.ts';
-import type { FilterNode } from './filter-tree.ts';
+import type { FilterNode } from '../data/filter-tree.ts';
 
 /** What a filter can be about: a field, the identifier or a relation, also of related records. */
 export interface FilterSubject {

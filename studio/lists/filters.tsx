@@ -10,7 +10,7 @@ import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { useNames } from '../fields/names.ts';
 import { namedIn, spokenNodes } from './filter-terms.ts';
-import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
+import { type FilterNode, readTree, writeTree } from '../data/filter-tree.ts';
 import { filterOf } from './search-box.tsx';
 
 const FilterEditor = dialog(() => import('./filter-editor.tsx'));

@@ -26,7 +26,7 @@ import { Pager } from './pager.tsx';
 import { RecordCards } from './record-cards.tsx';
 import { RecordTable } from './record-table.tsx';
 import { SearchBox } from './search-box.tsx';
-import { searchedWhere } from './search.ts';
+import { searchedWhere } from '../data/search.ts';
 import { SlowNotice } from './slow-notice.tsx';
 
 const Strip = dialog(() => import('../charts/strip.tsx'));

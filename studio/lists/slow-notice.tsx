@@ -8,7 +8,7 @@ import type { ListFilter } from '../data/provider.ts';
 import type { Total } from '../data/total.ts';
 import { useText } from '../texts/texts.ts';
 import { subjectsOf, termsOf } from './filter-terms.ts';
-import { readTree } from './filter-tree.ts';
+import { readTree } from '../data/filter-tree.ts';
 import { missingIndex } from './missing-index.ts';
 
 const SOON_MS = 1000;

@@ -1,7 +1,7 @@
 /** What a filter of a field takes, what it says, and the conditions that it becomes. */
 import type { FieldInfo } from '../data/model.ts';
-import type { FilterNode } from '../lists/filter-tree.ts';
-import { containing } from '../lists/search.ts';
+import type { FilterNode } from '../data/filter-tree.ts';
+import { containing } from '../data/search.ts';
 import type { Say } from '../texts/texts.ts';
 import { presentationName } from './choose.ts';
 import { plainText } from './plain.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../studio/charts/figures.ts';
 import { parseJson, type Value } from '../../studio/data/json.ts';
 import { type FieldInfo, readModel, typeNamed } from '../../studio/data/model.ts';
-import { readTree, writeTree } from '../../studio/lists/filter-tree.ts';
+import { readTree, writeTree } from '../../studio/data/filter-tree.ts';
 import { monthBetween, monthDays, monthsBefore, monthText } from '../../studio/presentations/times.ts';
 
 const missing = (): never => {

@@ -5,7 +5,7 @@ import { CONTAINS, filterNodes, filterOperators, readCondition } from '../../stu
 import { brokenLimits } from '../../studio/presentations/limits.ts';
 import { numberInWords } from '../../studio/presentations/numbers.ts';
 import { dateText, localInput, periodDays, spanOf, storedTime, timeText } from '../../studio/presentations/times.ts';
-import { writeTree } from '../../studio/lists/filter-tree.ts';
+import { writeTree } from '../../studio/data/filter-tree.ts';
 
 const fieldOf = (words: Partial<FieldInfo>): FieldInfo => ({
   name: 'f',

@@ -1,7 +1,7 @@
 /** What is typed into a search box of the studio, as filters; and what the search over all types looks for. */
 import { wantedBy } from '../../studio/app/palette.ts';
 import { listedTypes, readModel, typeNamed } from '../../studio/data/model.ts';
-import { searchedPaths, searchedWhere } from '../../studio/lists/search.ts';
+import { searchedPaths, searchedWhere } from '../../studio/data/search.ts';
 
 const common = { examples: [], operators: ['eq', 'in', 'like'], isOrderIndexed: false, type: 'string' };
 const field = (words: object = {}) => ({ title: 'F', ...common, ...words });

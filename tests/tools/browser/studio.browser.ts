@@ -3,7 +3,7 @@ import type { Browser, Page, Request } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { textOfWhere, whereOf } from '../../../studio/data/where.ts';
-import { readTree, writeTree } from '../../../studio/lists/filter-tree.ts';
+import { readTree, writeTree } from '../../../studio/data/filter-tree.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
 import { hasTitle, keep, READERS, startBrowser, visit } from './chromium.ts';

@@ -1,7 +1,6 @@
 /** What is typed into the search box of a list, as filters that the interface has. */
-import type { FieldInfo, StudioModel, TypeInfo } from '../data/model.ts';
-import { isToMany, typeNamed } from '../data/model.ts';
-import { type Where, whereOf } from '../data/where.ts';
+import { type FieldInfo, isToMany, type StudioModel, type TypeInfo, typeNamed } from "./model.ts";
+import { type Where, whereOf } from './where.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 
 /** As long as a pattern may be, with the `*` at its ends. */

@@ -1,5 +1,5 @@
 /** Filters as a tree: conditions, groups of them, and conditions on the records of a set. They are read from an address, and written into it. */
-import type { Where } from '../data/where.ts';
+import type { Where } from './where.ts';
 
 export type GroupMode = 'any' | 'all' | 'none';
 export type Quantifier = 'some' | 'none' | 'every';
