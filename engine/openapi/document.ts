@@ -11,7 +11,7 @@ import { type Bounds, boundsOf, type DocumentLimits } from './limits.ts';
 import { pathMethods, SHARED_RESPONSES, typeExamples, typeResponses } from './operations.ts';
 import { DRY_RUN_SCHEMAS, SUMMARY_SCHEMAS, TEXT_SCHEMAS } from './reports.ts';
 import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS } from './problems.ts';
-import { defaultKeys, simplified } from './simple.ts';
+import { simplified } from './simple.ts';
 import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
 
 export interface About {
@@ -44,7 +44,7 @@ export function createDocument(
   const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, { names, problems, bounds })));
   const updated = served.map((type) => typeResponses(type, names));
   const responses = Object.assign({}, SHARED_RESPONSES, ...updated, problems.all());
-  const components = { ...componentsOf(types, names, bounds), responses };
+  const components = { ...componentsOf(types, names, bounds, profile === 'simple'), responses };
   const document: JsonObject = {
     openapi: '3.1.0',
     info: {
@@ -62,7 +62,7 @@ export function createDocument(
     paths,
     components: needed(paths, components),
   };
-  return freezeGraph(profile === 'full' ? document : simplified(document, defaultKeys(types, names)));
+  return freezeGraph(profile === 'full' ? document : simplified(document));
 }
 
 function pathsOf(
@@ -81,9 +81,14 @@ function pathsOf(
     .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
 }
 
-function componentsOf(types: readonly RecordType[], names: SchemaNames, bounds: Bounds): Omit<Components, 'responses'> {
-  const ofTypes = (make: (type: RecordType, named: SchemaNames) => JsonObject): JsonObject =>
-    Object.assign({}, ...types.map((type) => make(type, names)));
+function componentsOf(
+  types: readonly RecordType[],
+  names: SchemaNames,
+  bounds: Bounds,
+  isSimple: boolean,
+): Omit<Components, 'responses'> {
+  const ofTypes = (make: (type: RecordType, named: SchemaNames, isDefault: boolean) => JsonObject): JsonObject =>
+    Object.assign({}, ...types.map((type) => make(type, names, isSimple)));
   const { LinesBody, TableBody, ItemTag, ...texts } = TEXT_SCHEMAS;
   return {
     schemas: {
@@ -97,8 +102,8 @@ function componentsOf(types: readonly RecordType[], names: SchemaNames, bounds: 
         TableBody,
         ItemTag,
         ...ofTypes(inputSchemas),
-        ...ofTypes((type) => ({ [names.creation(type)]: newSchema(type, names) })),
-        ...ofTypes((type) => ({ [names.item(type)]: itemSchema(type, names) })),
+        ...ofTypes((type) => ({ [names.creation(type)]: newSchema(type, names, isSimple) })),
+        ...ofTypes((type) => ({ [names.item(type)]: itemSchema(type, names, isSimple) })),
       }),
       ...bounds.filters(ofTypes(filterSchemas)),
     },

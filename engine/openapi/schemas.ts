@@ -15,34 +15,47 @@ import {
 } from '../model/bodies.ts';
 import type { ItemShape } from '../field-types/field-type.ts';
 
-/** By name. The schema of a record refers to those of related records, which refer to no others. */
-export function readSchemas(type: RecordType, names: SchemaNames): JsonObject {
-  const relations = [...type.relations.values()];
+/**
+ * By name. The schema of a record refers to those of related records, which refer to no others. `isDefault`: records as
+ * requests without parameters show them, complete.
+ */
+export function readSchemas(type: RecordType, names: SchemaNames, isDefault = false): JsonObject {
+  const relations = [...type.relations.values()].filter(({ shown }) => shown || !isDefault);
+  const all = [...type.relations.values()];
   const shown = relations.map((relation) => [relation.name, readRelationSchema(relation, names)] as const);
-  const related = relations.map((relation) => [names.related(relation), shownSchema(relation)] as const);
+  const related = all.map((relation) => [names.related(relation), shownSchema(relation, isDefault)] as const);
   return {
     [names.record(type)]: {
       title: type.title.one,
-      ...recordSchema(type, [...type.fields.values()], Object.fromEntries(shown), type.description),
+      ...recordSchema(type, fieldsFor(type, isDefault), Object.fromEntries(shown), type.description, isDefault),
     },
     ...Object.fromEntries(related),
   };
 }
 
-function shownSchema({ target, fields }: Relation): JsonObject {
-  return recordSchema(target, fields, {}, `${target.description || target.name}\n\nAs shown inside other records.`);
+function shownSchema({ target, fields }: Relation, isDefault: boolean): JsonObject {
+  const text = `${target.description || target.name}\n\nAs shown inside other records.`;
+  return recordSchema(target, fields, {}, text, isDefault);
 }
 
-/** Only the identifier is required: `fields`, `include` and `variant` can leave out every other key. */
-function recordSchema(type: RecordType, fields: readonly Field[], relations: JsonObject, text: string): JsonObject {
+/** `fields`, `include` and `variant` can leave out every key but the identifier. */
+function recordSchema(
+  type: RecordType,
+  fields: readonly Field[],
+  relations: JsonObject,
+  text: string,
+  isComplete: boolean,
+): JsonObject {
   const { identifier } = type;
   const shown = identifier.inRecord ? { [identifier.name]: identifierSchema(type) } : {};
   const described = fields.map((field) => [field.name, fieldValueSchema(field, type)] as const);
+  const properties = { ...shown, ...Object.fromEntries(described), ...relations };
+  const required = Object.keys(isComplete ? properties : shown);
   return {
     type: 'object',
     ...(text === '' ? {} : { description: text }),
-    ...(identifier.inRecord ? { required: [identifier.name] } : {}),
-    properties: { ...shown, ...Object.fromEntries(described), ...relations },
+    ...(required.length === 0 ? {} : { required }),
+    properties,
   };
 }
 
@@ -56,13 +69,13 @@ function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject 
 }
 
 /** By name, including related records. They refer to each other at any depth. */
-export function inputSchemas(type: RecordType, names: SchemaNames): JsonObject {
+export function inputSchemas(type: RecordType, names: SchemaNames, isDefault = false): JsonObject {
   const writing = writingOf(names);
   const nested = [...type.relations.values()].map((relation) => {
     const schema = nestedSchema(relation, inputSchema(relation.target, relation.fields, writing), writing);
     return [names.nestedInput(relation), schema] as const;
   });
-  return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, allFields(type), writing) };
+  return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, fieldsFor(type, isDefault), writing) };
 }
 
 /**
@@ -87,7 +100,8 @@ function nestedSchema(relation: Relation, input: JsonObject, writing: BodyWritin
 }
 
 /** The fields of all variants: their descriptions name the variants that lack them. */
-const allFields = ({ fields }: RecordType): readonly Field[] => [...fields.values()];
+const fieldsFor = ({ fields, defaultVariant }: RecordType, isDefault: boolean): readonly Field[] =>
+  isDefault ? defaultVariant.fields : [...fields.values()];
 
 const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWriting): JsonObject => ({
   type: 'object',
@@ -109,25 +123,26 @@ const checksOf = ({ checks }: RecordType): JsonObject =>
     : { 'x-checks': checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })) };
 
 /** An item of an array that changes records: it names its record, and may have its tag. */
-export function itemSchema(type: RecordType, names: SchemaNames): JsonObject {
+export function itemSchema(type: RecordType, names: SchemaNames, isDefault = false): JsonObject {
   const { name } = type.identifier;
-  const { properties, ...schema } = inputSchema(type, allFields(type), writingOf(names));
-  const required = [name, ...(type.preconditions === 'required' ? [ITEM_TAG] : [])];
+  const { properties, ...schema } = inputSchema(type, fieldsFor(type, isDefault), writingOf(names));
+  const isTagRequired = type.preconditions === 'required' && !isDefault;
+  const required = [name, ...(isTagRequired ? [ITEM_TAG] : [])];
   return {
     ...schema,
     properties: {
       ...(isObject(properties) ? properties : {}),
       [name]: identifierSchema(type),
-      [ITEM_TAG]: ref('schemas', 'ItemTag'),
+      ...(isDefault ? {} : { [ITEM_TAG]: ref('schemas', 'ItemTag') }),
     },
     required,
   };
 }
 
 /** A body that creates a record, with defaults. */
-export const newSchema = (type: RecordType, names: SchemaNames): JsonObject => ({
+export const newSchema = (type: RecordType, names: SchemaNames, isDefault = false): JsonObject => ({
   ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
-  ...creationSchema(type, allFields(type), {
+  ...creationSchema(type, fieldsFor(type, isDefault), {
     ...writingOf(names),
     identifier: chosenIdentifier,
     field: (field) => ({

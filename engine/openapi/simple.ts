@@ -3,39 +3,7 @@
  * no recursion. A view of the one document, not a description of its own.
  */
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { RecordType, Relation } from '../model/model.ts';
-import { needed, type SchemaNames } from './names.ts';
-
-/** By the name of a schema: the keys that a record has, or that a body may have, where no parameter changes that. */
-type DefaultKeys = ReadonlyMap<string, KeysOf>;
-
-interface KeysOf {
-  readonly keys: ReadonlySet<string>;
-  /** Whether every record has all of them. */
-  readonly complete: boolean;
-}
-
-export function defaultKeys(types: readonly RecordType[], names: SchemaNames): DefaultKeys {
-  const ofType = (type: RecordType): readonly (readonly [string, KeysOf])[] => {
-    const relations = [...type.relations.values()];
-    const own = [...identifierOf(type), ...type.defaultVariant.fields.map(({ name }) => name)];
-    const shown = relations.filter((relation) => relation.shown).map(({ name }) => name);
-    const accepted = { keys: new Set([...own, type.identifier.name, ...relations.map(nameOf)]), complete: false };
-    return [
-      [names.record(type), { keys: new Set([...own, ...shown]), complete: true }],
-      ...[names.input(type), names.creation(type), names.item(type)].map((name) => [name, accepted] as const),
-      ...relations.map((relation) => [names.related(relation), relatedKeys(relation)] as const),
-    ];
-  };
-  return new Map(types.flatMap(ofType));
-}
-
-const nameOf = ({ name }: Relation): string => name;
-const identifierOf = ({ identifier }: RecordType): readonly string[] => (identifier.inRecord ? [identifier.name] : []);
-const relatedKeys = ({ target, fields }: Relation): KeysOf => ({
-  keys: new Set([...identifierOf(target), ...fields.map(({ name }) => name)]),
-  complete: true,
-});
+import { needed } from './names.ts';
 
 const API = '/api';
 const DESCRIPTION = `The same interface as in \`openapi.json\`, for tools that know less of OpenAPI: records as they are shown by
@@ -45,14 +13,14 @@ document says how.`;
 /** Summaries. jest-openapi stops at such a path, whatever the request. */
 const UNREADABLE = /\$/;
 
-export function simplified(document: JsonObject, keys: DefaultKeys): JsonObject {
+export function simplified(document: JsonObject): JsonObject {
   const all = membersOf(document['components']);
   const { info, paths: allPaths, components: _, openapi: __, servers = [], ...rest } = document;
   const paths = mapped(membersOf(allPaths), (item, path) => [
     path.slice(API.length),
     UNREADABLE.test(path) ? undefined : simplePath(membersOf(item), all),
   ]);
-  const given = mapped(membersOf(all['schemas']), (schema, name) => [name, simpleRecord(schema, keys.get(name))]);
+  const given = mapped(membersOf(all['schemas']), (schema, name) => [name, simpleSchema(schema)]);
   const components = {
     schemas: withoutCycles({
       ...given,
@@ -168,20 +136,6 @@ function jsonOf({ content }: JsonObject): JsonObject {
 }
 
 // Schemas.
-
-function simpleRecord(schema: JsonValue, known: KeysOf | undefined): JsonObject {
-  const simple = simpleSchema(schema);
-  if (known === undefined) return simple;
-  const properties = mapped(membersOf(simple['properties']), (value, name) => [
-    name,
-    known.keys.has(name) ? value : undefined,
-  ]);
-  const all = Object.keys(properties);
-  const asked = Array.isArray(simple['required']) ? simple['required'].map(String) : [];
-  const required = known.complete ? all : asked.filter((name) => all.includes(name));
-  const { required: _, ...rest } = simple;
-  return { ...rest, ...(required.length === 0 ? {} : { required }), properties };
-}
 
 /** Next to a reference, 3.0 has no word for null: there is a schema of its own for it. */
 const orNull = (name: string): string => `${name}OrNull`;
