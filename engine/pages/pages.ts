@@ -1,5 +1,6 @@
 /** Pages for people: start page, reference and guide; and the OpenAPI document. */
 import type { IncomingMessage } from 'node:http';
+import compression from 'compression';
 import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
 import type { Client } from '../access/clients.ts';
@@ -47,12 +48,14 @@ interface PagesEngine {
 /** Texts of one model: they differ by the path that the service is mounted under, of which a client may invent many. */
 const MAX_KEPT = 50;
 
-/** `first` runs before each page. */
+/** `before` runs before each page. */
 export function createPages(
   options: PagesOptions,
   { modelFor, clientOf, host: { cors } }: PagesEngine,
-  ...first: readonly RequestHandler[]
+  ...before: readonly RequestHandler[]
 ): PageRoutes {
+  // All pages are text; the scripts of the studio are compressed already.
+  const first = [...before, compression({ filter: () => true })];
   const { title, guarded, publicUrl } = options;
   const built = options.studio ? studioBuild() : undefined;
   const about = { ...options, hasStudio: built !== undefined };

@@ -122,7 +122,7 @@ describe('against the service', () => {
         headers: { origin, ...bearer(tokens.some) },
       });
       expect(headers['access-control-allow-origin']).toBe(origin);
-      expect(headers.vary).toBe('Origin, Authorization');
+      expect(headers.vary).toBe('Origin, Authorization, Accept-Encoding');
       expect([text.includes('/tax-classes'), text.includes('createTaxClass'), text.includes('/tmp-vars')]).toEqual([
         true,
         false,

@@ -43,6 +43,12 @@ describe.each(PAGES)('%s', (path, type) => {
     expect([head.status, head.headers['content-length'], head.text]).toEqual([200, headers['content-length'], '']);
   });
 
+  test('is compressed for a client that accepts it', async () => {
+    const plain = await exchange(server.url, `GET ${path}`);
+    const small = await fetch(server.url + path, { headers: { 'accept-encoding': 'gzip' } });
+    expect([small.headers.get('content-encoding'), await small.text()]).toEqual(['gzip', plain.text]);
+  });
+
   test.each(['POST', 'PUT', 'DELETE'])('refuses %s', async (method) => {
     const { status, headers, text } = await exchange(server.url, `${method} ${path}`);
     expect([status, headers['allow'], JSON.parse(text).type]).toEqual([
