@@ -4,8 +4,7 @@ import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';
 import { createBoundedCache } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, type Granted, type Rights, rightsOf, type TypeNames } from '../model/rights.ts';
-import { seenModel } from '../model/seen.ts';
+import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel, type TypeNames } from '../model/rights.ts';
 import type { Access } from './access.ts';
 
 export interface Client {

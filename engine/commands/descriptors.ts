@@ -1,8 +1,7 @@
 /** `check`, `describe` and `diff`: commands that read descriptors, and no database. */
 import { stringify } from 'yaml';
 import { checkSchema } from '../check.ts';
-import { describeType } from '../describe/describe.ts';
-import { mermaidOf } from '../describe/mermaid.ts';
+import { describeType, mermaidOf } from '../describe/describe.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Change } from '../diff/change.ts';
 import { compareModels } from '../diff/diff.ts';

@@ -24,7 +24,6 @@ import {
   upsertExample,
   withExample,
 } from './examples.ts';
-import type { HeaderName } from './headers.ts';
 import type { Bounds } from './limits.ts';
 import { arrayOf, manyInWords, oneInWords, oneOrMany, ref, type SchemaNames } from './names.ts';
 import {
@@ -38,7 +37,7 @@ import {
   viewParameters,
 } from './parameters.ts';
 import type { ProblemResponses } from './problems.ts';
-import { DELETED_FOUND, DRY_RUN_CONTENT, type TEXT_SCHEMAS } from './reports.ts';
+import { DELETED_FOUND, DRY_RUN_CONTENT, type HeaderName, type TEXT_SCHEMAS } from './shared.ts';
 
 interface DocumentParts {
   readonly names: SchemaNames;

@@ -5,7 +5,7 @@ import { type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
 import { isUpsertable, type OperationEntry } from '../operations/table.ts';
-import type { HeaderName } from './headers.ts';
+import type { HeaderName } from './shared.ts';
 import { arrayOf, free, integers, ref } from './names.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';

@@ -11,8 +11,7 @@ import {
   type RecordType,
   type Relation,
 } from '../model/model.ts';
-import { canSet, requiresHidden, type Rights } from '../model/rights.ts';
-import { seenModel } from '../model/seen.ts';
+import { canSet, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
 import { defaultOrder, orderBy } from '../query/order.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/lists.ts';

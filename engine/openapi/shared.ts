@@ -1,6 +1,55 @@
-/** The schemas of what writes report besides records: the same for every type. */
+/** Components that are the same for every type: the headers of responses, and the schemas of what is no record. */
 import type { JsonObject } from '../json.ts';
 import { arrayOf, integers, ref } from './names.ts';
+
+const header = (description: string, example?: string): JsonObject => ({
+  description,
+  schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
+});
+
+const always = (one: JsonObject): JsonObject => ({ ...one, required: true });
+
+export const HEADERS = {
+  'Cache-Control': always(header('Caches must revalidate before each reuse.', 'no-cache')),
+  Vary: always(header('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer')),
+  'X-Request-Id': always(header('The identifier of the request: the one that was sent, or a new one.')),
+  ETag: header('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
+  Location: header('The path of the new record. Absent for arrays and dry runs.', '/api/things/1'),
+  'X-Total-Count': {
+    description:
+      'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',
+    schema: { ...integers(0), examples: [42] },
+  },
+  Link: header(
+    'With a limit: the first, next and previous page (RFC 8288). The links stay valid while records are added and deleted.',
+    '</api/things?_cnd[limit]=0&_cnd[limit]=20>; rel="first"',
+  ),
+  'X-Position': header(
+    'The position of the write in the log of the database, for X-Position of later reads. Services that read from replicas send it.',
+    '1-0/3000148',
+  ),
+  'Preference-Applied': header('The preferences that were applied (RFC 7240).', 'return=minimal'),
+  'Retry-After': always({
+    description: 'Seconds to wait before trying again.',
+    schema: { ...integers(0), examples: [1] },
+  }),
+  Accept: header('The media types that a request body may have here.', 'application/json'),
+  'Accept-Encoding': header('The encodings that a request body may have here.', 'identity'),
+  'WWW-Authenticate': always(header('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer')),
+  RateLimit: header(
+    'The number of requests left, and the seconds until the next window. Services that limit requests send it.',
+    '"minute";r=0;t=42',
+  ),
+  'RateLimit-Policy': header(
+    'The number of requests allowed per window, and its length in seconds. Services that limit requests send it.',
+    '"minute";q=1200;w=60',
+  ),
+  'Accept-Patch': header('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
+} as const satisfies Readonly<Record<string, JsonObject>>;
+
+export type HeaderName = keyof typeof HEADERS;
+
+// Schemas.
 
 /** Of a deletion by filters. */
 export const DELETED_FOUND: JsonObject = {
