@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';
-import { createBoundedCache } from '../memo.ts';
+import { createBoundedCache, memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel, type TypeNames } from '../model/rights.ts';
 import type { Access } from './access.ts';
@@ -47,9 +47,9 @@ export function createClients(model: Model, access: Access | undefined, make: Ma
     },
     ...make(rights, tokenName),
   });
-  const granted = ({ read, write }: Granted, name: string): Client => {
-    const key = JSON.stringify([name, listed(read), listed(write)]);
-    const client = clients.get(key) ?? clientWith(rightsOf(model, { read, write }), name);
+  const granted = (given: Granted, name: string): Client => {
+    const key = `${name} ${keyOf(given)}`;
+    const client = clients.get(key) ?? clientWith(rightsOf(model, given), name);
     clients.set(key, client);
     return client;
   };
@@ -64,5 +64,7 @@ export function createClients(model: Model, access: Access | undefined, make: Ma
     unrestricted,
   };
 }
+
+const keyOf = memoized(({ read, write }: Granted) => JSON.stringify([listed(read), listed(write)]));
 
 const listed = (names: TypeNames): unknown => (names === 'all' ? names : [...names].toSorted());

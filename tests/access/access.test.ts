@@ -112,6 +112,27 @@ test.each([
   if (status === 401) expect(challenge).toBe(name === 'nobody' ? 'Bearer' : 'Bearer error="invalid_token"');
 });
 
+test.each([
+  ['purchases', { memo: 1 }, '/memo', 'Unknown key "memo"'],
+  ['purchases', { memos: [{ id: 1 }] }, '/memos', 'Unknown key "memos"'],
+  [
+    'purchases',
+    { customer: { id: 1, purchase: 1 } },
+    '/customer/purchase',
+    'Unknown key "purchase"; did you mean "purchases"?',
+  ],
+  [
+    'purchases',
+    { customer: { name: 'x' } },
+    '/customer/id',
+    '"customer" can only link an existing record here; send its "id"',
+  ],
+  ['purchases', { customer: { id: null } }, '/customer/id', '"id" must be an identifier: an integer from 1 to 2^53-1'],
+] as const)('%s: PUT of a purchase %j is a fault at %s', async (name, body, pointer, message) => {
+  const { status, text } = await ask(name, 'PUT /api/purchases/1', body);
+  expect([status, JSON.parse(text).errors[0]]).toEqual([422, expect.objectContaining({ pointer, message })]);
+});
+
 test.each(['Basic cm9vdDpyb290', 'Digest username="root"', 'root', ''])(
   'other credentials are asked for a token as if there were none: %j',
   async (authorization) => {
