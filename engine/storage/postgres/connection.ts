@@ -4,7 +4,7 @@ import { type Caller, CallerGone } from '../../caller.ts';
 import { tooSlow } from '../../problem.ts';
 import type { OnRow, Row, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
-import { POSITION } from './replica-watch.ts';
+import { POSITION } from './replicas.ts';
 import { type Answered, type Parsers, type Ran, run } from './pipeline.ts';
 
 export interface PostgresConnection {

@@ -16,15 +16,14 @@ import {
 } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
-import { translate } from './errors.ts';
-import { startFault, TRANSACTION_POOLER } from './start-faults.ts';
+import { TRANSACTION_POOLER, startFault, translate } from './errors.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
-import { watchReplica } from './replica-watch.ts';
+import { watchReplica } from './replicas.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
 import { createFastReads, FAST_CONNECTIONS, FAST_LIMITS } from './fast-reads.ts';
 import { shareWrites } from './shared-writes.ts';
-import { openSnapshot } from './snapshot.ts';
+import { openSnapshot } from './stream.ts';
 import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
 

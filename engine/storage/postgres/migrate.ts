@@ -12,7 +12,7 @@ import type { Reader, Writer } from '../driver.ts';
 import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
 import { isFinal, isRefusal, stateOf, translate } from './errors.ts';
-import { cureOf } from './start-faults.ts';
+import { cureOf } from './errors.ts';
 import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
