@@ -189,9 +189,14 @@ async function inTransaction<T>(
     return result;
   } catch (error) {
     isOver = true;
-    if (isUseless(error)) connection.spoil();
+    // What ends a silent connection is the time limit of its first statement; the others only say that it was ended.
+    const reason: unknown = await begun.then(
+      () => error,
+      (first: unknown) => first,
+    );
+    if (isUseless(reason)) connection.spoil();
     else await connection.execute('rollback').catch(() => connection.spoil());
-    throw error;
+    throw reason;
   }
 }
 
