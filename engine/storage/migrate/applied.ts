@@ -1,5 +1,4 @@
 /** The model that the database was made for, as plain data; a table of the engine's own keeps it. */
-import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { Generated } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
@@ -188,8 +187,10 @@ const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =
   );
 
 /** NO_MODEL where none was applied yet. The table must be there. */
-export const readAppliedModel = (reader: Reader): Awaitable<AppliedModel> =>
-  andThen(reader.value(READ, []), (text) => (text === undefined ? NO_MODEL : parseApplied(String(text))));
+export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
+  const text = await reader.value(READ, []);
+  return text === undefined ? NO_MODEL : parseApplied(String(text));
+}
 
 export function parseApplied(text: string): AppliedModel {
   const applied: AppliedModel = JSON.parse(text);

@@ -6,6 +6,7 @@ import type { OnRow, Row, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
 import { POSITION } from './replicas.ts';
 import { type Answered, type Parsers, type Ran, run } from './pipeline.ts';
+import { CANCEL_AGAIN, CANCEL_PATIENCE, GRACE, MAX_STATEMENTS } from './tuning.ts';
 
 export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
@@ -29,9 +30,6 @@ export interface PostgresConnection {
   release(): void;
 }
 
-/** Clients choose the shapes of lists: a connection with this many statements is replaced. */
-const MAX_STATEMENTS = 2000;
-
 interface Leased {
   readonly client: PoolClient;
   /** Of the statements that this connection knows; undefined if statements have no names. */
@@ -42,12 +40,6 @@ interface Leased {
   /** Whether the caller is told the position of what it wrote. */
   readonly positions: boolean;
 }
-
-/** Milliseconds after which this side gives up, too: the server does not answer at all then. */
-const GRACE = 1000;
-
-/** Milliseconds. */
-const CANCEL_AGAIN = 200;
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
 export function connectionOf({ client, parsers, timeout, caller, positions }: Leased): PostgresConnection {
@@ -176,9 +168,6 @@ interface Wire extends Connection {
   cancel(processID: number, secretKey: number): void;
 }
 
-/** Milliseconds for the request to cancel: a server that has not taken it by then will not. */
-const PATIENCE = 2000;
-
 /**
  * Sends CancelRequest over a new connection; poolers pass it on too. Resolves when the server has closed that connection:
  * from then on it cannot end another statement. `false` if the server did not close it.
@@ -195,7 +184,7 @@ function cancelStatement(client: Client): Promise<boolean> {
       wire.stream.destroy();
       resolve(isDone);
     };
-    const timer = setTimeout(end, PATIENCE, false).unref();
+    const timer = setTimeout(end, CANCEL_PATIENCE, false).unref();
     wire.on('error', () => end(false));
     wire.once('end', () => end(true));
     if (ssl) wire.once('connect', () => wire.requestSsl()).once('sslconnect', send);

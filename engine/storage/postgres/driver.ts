@@ -21,11 +21,12 @@ import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts
 import { watchReplica } from './replicas.ts';
 import { type Connections, createConnections } from './pool.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
-import { createFastReads, FAST_CONNECTIONS, FAST_LIMITS } from './fast-reads.ts';
+import { createFastReads } from './fast-reads.ts';
 import { shareWrites } from './shared-writes.ts';
 import { openSnapshot } from './stream.ts';
 import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
+import { FAST_CONNECTIONS, FAST_LIMITS, LOCK_PAUSE, MAX_IDLE, MAX_SLOW, MAX_WAIT, POOLER_TRIES } from './tuning.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -34,13 +35,6 @@ const SCHEMAS = schemasIn(`${ENGINE_PREFIX}model`);
 const PING: Statement = { sql: 'select 1' };
 /** Two numbers that nothing else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
-/** Milliseconds between two looks at whether the lock is free. */
-const LOCK_PAUSE = 50;
-/** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
-const MAX_IDLE = 10_000;
-const MAX_SLOW = 3_600_000;
-/** Milliseconds that work may wait for its turn, and a write at least. */
-const MAX_WAIT = 5000;
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
@@ -184,8 +178,6 @@ async function probe(connections: Connections, pools: readonly Connections[], ad
   for (const pool of pools) pool.useSchema(String(schema));
 }
 
-/** Tries to find a connection of the server that a second client gets while the first one is there. */
-const POOLER_TRIES = 3;
 const BACKEND = 'select pg_backend_pid()';
 const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
 

@@ -8,18 +8,7 @@ import type { PostgresConnection } from './connection.ts';
 import { isLimit } from './errors.ts';
 import type { Connections } from './pool.ts';
 import type { Answered } from './pipeline.ts';
-
-/** More do not make one process faster. */
-export const FAST_CONNECTIONS = 2;
-/** Milliseconds: a statement that takes longer holds up those behind it on its connection. */
-export const FAST_LIMITS = { statement: 250, idle: 0, lock: 20 };
-/** Milliseconds for which a statement that hit a limit is not asked here. */
-const AVOIDED_FOR = 1000;
-/** Milliseconds without any answer after which the server counts as lost. */
-const SILENCE = 2000;
-/** Milliseconds, and reads, after which a connection goes back to its pool, which replaces one that is too old or too full. */
-const LEASE = 60_000;
-const MOST_READS = 10_000;
+import { AVOIDED_FOR, FAST_CONNECTIONS, LEASE, MOST_READS, SILENCE } from './tuning.ts';
 
 type Asked = [statement: Statement, values: Values, onRow?: OnRow<Row> | undefined];
 

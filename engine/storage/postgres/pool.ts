@@ -8,19 +8,15 @@ import { isFull } from './errors.ts';
 import type { PostgresAddress } from './address.ts';
 import { type Parsers, types } from './pipeline.ts';
 import { APPLY_SETTINGS, CHECK_CLIENT_LOCALLY, useSchema } from './session.ts';
-
-/** A request waits this long for a connection to come free, in milliseconds. */
-const WAIT_TIMEOUT = 5_000;
-/** Milliseconds for which a server that has taken no further connection is not asked for another. */
-const FULL_FOR = 1000;
-/** Milliseconds until it is asked again where none is open. */
-const FULL_PAUSE = 50;
-const KEEP_ALIVE_DELAY = 10_000;
-const IDLE_TIMEOUT = 30_000;
-/** Seconds. Where a proxy or a DNS name leads to another server meanwhile, connections get there without a restart. */
-const MAX_LIFETIME = 600;
-/** How long connections may take to end in order, in milliseconds, before they are closed. */
-const END_TIMEOUT = 250;
+import {
+  END_TIMEOUT,
+  FULL_FOR,
+  FULL_PAUSE,
+  IDLE_TIMEOUT,
+  KEEP_ALIVE_DELAY,
+  MAX_LIFETIME,
+  WAIT_TIMEOUT,
+} from './tuning.ts';
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;

@@ -1,6 +1,7 @@
 /** A replica: how far it has replayed the log, asked several times a second on a connection of its own. */
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
+import { LOOK_CONNECT, LOOK_EVERY, LOOK_PATIENCE } from './tuning.ts';
 
 export interface ReplicaWatch {
   /** Whether it answers, and has everything up to this position; undefined asks for nothing. */
@@ -40,10 +41,6 @@ function parsePosition(text: string): LogPosition | undefined {
 const isBehind = (wanted: LogPosition, seen: LogPosition): boolean =>
   wanted.place <= seen.place && (wanted.timeline ?? 0) <= (seen.timeline ?? 0);
 
-/** Together less than a second: after that, a lost replica is no longer asked. */
-const LOOK_MS = 300;
-const PATIENCE_MS = 600;
-const CONNECT_MS = 2000;
 const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${POSITION} end, pg_postmaster_start_time()::text`;
 
 /** `onLost`: it has stopped answering. */
@@ -59,8 +56,8 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
     if (client) return client;
     const fresh = new Client({
       connectionString: url,
-      connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: PATIENCE_MS,
+      connectionTimeoutMillis: LOOK_CONNECT,
+      query_timeout: LOOK_PATIENCE,
       application_name: 'records-watch',
     });
     client = fresh.on('error', () => lose(fresh)).once('end', () => lose(fresh));
@@ -93,7 +90,7 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
 
   const look = (): Promise<void> => (looking ??= ask().finally(() => (looking = undefined)));
   void look();
-  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  const timer = setInterval(() => void look(), LOOK_EVERY).unref();
   return {
     covers: (position) => {
       if (seen === undefined || position === undefined) return seen !== undefined;

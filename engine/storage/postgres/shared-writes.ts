@@ -17,9 +17,7 @@ import {
 import type { Connections } from './pool.ts';
 import { taken } from './transaction.ts';
 import { outcomeUnknown } from '../unavailable.ts';
-
-/** Writes of one transaction: the rows that it has locked are free again after a few milliseconds. */
-const MOST = 32;
+import { SHARED_WRITES } from './tuning.ts';
 
 interface SharedWrite {
   readonly values: Values;
@@ -44,7 +42,8 @@ export function shareWrites(connections: Connections): ShareWrite {
     const all = gathered;
     gathered = new Map();
     for (const [statement, asked] of all)
-      for (let at = 0; at < asked.length; at += MOST) void sendSome(statement, asked.slice(at, at + MOST));
+      for (let at = 0; at < asked.length; at += SHARED_WRITES)
+        void sendSome(statement, asked.slice(at, at + SHARED_WRITES));
   }
 
   async function sendSome(statement: Statement, asked: readonly SharedWrite[]): Promise<void> {

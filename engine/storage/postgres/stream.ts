@@ -5,12 +5,7 @@ import type { PostgresConnection } from './connection.ts';
 import { isConnectionLost, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { READ_ONLY, readerThrough, taken } from './transaction.ts';
-
-/** Rows that are fetched together: few, until it is known how long they are. */
-const FIRST_ROWS = 4;
-const MOST_ROWS = 256;
-/** Characters that rows fetched together should have. */
-const PIECE_LENGTH = 256 * 1024;
+import { FIRST_ROWS, MOST_ROWS, PIECE_LENGTH } from './tuning.ts';
 
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await begun(connections, caller);

@@ -30,11 +30,7 @@ import {
 import type { FastReads } from './fast-reads.ts';
 import type { Answered } from './pipeline.ts';
 import type { Connections } from './pool.ts';
-
-/** Each conflict means that another transaction succeeded: many may have to wait for one row. */
-const MAX_CONFLICTS = 50;
-const MAX_LOST = 2;
-const LONGEST_PAUSE = 20;
+import { LONGEST_PAUSE, MAX_CONFLICTS, MAX_LOST } from './tuning.ts';
 
 export const READ_ONLY = 'begin isolation level repeatable read read only';
 
