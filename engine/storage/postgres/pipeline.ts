@@ -90,6 +90,8 @@ class PipelinedQuery extends Query {
     const { stream } = connection;
     const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
     const statement = this.name;
+    // A portal would hold its snapshot until the transaction ends, and indexes that are built beside it would wait.
+    if (statement === '' && this.#all.every((values) => values.length === 0)) return connection.query(this.#text);
     this.#parsers = this.#options.parsers?.get(statement);
     let isDescribed = this.#parsers !== undefined;
     stream.cork();
