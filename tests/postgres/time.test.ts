@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { PATIENT } from '../../engine/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
+import { createDatabase as admitting } from '../../engine/storage/database.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 import { ask } from '../support/ask.ts';
@@ -93,12 +94,13 @@ onServer('statements', () => {
 
     it('searches leave connections to single records', async () => {
       driver = await open(url(), 600_000);
+      const admitted = admitting(driver);
       const client = leaving();
       const searches = Array.from({ length: 20 }, () =>
-        settled(Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), client))),
+        settled(Promise.resolve(admitted.scan((reader) => reader.value(HOURS, []), client))),
       );
       await until(async () => (await running()) === 2);
-      expect(await driver.value(ONE, [])).toBe('1');
+      expect(await admitted.read((reader) => reader.value(ONE, []), PATIENT)).toBe('1');
       client.leave();
       await Promise.all(searches);
     });
