@@ -17,7 +17,6 @@ const RANKS: readonly (readonly string[])[] = [
     'files.ts',
     'terminal.ts',
     'package.ts',
-    'awaitable.ts',
     'node-version.ts',
     'caller.ts',
     'settled.ts',

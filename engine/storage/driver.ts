@@ -1,12 +1,13 @@
 /** The interface to a database. The code above it works with any driver; only drivers know a database's client. */
-import type { Awaitable } from '../awaitable.ts';
 import type { Caller } from '../caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import type { LinkColumn } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { Slots, WaitingWork } from './admission.ts';
-export type { Awaitable } from '../awaitable.ts';
+
+/** A value or a promise of it: SQLite returns results at once. */
+export type Awaitable<T> = T | Promise<T>;
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
 export interface Statement {

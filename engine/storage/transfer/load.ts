@@ -1,9 +1,8 @@
 /** Inserts rows into empty tables: many with one statement if the database is a server; each conflict is reported. */
-import { andThen, type Awaitable } from '../../awaitable.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Fault } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Reader, Row, Statement, Values, Writer } from '../driver.ts';
+import type { Awaitable, Reader, Row, Statement, Values, Writer } from '../driver.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
 import { type BulkColumn, columnSql } from '../tables.ts';
@@ -115,6 +114,11 @@ export function createLoader(
     return batch.length >= MAX_ROWS || length >= MAX_LENGTH ? sendBatch() : undefined;
   }
 
+  async function addAlone(to: LoadTarget, row: QueuedRow): Promise<void> {
+    const { changes } = await writer.run(to.one, row.values);
+    if (changes === 0) await refused(to, row);
+  }
+
   async function flush(): Promise<void> {
     await sendBatch();
     await sent?.done;
@@ -124,9 +128,7 @@ export function createLoader(
     add: (to, values, line) => {
       if (to.many !== undefined) return addToBatch(to, { values, line });
       alone = { from: line, to: line };
-      return andThen(writer.run(to.one, values), ({ changes }) =>
-        changes === 0 ? refused(to, { values, line }) : undefined,
-      );
+      return addAlone(to, { values, line });
     },
     flush,
     underWay: () => sent?.span ?? alone,
