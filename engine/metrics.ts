@@ -10,7 +10,7 @@ import { workerNumber } from './worker.ts';
 export interface Metrics {
   observe(observed: Observed): void;
   statement(milliseconds: number): void;
-  /** Told the time that work has waited for a connection to the database. */
+  /** Counts the time that a read, scan or write has waited for a database connection. */
   readonly wait: OnWait;
   /** Sets the functions that count connections and ask the database, which are called whenever metrics are read. */
   watch(usage: () => readonly ServerUsage[], readiness: AskReadiness): void;

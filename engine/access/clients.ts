@@ -1,4 +1,4 @@
-/** What the client of a request may see and do. */
+/** Finds the client of a request by its token: rights, routes and documents, kept once per set of rights. */
 import type { IncomingMessage } from 'node:http';
 import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';

@@ -74,7 +74,7 @@ async function stepsFor(settings: Settings, copy: string): Promise<readonly Asse
     });
   } catch (error) {
     if (error instanceof StartError || error instanceof Problem) throw error;
-    // Whoever made the file has written into what the engine remembers of its tables.
+    // Another program has changed the engine's own tables in the file.
     throw new StartError('The file remembers tables in a form that this engine does not know. Nothing was changed.', {
       cause: error,
     });

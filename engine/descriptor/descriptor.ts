@@ -14,7 +14,7 @@ export type OnDelete = 'restrict' | 'cascade' | 'setNull';
 export type Nested = 'write' | 'link';
 export type Preconditions = 'off' | 'optional' | 'required';
 
-/** What the service fills in, for people. */
+/** The meaning of each value of `generated`, for the API documentation. */
 export const generatedMeanings = {
   createdAt: 'the time when the record was created',
   updatedAt: 'the time when one of its own values last changed',

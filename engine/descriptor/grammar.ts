@@ -64,7 +64,7 @@ export const generatedBy: ReadonlyMap<string, readonly string[]> = new Map(
   ].map(([word, all]) => [word, all.map(([, type]) => type)]),
 );
 
-/** What a field type is, for people. */
+/** The description of a field type, for hover texts and the documentation. */
 export const meaningOf = (type: string): string => String(definition(`${type}Field`)['description']);
 
 /** The keys that only fields of this type have: the schema of each value. */

@@ -17,7 +17,7 @@ export function ownPattern(text: string): string {
   return text;
 }
 
-/** What Ajv needs of a RegExp; `toString` is its cache key. */
+/** The part of a RegExp that Ajv uses; it caches by `toString`. */
 interface Matcher {
   test(text: string): boolean;
   toString(): string;

@@ -1,4 +1,4 @@
-/** What a client may do with the records of each type: a predicate over the one Model. */
+/** Rights of a client on the records of each type: a predicate over the one Model. */
 import { createHash } from 'node:crypto';
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { Draft } from './resolve.ts';
@@ -7,7 +7,7 @@ import { type Model, type RecordType, type Relation, uniqueIndexes, type UniqueM
 /** Names of types; `all` includes types that are added later. */
 export type TypeNames = 'all' | ReadonlySet<string>;
 
-/** What a token allows. The right to write includes the right to read. */
+/** Names of the types that a token may read and write. The right to write includes the right to read. */
 export interface Granted {
   readonly read: TypeNames;
   readonly write: TypeNames;
