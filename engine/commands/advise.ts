@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isObject, parsedJson } from '../json.ts';
 import type { Field, Model, Relation, RecordType } from '../model/model.ts';
+import { parseParameters } from '../query/parameters.ts';
 import { ownPath } from '../query/paths.ts';
 import { reasonOf, StartError } from '../start-error.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
@@ -71,31 +72,23 @@ function requestedList(line: string): LoggedList | undefined {
 /** Those that take most time come first. */
 function together(lists: readonly LoggedList[], model: Model): readonly Advice[] {
   const types = [...model.types.values()].filter((type) => type.operations.has('list'));
-  const byName = new Map(types.flatMap((type) => [[type.path, type] as const, [type.name, type] as const]));
+  const byName = new Map(
+    types.flatMap((type) => [type.path, encodeURIComponent(type.path), type.name].map((name) => [name, type] as const)),
+  );
   const judged = lists.flatMap((list) => {
-    const type = byName.get(decoded(list.of));
+    const type = byName.get(list.of);
     const members = type && missingIndex(type, list.query);
     return type && members ? [{ ...list, type: type.name, advice: wordsOf(members) }] : [];
   });
   const groups = Map.groupBy(judged, ({ type, advice }) => `${type}: ${advice}`);
-  const all = [...groups.values()].flatMap((same): Advice[] => {
-    const [first] = same;
-    if (first === undefined) return [];
-    const requests = new Set(same.flatMap(({ request }) => request ?? []));
-    const alone = same.filter(({ request }) => request === undefined).length;
+  const all = [...groups.values()].map((same): Advice => {
+    const { type, advice } = same[0] ?? { type: '', advice: '' };
     const milliseconds = same.reduce((sum, one) => sum + (one.milliseconds ?? 0), 0);
-    const took = requests.size > 0 ? { milliseconds } : {};
-    return [{ type: first.type, advice: first.advice, lists: requests.size + alone, ...took }];
+    // Several slow statements may belong to one request; a line of a proxy is one.
+    const lists = new Set(same.map((one) => one.request ?? one)).size;
+    return milliseconds > 0 ? { type, advice, lists, milliseconds } : { type, advice, lists };
   });
   return all.toSorted((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.lists - a.lists);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text;
-  }
 }
 
 // The rule: what is asked for by value, then what the list is sorted by.
@@ -105,27 +98,17 @@ const MAX_MEMBERS = 4;
 
 type Member = Field | Relation;
 
-interface Term {
-  readonly name: string;
-  readonly descending: boolean;
-}
-
-/** `_cnd[zone.name][in][]`, or with the operator missing. */
-const FILTER = /^_cnd\[(?<name>[^\]]+)\](?:\[(?<operator>[a-z]+)\])?(?:\[\d*\])*$/;
-
 /** The index that finds what the filters ask for, in order; undefined if there is one, or none would help. */
 function missingIndex(type: RecordType, query: string): readonly Member[] | undefined {
   const [equal, listed]: [Set<Member>, Set<Member>] = [new Set(), new Set()];
   const words: string[] = [];
-  for (const part of query.split('&')) {
-    const [key = '', ...rest] = part.split('=');
-    const { name = '', operator = 'eq' } = FILTER.exec(decoded(key))?.groups ?? {};
+  for (const { steps: [name = '', operator] = [], value } of parseParameters(query).all) {
     const member = memberOf(type, name);
-    if (name === 'orderBy') words.push(...decoded(rest.join('=')).split(/[\s,]+/));
-    else if (member && operator === 'eq') equal.add(member);
+    if (name === 'orderBy') words.push(...value.split(/[\s,]+/));
     else if (member && operator === 'in') listed.add(member);
+    else if (member && (operator ?? 'eq') === 'eq') equal.add(member);
   }
-  const ordered = orderMembers(type, termsOf(words)).filter((member) => !equal.has(member));
+  const ordered = sortedMembers(type, words).filter((member) => !equal.has(member));
   // A range is left out: databases often prefer the order of the list to an index that finds it.
   const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
   const isThere = type.indexes.some(({ members }) => all.every((member, place) => members[place] === member));
@@ -140,22 +123,16 @@ function memberOf({ fields, relations }: RecordType, name: string): Member | und
   return fields.get(name) ?? (relation?.link.at === 'source' ? relation : undefined);
 }
 
-function termsOf(words: readonly string[]): readonly Term[] {
-  const terms: Term[] = [];
-  for (const word of words.filter((one) => one !== '')) {
-    const last = terms.at(-1);
-    if (/^(asc|desc)$/i.test(word) && last) terms.splice(-1, 1, { ...last, descending: /^desc$/i.test(word) });
-    else terms.push({ name: word, descending: false });
-  }
-  return terms;
-}
+const DIRECTION = /^(?:asc|desc)$/i;
 
 /** The fields of the order, if an index can give it, and none does. */
-function orderMembers(type: RecordType, terms: readonly Term[]): readonly Field[] {
-  const fields = terms.flatMap(({ name }) => type.fields.get(name) ?? []);
-  const isOneWay = terms.every(({ descending }) => descending === terms[0]?.descending);
+function sortedMembers(type: RecordType, words: readonly string[]): readonly Field[] {
+  const names = words.filter((word) => word !== '' && !DIRECTION.test(word));
+  const fields = names.flatMap((name) => type.fields.get(name) ?? []);
+  const descends = names.map((name) => /^desc$/i.test(words[words.indexOf(name) + 1] ?? ''));
   const order = fields.map((field) => ({ path: ownPath(type, field), descending: false }));
-  return fields.length === terms.length && isOneWay && !servedByIndex({ view: { type }, order }) ? fields : [];
+  const isOneWay = new Set(descends).size === 1;
+  return fields.length === names.length && isOneWay && !servedByIndex({ view: { type }, order }) ? fields : [];
 }
 
 /** The words of a descriptor that add the index. */

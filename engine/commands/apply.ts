@@ -109,91 +109,61 @@ interface Following {
 interface FollowOptions {
   /** Prints events as JSON, one a line. */
   readonly json: boolean;
-  /**
-   * Whether the work looks for signals. Where it is one transaction in a file, it cannot, and need not: a signal ends the
-   * process at once, and nothing is changed.
-   */
+  /** Whether signals are handled. A migration in one transaction of a file is rolled back when a signal ends the process. */
   readonly isStoppable: boolean;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-export function follow({ json, isStoppable }: FollowOptions): Following {
+function follow({ json, isStoppable }: FollowOptions): Following {
   const stopping = new AbortController();
-  const rateOf = rates();
-  const show = showLines(json ? eventAsJson : asText);
   let code: number | undefined;
-  let hasBegun = false;
   const stop = (signal: NodeJS.Signals): void => {
     code = 128 + constants.signals[signal];
     stopping.abort();
-    ignore();
+    end();
   };
-  const ignore = (): void => SIGNALS.forEach((signal) => process.off(signal, stop));
-  const begin = (): void => {
-    hasBegun = true;
-    if (!json) printError(isStoppable ? STOPPABLE : UNDONE);
-    if (isStoppable) SIGNALS.forEach((signal) => process.on(signal, stop));
-  };
-  return {
-    watch: {
-      caller: callerUntil(stopping.signal),
-      report: (event) => {
-        if (!hasBegun) begin();
-        show(event, event.kind === 'doing' ? rateOf(event) : undefined);
-      },
-    },
-    stopCode: () => code,
-    end: ignore,
-  };
-}
-
-const STOPPABLE =
-  'You can stop this with Ctrl-C or SIGTERM. What is done is kept; the same command goes on from there.';
-const UNDONE = 'You can stop this with Ctrl-C or SIGTERM. Nothing is changed then; the same command begins again.';
-
-// What is shown.
-
-type Show = (event: MigrationEvent, rowsPerSecond: number | undefined) => void;
-
-/** Of work on rows, a line is printed for each of so many parts. */
-const PARTS = 10;
-
-/** Batches are short: most of them are not worth a line. */
-function showLines(textOf: (...shown: Parameters<Show>) => string): Show {
-  let shown = '';
-  return (event, rate) => {
-    const part = event.kind === 'doing' ? `${event.number} ${Math.floor(PARTS * shareOf(event))}` : textOf(event, rate);
-    if (part !== shown) printError(textOf(event, rate));
+  const end = (): void => SIGNALS.forEach((signal) => process.off(signal, stop));
+  const textOf = json ? eventAsJson : eventAsText;
+  let [shown, number, began] = ['', 0, 0];
+  const report = (event: MigrationEvent): void => {
+    if (shown === '') {
+      if (!json) printError(`You can stop this with Ctrl-C or SIGTERM. ${isStoppable ? KEPT : UNDONE}`);
+      if (isStoppable) SIGNALS.forEach((signal) => process.on(signal, stop));
+    }
+    if (event.kind === 'doing' && event.number !== number) [number, began] = [event.number, performance.now()];
+    const text = textOf(event, performance.now() - began);
+    // Batches of rows are short: a line is printed for each tenth of the work.
+    const part = event.kind === 'doing' ? `${number} ${Math.floor(10 * shareOf(event))}` : text;
+    if (part !== shown) printError(text);
     shown = part;
   };
+  return { watch: { caller: callerUntil(stopping.signal), report }, stopCode: () => code, end };
 }
+
+const KEPT = 'What is done is kept; the same command goes on from there.';
+const UNDONE = 'Nothing is changed then; the same command begins again.';
 
 const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));
 
-/** Rows per second since a task began; undefined as long as none is done. */
-function rates(): (event: Doing) => number | undefined {
-  let current = 0;
-  let began = 0;
-  return ({ number, rows }) => {
-    if (number !== current) [current, began] = [number, performance.now()];
-    return rows === 0 ? undefined : Math.round((1000 * rows) / Math.max(1, performance.now() - began));
-  };
-}
+/** Rows per second; undefined before the first. */
+const rateOf = ({ rows }: Doing, milliseconds: number): number | undefined =>
+  rows === 0 ? undefined : Math.round((1000 * rows) / Math.max(1, milliseconds));
 
-function asText(event: MigrationEvent, rate: number | undefined): string {
+function eventAsText(event: MigrationEvent, milliseconds: number): string {
   if (event.kind === 'waiting') {
     const holders = event.holders.length === 0 ? '' : `, which is held by ${event.holders.join(', ')}`;
     return `Waiting for ${event.table}${holders}`;
   }
   const { task, number, of, last } = event;
+  const rate = rateOf(event, milliseconds);
   const speed = rate === undefined ? '' : `, ${rate} rows per second`;
-  const share = last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%${speed}`;
-  return `[${number}/${of}] ${titleOf(task)}${share}`;
+  return `[${number}/${of}] ${titleOf(task)}${last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%${speed}`}`;
 }
 
-function eventAsJson(event: MigrationEvent, rate: number | undefined): string {
+function eventAsJson(event: MigrationEvent, milliseconds: number): string {
   if (event.kind === 'waiting') return JSON.stringify(event);
   const { kind, task, ...rest } = event;
-  return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest, rowsPerSecond: rate });
+  const rowsPerSecond = rateOf(event, milliseconds);
+  return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest, rowsPerSecond });
 }
