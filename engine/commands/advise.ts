@@ -85,8 +85,8 @@ function together(lists: readonly LoggedList[], model: Model): readonly Advice[]
     const { type, advice } = same[0] ?? { type: '', advice: '' };
     const milliseconds = same.reduce((sum, one) => sum + (one.milliseconds ?? 0), 0);
     // Several slow statements may belong to one request; a line of a proxy is one.
-    const lists = new Set(same.map((one) => one.request ?? one)).size;
-    return milliseconds > 0 ? { type, advice, lists, milliseconds } : { type, advice, lists };
+    const count = new Set(same.map((one) => one.request ?? one)).size;
+    return milliseconds > 0 ? { type, advice, lists: count, milliseconds } : { type, advice, lists: count };
   });
   return all.toSorted((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.lists - a.lists);
 }

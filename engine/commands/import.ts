@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../start-error.ts';
 import { prepare } from '../storage/migrate/apply.ts';
-import { headOf, importLines, LinesRefused } from '../storage/transfer/import.ts';
-import { type CheckLine, type Faults, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
+import { headOf, importLines, type LineFault, LinesRefused } from '../storage/transfer/import.ts';
+import { type CheckLine, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
 import { print } from '../terminal.ts';
 import { BOOLEAN, command, databaseFile, progressBar, STRING, withDatabase } from './command.ts';
 import { escapeStep, type JsonObject } from '../json.ts';
@@ -28,21 +28,47 @@ export const importRecords = command(
     await refuseForeign(file, settings);
     const output =
       reportFile === undefined ? undefined : newFile(reportFile, { force, database: databaseFile(settings) });
-    const report = new LineReport(output === undefined ? MAX_ERRORS : MOST_REPORTED);
+    const mostFaults = output === undefined ? MAX_ERRORS : MOST_REPORTED;
     try {
-      const count = await imported(file, settings, report, unchecked);
-      report.write(output);
+      const count = await imported(file, settings, mostFaults, unchecked);
+      writeReport(output, []);
       print(`Read ${count} lines from ${file}`);
       return 0;
     } catch (error) {
       if (!(error instanceof LinesRefused)) throw error;
-      report.write(output);
-      throw new StartError(report.text(file, reportFile), { cause: error });
+      // The database finds the faults of a line later than the validator.
+      const faults = error.faults.toSorted((a, b) => a.line - b.line);
+      writeReport(output, faults);
+      const rest = faults.length < mostFaults ? '' : '; the rest was not read';
+      const where =
+        output === undefined
+          ? rest && `${rest}, --report FILE writes all faults`
+          : `, all of them in ${reportFile}${rest}`;
+      const count = `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`;
+      const lines = [...faults.slice(0, MAX_ERRORS).map(textOf), `${file}: ${count}${where}. Nothing was changed.`];
+      throw new StartError(lines.join('\n'), { cause: error });
     } finally {
       output?.discard();
     }
   },
 );
+
+/** Faults in a report: each takes memory until the import ends. */
+const MOST_REPORTED = 100_000;
+/** Maximum characters of a pointer in the output. */
+const MAX_POINTER = 200;
+
+function textOf({ line, fault }: LineFault): string {
+  const place = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
+  return `Line ${line}${place}: ${fault.message}`;
+}
+
+/** All faults, a line of JSON each. */
+function writeReport(file: NewFile | undefined, faults: readonly LineFault[]): void {
+  if (file === undefined) return;
+  writeFileSync(file.partial, faults.map(({ line, fault }) => `${JSON.stringify({ line, ...fault })}\n`).join(''));
+  file.finish();
+}
 
 /** The maximum length of a line, in body limits: a record can grow over several requests, but the values of a longer line might not fit into memory. */
 const BODIES = 16;
@@ -66,16 +92,15 @@ async function* firstLines(file: string, settings: Settings): AsyncGenerator<rea
   }
 }
 
-const imported = (file: string, settings: Settings, report: LineReport, isUnchecked: boolean): Promise<number> =>
+const imported = (file: string, settings: Settings, mostFaults: number, isUnchecked: boolean): Promise<number> =>
   withDatabase(settings, (own, driver) =>
     driver.exclusively(async () => {
       const { model } = await prepare(own, driver);
-      const progress = progressBar();
       return importLines(model, driver, {
         source: () => linesOf(file, settings),
         check: lineChecker(model, isUnchecked),
-        faults: report,
-        progress,
+        progress: progressBar(),
+        mostFaults,
       });
     }),
   );
@@ -143,73 +168,3 @@ function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
 
 const isNamed = ({ fields, relations, identifier }: RecordType, key: string): boolean =>
   fields.has(key) || relations.has(key) || (identifier.inRecord && identifier.name === key);
-
-// Reports the faults of lines: the first ones as text, and all of them in a file if one is named.
-
-/** Maximum characters of a pointer in the output. */
-const MAX_POINTER = 200;
-/** Faults in a report: each takes memory until the import ends. */
-const MOST_REPORTED = 100_000;
-
-interface LineFault {
-  readonly line: number;
-  readonly fault: Fault;
-}
-
-/** The import ends after `most` faults. */
-class LineReport implements Faults {
-  readonly #most: number;
-  #faults: LineFault[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get count(): number {
-    return this.#faults.length;
-  }
-
-  get room(): number {
-    return this.#most - this.count;
-  }
-
-  readonly add = (line: number, fault: Fault): void => {
-    this.#faults.push({ line, fault });
-    if (this.room <= 0) throw new LinesRefused();
-  };
-
-  restart(): void {
-    this.#faults = [];
-  }
-
-  /** Databases find the faults of a line sooner or later. */
-  #sorted(): readonly LineFault[] {
-    return this.#faults.toSorted((a, b) => a.line - b.line);
-  }
-
-  /** Writes all faults, a line of JSON each. */
-  write(file: NewFile | undefined): void {
-    if (file === undefined) return;
-    const lines = this.#sorted().map(({ line, fault }) => `${JSON.stringify({ line, ...fault })}\n`);
-    writeFileSync(file.partial, lines.join(''));
-    file.finish();
-  }
-
-  /** The first faults, one per line, and a summary. */
-  text(from: string, report: string | undefined): string {
-    const shown = this.#sorted().slice(0, MAX_ERRORS);
-    const faults = `${this.count} ${this.count === 1 ? 'fault' : 'faults'}`;
-    const rest = this.room > 0 ? '' : '; the rest was not read';
-    const where =
-      report === undefined ? rest && `${rest}, --report FILE writes all faults` : `, all of them in ${report}${rest}`;
-    return [
-      ...shown.map(({ line, fault }) => textOf(line, fault)),
-      `${from}: ${faults}${where}. Nothing was changed.`,
-    ].join('\n');
-  }
-}
-
-function textOf(line: number, fault: Fault): string {
-  const place = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
-  return `Line ${line}${place}: ${fault.message}`;
-}

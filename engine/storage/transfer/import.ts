@@ -9,7 +9,6 @@ import { SEED_TABLE } from '../tables.ts';
 import { rowsInCircles } from '../migrate/assess.ts';
 import {
   type CheckLine,
-  type Faults,
   FORMAT,
   type Head,
   type LineSource,
@@ -21,15 +20,28 @@ import {
 import { createLoader, createRows, type Loader, type RowOf, type Span, typeNamed } from './load.ts';
 import { escapeStep } from '../../json.ts';
 
+export interface LineFault {
+  readonly line: number;
+  readonly fault: Fault;
+}
+
 interface Intake {
   readonly source: LineSource;
   readonly check: CheckLine;
-  readonly faults: Faults;
   readonly progress: Progress;
+  /** The import ends after this many faults. */
+  readonly mostFaults: number;
 }
 
-/** Lines were refused: `Faults` knows which. */
-export class LinesRefused extends Error {}
+/** Lines were refused, and the database is unchanged. */
+export class LinesRefused extends Error {
+  readonly faults: readonly LineFault[];
+
+  constructor(faults: readonly LineFault[]) {
+    super();
+    this.faults = faults;
+  }
+}
 
 interface ImportRun {
   readonly model: Model;
@@ -38,6 +50,9 @@ interface ImportRun {
   readonly loader: Loader;
   readonly rowOf: RowOf;
   readonly intake: Intake;
+  readonly faults: LineFault[];
+  /** Throws `LinesRefused` if it is the last one that is wanted. */
+  readonly refuse: (line: number, fault: Fault) => void;
   /** By type: the greatest identifier that was used. */
   readonly sequences: Map<RecordType, number>;
 }
@@ -49,8 +64,12 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
     let underWay: Span | undefined;
     try {
       return await driver.write(async (writer) => {
-        intake.faults.restart();
-        const loader = createLoader(writer, intake.faults.add, slow);
+        const faults: LineFault[] = [];
+        const refuse = (line: number, fault: Fault): void => {
+          faults.push({ line, fault });
+          if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
+        };
+        const loader = createLoader(writer, refuse, slow);
         try {
           return await importAll({
             model,
@@ -59,6 +78,8 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
             loader,
             rowOf: createRows(model, dialect, writer),
             intake,
+            faults,
+            refuse,
             sequences: new Map(),
           });
         } finally {
@@ -69,7 +90,10 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
       if (!(error instanceof Problem) || !REFUSALS.has(error.code) || !underWay) throw error;
       // The database refused one of several rows, and does not say which.
       if (underWay.from < underWay.to && slow === undefined) slow = underWay;
-      else throw refusedBy(error, underWay.from, intake.faults);
+      else
+        throw new LinesRefused([
+          { line: underWay.from, fault: { pointer: '', code: error.code, message: error.message } },
+        ]);
     }
   }
 }
@@ -77,14 +101,8 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
 /** Of single rows, as the database says it. */
 const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-database', 'unique-conflict']);
 
-function refusedBy(error: Problem, line: number, faults: Faults): LinesRefused {
-  faults.restart();
-  faults.add(line, { pointer: '', code: error.code, message: error.message });
-  return new LinesRefused();
-}
-
 async function importAll(job: ImportRun): Promise<number> {
-  const { model, dialect, writer, loader, intake } = job;
+  const { model, dialect, writer, loader, faults } = job;
   await refuseFilled(model, writer, dialect);
   // Records may refer to later ones, and to each other in circles.
   const deferred = dialect.deferred(tablesOf(model));
@@ -93,9 +111,8 @@ async function importAll(job: ImportRun): Promise<number> {
   const count = await readAll(job);
   await loader.flush();
   for (const values of seeds) await writer.run(REMEMBER_SEED, values);
-  const { faults, source } = intake;
-  await refuseDangling(model, writer, dialect, source, faults);
-  if (faults.count > 0) throw new LinesRefused();
+  await refuseDangling(job);
+  if (faults.length > 0) throw new LinesRefused(faults);
   for (const sql of deferred.end) await writer.run({ sql }, []);
   await moveSequences(job);
   return count;
@@ -138,7 +155,7 @@ async function readAll(job: ImportRun): Promise<number> {
     progress(done, head?.lines ?? done);
   }
   if (!head) throw new StartError('The file is empty. Nothing was changed.');
-  if (done !== head.lines) job.intake.faults.add(1, notWhole(done, head.lines));
+  if (done !== head.lines) job.refuse(1, notWhole(done, head.lines));
   return done;
 }
 
@@ -170,11 +187,10 @@ function parsed(text: string): unknown {
 }
 
 function take(job: ImportRun, text: LineText, number: number): Awaitable<void> {
-  const { faults, check } = job.intake;
-  if (typeof text !== 'string') return faults.add(number, text);
-  const checked = check(text);
+  if (typeof text !== 'string') return job.refuse(number, text);
+  const checked = job.intake.check(text);
   if ('faults' in checked) {
-    for (const fault of checked.faults) faults.add(number, fault);
+    for (const fault of checked.faults) job.refuse(number, fault);
     return;
   }
   const { line } = checked;
@@ -203,35 +219,31 @@ async function moveSequences({ model, dialect, writer, sequences }: ImportRun): 
 const MOST = 100_000;
 
 /** The rows tell which references lead nowhere; the file is read again for their line numbers. */
-async function refuseDangling(
-  model: Model,
-  reader: Reader,
-  { quote }: Dialect,
-  source: LineSource,
-  faults: Faults,
-): Promise<void> {
+async function refuseDangling(job: ImportRun): Promise<void> {
+  const { model, writer, dialect, faults, intake } = job;
+  const { quote } = dialect;
   const found = new Map<string, Fault>();
-  const place = faults.count > 0 ? 'among the lines without errors' : 'in the file';
+  const place = faults.length > 0 ? 'among the lines without errors' : 'in the file';
   for (const { row, columns, table, column, pointer, target } of referencesOf(model)) {
     const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
     const dangling = `r$.${quote(column)} is not null and not exists (${there})`;
     const selected = columns.map((name) => `r$.${quote(name)}`).join(', ');
-    const sql = `select ${selected} from ${quote(table)} as r$ where ${dangling} limit ${Math.min(MOST, faults.room)}`;
-    for (const values of await reader.all({ sql }, [])) {
+    const sql = `select ${selected} from ${quote(table)} as r$ where ${dangling} limit ${Math.min(MOST, intake.mostFaults - faults.length)}`;
+    for (const values of await writer.all({ sql }, [])) {
       const missing = values[columns.indexOf(column)];
       const message = `There is no ${target.name} ${String(missing)} ${place}`;
       found.set([row, ...values].join(' '), { pointer, code: 'not-found', message });
     }
   }
-  if (found.size === 0) for (const [key, fault] of await circles(model, reader, { quote })) found.set(key, fault);
-  if (found.size > 0) await tell(found, source, faults);
+  if (found.size === 0) for (const [key, fault] of await circles(model, writer, dialect)) found.set(key, fault);
+  if (found.size > 0) await refuseFound(found, job);
 }
 
 /** Records whose links lead into a circle though they must not, as `refuseDangling` names them. */
 async function circles(
   model: Model,
   reader: Reader,
-  { quote }: Pick<Dialect, 'quote'>,
+  { quote }: Dialect,
 ): Promise<readonly (readonly [key: string, fault: Fault])[]> {
   const found: (readonly [key: string, fault: Fault])[] = [];
   for (const { row, columns, table, column, pointer, target } of referencesOf(model).filter(({ acyclic }) => acyclic)) {
@@ -246,14 +258,14 @@ async function circles(
   return found;
 }
 
-async function tell(found: ReadonlyMap<string, Fault>, source: LineSource, faults: Faults): Promise<void> {
+async function refuseFound(found: ReadonlyMap<string, Fault>, { intake, refuse }: ImportRun): Promise<void> {
   let number = 0;
-  for await (const texts of source())
+  for await (const texts of intake.source())
     for (const text of texts) {
       number += 1;
       for (const key of keysOf(text)) {
         const fault = found.get(key);
-        if (fault) faults.add(number, fault);
+        if (fault) refuse(number, fault);
       }
     }
 }

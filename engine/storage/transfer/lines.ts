@@ -51,17 +51,6 @@ export type CheckLine = (text: string) => { readonly line: Line } | { readonly f
 /** Opens the lines again each time: a transaction may have to be repeated. */
 export type LineSource = () => AsyncIterable<readonly LineText[]>;
 
-/** What becomes of faults. */
-export interface Faults {
-  readonly count: number;
-  /** How many more are wanted. */
-  readonly room: number;
-  /** Throws if no more are wanted. */
-  add(line: number, fault: Fault): void;
-  /** The import begins again. */
-  restart(): void;
-}
-
 export type Progress = (done: number, all: number) => void;
 
 // The lines of a file of UTF-8 text, in bounded memory: a chunk at a time, and no line longer than a limit.
