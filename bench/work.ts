@@ -1,5 +1,5 @@
 /** The table of work: the n-th request of each kind, to the engine and to the servers by hand, and the expected answer. */
-import type { JsonObject, JsonValue } from '../engine/json.ts';
+import type { JsonObject, JsonValue } from '../engine/json/json.ts';
 import { amountsOf, dateOf, imageOf, methodIdOf, methodOf, zoneIdOf, zoneOf } from './records.ts';
 
 export interface Request {

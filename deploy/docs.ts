@@ -5,7 +5,7 @@ import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
 import { commands } from '../engine/cli.ts';
 import { constraintsOf, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
 import { diagnosticCodes } from '../engine/diagnostic.ts';
-import { isObject, type JsonObject, type JsonValue } from '../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../engine/json/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
 import { problemKinds } from '../engine/problem.ts';
 import { settingsTable } from '../engine/settings/settings.ts';

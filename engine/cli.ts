@@ -4,8 +4,7 @@
 import './node-version.ts';
 import { type Command, runProcess } from './commands/command.ts';
 import { didYouMean } from './names.ts';
-import { VERSION } from './package.ts';
-import { print, printError } from './terminal.ts';
+import { VERSION, print, printError } from './process.ts';
 
 interface CommandEntry {
   /** One sentence for `--help`. */

@@ -1,4 +1,4 @@
-/** Output files of commands: readable by their owner only, renamed into place when complete, replacing files only if asked to. */
+/** Files that commands write, and changes of files that are noticed. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { reasonOf, StartError } from './start-error.ts';
+import { reasonOf, StartError } from './problem.ts';
 
 const OWNER_ONLY = 0o600;
 /** Suffixes of the files that SQLite keeps beside a database. */
@@ -127,4 +127,57 @@ function said(file: string, work: () => void): void {
     if (error instanceof StartError) throw error;
     throw new StartError(`${file} cannot be written: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+// Changes. File system events are not reliable enough: they stop when another file is moved into place, and do not exist on
+// network file systems, in some containers, or above the limit of watches.
+
+export interface Looking<T> {
+  /** Reads the current state. */
+  readonly look: () => Promise<T>;
+  readonly textOf: (found: T) => string;
+  /** Milliseconds between polls. */
+  readonly every: number;
+  /** Called when two polls in a row have found the same change. The next poll waits for its result. */
+  readonly changed: (found: T) => unknown;
+}
+
+/** A change that does not settle is reported after this many polls. */
+const MAX_LOOKS = 3;
+
+/** `first`: the text of the known state. Returns a function that stops polling. */
+export function followSettled<T>(first: string, { look, textOf, every, changed }: Looking<T>): () => Promise<void> {
+  let known = first;
+  let last = first;
+  let looks = 0;
+  let running = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  const lookOnce = async (): Promise<void> => {
+    const found = await look();
+    const text = textOf(found);
+    const isSettled = text === last;
+    last = text;
+    looks = text === known ? 0 : looks + 1;
+    if (closed || looks === 0 || (!isSettled && looks < MAX_LOOKS)) return;
+    known = text;
+    looks = 0;
+    await changed(found);
+  };
+  const next = (): void => {
+    if (closed) return;
+    timer = setTimeout(
+      () =>
+        (running = lookOnce()
+          .catch(() => undefined)
+          .finally(next)),
+      every,
+    ).unref();
+  };
+  next();
+  return async () => {
+    closed = true;
+    clearTimeout(timer);
+    await running;
+  };
 }

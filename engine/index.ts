@@ -5,8 +5,8 @@ import { createInProcess } from './embed/records.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
 import { lazy } from './memo.ts';
-import { nodeFault } from './package.ts';
-import { StartError } from './start-error.ts';
+import { nodeFault } from './process.ts';
+import { StartError } from './problem.ts';
 
 export type { Diagnostic } from './diagnostic.ts';
 export type {
@@ -29,10 +29,10 @@ export type {
   Where,
   UpdateOptions,
 } from './embed/types.ts';
-export type { JsonObject, JsonValue } from './json.ts';
+export type { JsonObject, JsonValue } from './json/json.ts';
 export { Problem } from './problem.ts';
 export type { Fault, ProblemCode } from './problem.ts';
-export { StartError } from './start-error.ts';
+export { StartError } from './problem.ts';
 
 /**
  * Reads and checks the descriptors, changes the database to match them where nothing can be lost, and serves the records.

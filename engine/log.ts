@@ -1,8 +1,7 @@
 /** The log: JSON lines on standard error, without values of records, tokens or query strings. */
 import { destination, pino } from 'pino';
 import type { Settings } from './settings/settings.ts';
-import { printable } from './terminal.ts';
-import { workerNumber } from './worker.ts';
+import { printable, workerNumber } from './process.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@ import type { OnWait } from './storage/admission.ts';
 import type { ServerUsage } from './storage/driver.ts';
 import type { Label, Observed } from './http/request.ts';
 import { Problem } from './problem.ts';
-import { workerNumber } from './worker.ts';
+import { workerNumber } from './process.ts';
 
 export interface Metrics {
   observe(observed: Observed): void;

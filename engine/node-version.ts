@@ -1,5 +1,5 @@
 /** Ends the process with a message if Node.js is too old. Imported first. */
-import { nodeFault } from './package.ts';
+import { nodeFault } from './process.ts';
 
 const fault = nodeFault();
 if (fault !== undefined) {

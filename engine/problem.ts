@@ -1,4 +1,4 @@
-/** Run-time errors as clients see them (RFC 9457), and the catalogue of their codes. */
+/** Errors: those that clients see (RFC 9457) with the catalogue of their codes, and those that operators see. */
 import { MAX_ECHO, shortened } from './names.ts';
 
 interface ProblemKind {
@@ -375,3 +375,14 @@ export const answerTooLong = (cause: unknown): Problem =>
     'The answer would be too long; ask for fewer records with _cnd[limit], or for less of each with fields and include',
     { cause },
   );
+
+/** Why the engine cannot start; the message can be printed as it is. */
+export class StartError extends Error {
+  override readonly name: string = 'StartError';
+}
+
+/** The database cannot be reached, or is still starting: a start may wait for it. */
+export class NotYetThere extends StartError {}
+
+/** Why something failed, for the message of another error. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -6,22 +6,7 @@ const ENGINE = 'engine';
 
 /** A stage may import those before it, and itself. Files of engine/ itself are ranked by their names. */
 const RANKS: readonly (readonly string[])[] = [
-  [
-    'json.ts',
-    'names.ts',
-    'append.ts',
-    'memo.ts',
-    'diagnostic.ts',
-    'problem.ts',
-    'start-error.ts',
-    'files.ts',
-    'terminal.ts',
-    'package.ts',
-    'node-version.ts',
-    'caller.ts',
-    'settled.ts',
-    'worker.ts',
-  ],
+  ['names.ts', 'memo.ts', 'diagnostic.ts', 'problem.ts', 'files.ts', 'process.ts', 'node-version.ts'],
   ['edge'],
   ['json'],
   ['settings'],

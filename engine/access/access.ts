@@ -3,10 +3,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { memoized } from '../memo.ts';
-import { Problem } from '../problem.ts';
+import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { followSettled } from '../settled.ts';
-import { reasonOf, StartError } from '../start-error.ts';
+import { followSettled } from '../files.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
 import { networkOf } from '../edge/client-address.ts';
 

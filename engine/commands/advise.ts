@@ -1,13 +1,13 @@
 /** `advise`: the indexes that lists in a log would be faster with, judged by what they ask for. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { isObject, parsedJson } from '../json.ts';
+import { isObject, parsedJson } from '../json/json.ts';
 import type { Field, Model, Relation, RecordType } from '../model/model.ts';
 import { parseParameters } from '../query/parameters.ts';
 import { ownPath } from '../query/paths.ts';
-import { reasonOf, StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../problem.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
-import { print } from '../terminal.ts';
+import { print } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE =

@@ -3,9 +3,9 @@
  * one; what the descriptors do not name stays until its drop is allowed.
  */
 import { constants } from 'node:os';
-import { CallerGone, callerUntil } from '../caller.ts';
+import { CallerGone, callerUntil } from '../edge/caller.ts';
 import { didYouMean } from '../names.ts';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 import { linksOf } from '../storage/tables.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import type { Doing, Follower, MigrationEvent } from '../storage/migrate/driver.ts';
@@ -14,7 +14,7 @@ import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
 import { titleOf } from '../storage/migrate/tasks.ts';
 import { databaseAt, insertSeeds } from '../storage/open.ts';
-import { print, printError } from '../terminal.ts';
+import { print, printError } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE =

@@ -2,11 +2,9 @@
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
-import { Problem } from '../problem.ts';
-import { reasonOf, StartError } from '../start-error.ts';
+import { Problem, reasonOf, StartError } from '../problem.ts';
 import { doubtsAbout, readSettings, type Settings } from '../settings/settings.ts';
-import { printError } from '../terminal.ts';
-import { workerNumber } from '../worker.ts';
+import { printError, workerNumber } from '../process.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model, RecordType } from '../model/model.ts';

@@ -1,8 +1,8 @@
 /** `delete`: deletes a record and everything that goes with it, in short transactions, while the service runs. */
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 import { deleteTree, TreeRestricted } from '../storage/write/delete-tree.ts';
 import { planFor } from '../storage/migrate/apply.ts';
-import { print, printError } from '../terminal.ts';
+import { print, printError } from '../process.ts';
 import { BOOLEAN, command, typeNamed, withDatabase } from './command.ts';
 
 const USAGE =

@@ -6,8 +6,8 @@ import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Change } from '../diff/change.ts';
 import { compareModels } from '../diff/diff.ts';
 import type { RecordType } from '../model/model.ts';
-import { StartError } from '../start-error.ts';
-import { print } from '../terminal.ts';
+import { StartError } from '../problem.ts';
+import { print } from '../process.ts';
 import { BOOLEAN, command, readModel, typeNamed } from './command.ts';
 
 const CHECK = 'records check [--json]: exits with 0 if there are no errors, otherwise 1';

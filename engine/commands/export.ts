@@ -4,11 +4,11 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
-import { reasonOf, StartError } from '../start-error.ts';
+import { reasonOf, StartError } from '../problem.ts';
 import type { Driver } from '../storage/driver.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { exportLines } from '../storage/transfer/export.ts';
-import { print } from '../terminal.ts';
+import { print } from '../process.ts';
 import { BOOLEAN, command, databaseFile, progressBar, withDatabase } from './command.ts';
 
 const USAGE =

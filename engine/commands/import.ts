@@ -1,15 +1,14 @@
 /** `import`: reads an export into an empty database. */
 import { writeFileSync } from 'node:fs';
 import type { Settings } from '../settings/settings.ts';
-import { StartError } from '../start-error.ts';
+import { StartError, type Fault, MAX_ERRORS, Problem } from '../problem.ts';
 import { prepare } from '../storage/migrate/apply.ts';
 import { headOf, importLines, type LineFault, LinesRefused } from '../storage/transfer/import.ts';
 import { type CheckLine, type Line, type LineText, readLines } from '../storage/transfer/lines.ts';
-import { print } from '../terminal.ts';
+import { print } from '../process.ts';
 import { BOOLEAN, command, databaseFile, progressBar, STRING, withDatabase } from './command.ts';
-import { escapeStep, type JsonObject } from '../json.ts';
+import { escapeStep, type JsonObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { type Fault, MAX_ERRORS, Problem } from '../problem.ts';
 import type { RawMembers } from '../json/texts.ts';
 import { type KeptMembers, readObject } from '../json/tokenizer.ts';
 import { createLineValidator } from '../validation/line-validator.ts';

@@ -2,10 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findDescriptors } from '../descriptor/load.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { PACKAGE_NAME } from '../package.ts';
-import { reasonOf, StartError } from '../start-error.ts';
-import { print } from '../terminal.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { PACKAGE_NAME, print } from '../process.ts';
+import { reasonOf, StartError } from '../problem.ts';
 import { command } from './command.ts';
 import { writeDescriptor } from './new.ts';
 

@@ -9,7 +9,7 @@ import type { AgentRights } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import { printError } from '../terminal.ts';
+import { printError } from '../process.ts';
 import { BOOLEAN, type Command, command, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
 
 const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Agents only read unless there is --write; without TYPES it allows everything`;

@@ -8,8 +8,8 @@ import { loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
 import { snakeCase } from '../names.ts';
-import { reasonOf, StartError } from '../start-error.ts';
-import { print, printError } from '../terminal.ts';
+import { reasonOf, StartError } from '../problem.ts';
+import { print, printError } from '../process.ts';
 import { command } from './command.ts';
 
 const USAGE = 'records new TYPE, for example "records new GiftCard"';

@@ -8,7 +8,7 @@ import { createPlan } from '../storage/migrate/plan.ts';
 import type { Standing } from '../storage/migrate/history.ts';
 import { formatDrift, formatOthers, formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
-import { print } from '../terminal.ts';
+import { print } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
 
 const USAGE =

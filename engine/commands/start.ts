@@ -1,11 +1,9 @@
 /** `start`: serves the records until a signal stops it. */
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
-import { VERSION } from '../package.ts';
+import { VERSION, print, printError, workerNumber } from '../process.ts';
 import { pagesAt, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
-import { print, printError } from '../terminal.ts';
-import { workerNumber } from '../worker.ts';
 import { BOOLEAN, command, stopSignal } from './command.ts';
 
 /** Milliseconds after which the process exits, even if handles are still open. */

@@ -1,8 +1,8 @@
 /** `token`: creates a token and its line for the service. The token itself is printed once and stored nowhere. */
 import { createToken, parseGrants, parseTypes, tokenLine } from '../access/tokens.ts';
 import type { TypeNames } from '../model/rights.ts';
-import { StartError } from '../start-error.ts';
-import { print } from '../terminal.ts';
+import { StartError } from '../problem.ts';
+import { print } from '../process.ts';
 import { BOOLEAN, command, readModel, refuseUnknownTypes, STRING } from './command.ts';
 
 const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; without options, --read '*'`;

@@ -13,7 +13,7 @@ import {
   type Reference,
   type Relation,
 } from '../model/model.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import { defaultPath, defaultTable } from '../names.ts';
 
 type Described = Readonly<Record<string, JsonValue | undefined>>;

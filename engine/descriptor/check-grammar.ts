@@ -1,7 +1,7 @@
 /** Checks one file against the grammar and words Ajv's errors for people, one for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
 import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';

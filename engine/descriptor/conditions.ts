@@ -1,6 +1,6 @@
 /** The conditions of checks: which fields they compare with what. */
 import type { OperatorName } from '../field-types/field-type.ts';
-import { isObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonValue } from '../json/json.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
 import type { YamlPath } from './source.ts';
 

@@ -1,7 +1,7 @@
 /** The defaults of a descriptor, for the checks, which see faulty descriptors too, and for the Model. */
 import type { Shape } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
 import {
   type Descriptor,

@@ -1,6 +1,6 @@
 /** A checked descriptor as its YAML file has it, before defaults are filled in. */
 import type { Generated } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];

@@ -1,5 +1,5 @@
 /** A record type as far as its file could be understood. The checks across files see faulty files too, without their faulty parts. */
-import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { nearest } from '../names.ts';
 import { type Descriptor, type FieldDescriptor, type Operation, type RelationDescriptor } from './descriptor.ts';
 import { identifierName, operationsOf } from './defaults.ts';

@@ -1,8 +1,8 @@
 /** The grammar of descriptors: a JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { PACKAGE_FOLDER } from '../process.ts';
 
 export const GRAMMAR_FILE = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 

@@ -3,7 +3,7 @@ import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import { isObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonValue } from '../json/json.ts';
 import type { RawValues } from '../json/texts.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';

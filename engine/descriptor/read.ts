@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { Document, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
-import { reasonOf } from '../start-error.ts';
+import { reasonOf } from '../problem.ts';
 import { diagnose, diagnoseAt, type Placing, createSource, type Source } from './source.ts';
 
 const MAX_BYTES = 2 ** 19;

@@ -1,7 +1,7 @@
 /** Converts YAML nodes to JSON. Whatever JSON cannot express, and every repeated key, is a fault. */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { RawMember, RawValues } from '../json/texts.ts';
 import type { YamlPath } from './source.ts';
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Problem } from '../problem.ts';
-import { workerNumber } from '../worker.ts';
+import { workerNumber } from '../process.ts';
 
 /** Returns the headers that say how many requests are left. Throws a Problem, `rate-limited`. */
 export type RateLimit = (request: IncomingMessage) => Promise<Readonly<Record<string, string>>>;

@@ -1,7 +1,7 @@
 /** One call in process: an operation with values, with the same checks, transactions and problems as over HTTP. */
 import { createHash } from 'node:crypto';
 import type { Budget } from '../edge/budget.ts';
-import { type Caller, CallerGone, callerUntil, PATIENT } from '../caller.ts';
+import { type Caller, CallerGone, callerUntil, PATIENT } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import type { Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';

@@ -2,7 +2,7 @@
 import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
 import { readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 import type { EngineOptions } from './types.ts';
 
 type Name = keyof typeof settingsTable;

@@ -1,5 +1,5 @@
 /** Records in process: what a client does over HTTP, by the same operations. */
-import { CallerGone } from '../caller.ts';
+import { CallerGone } from '../edge/caller.ts';
 import type { Engine } from '../engine.ts';
 import { entityTag } from '../operations/preconditions.ts';
 import { Problem } from '../problem.ts';

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Diagnostic } from '../diagnostic.ts';
 import type { Limits } from '../edge/limits.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 
 /** A setting that is left out, or undefined, has its default. */
 export interface EngineOptions {

@@ -1,5 +1,5 @@
 /** A JSON array, stored as it was sent. */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { any, document, RAW_TEXTS } from './any.ts';
 import { boolean } from './boolean.ts';
 import { date } from './date.ts';

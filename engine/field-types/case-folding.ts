@@ -2,7 +2,7 @@
  * Full case folding after normalization: texts that differ only in case, or in how their accents are encoded, have one folded
  * text. The Unicode version is fixed, so that all instances fold alike, whichever version their Node.js knows.
  */
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import { FULL_FOLDINGS, SINGLE_FOLDINGS, UNASSIGNED } from './unicode-data.ts';
 
 const codePoint = (hex: string): number => Number.parseInt(hex, 16);

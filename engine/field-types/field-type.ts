@@ -1,5 +1,5 @@
 /** What a field type defines. Shared code calls it, and never branches on a type's name. */
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 
 export type DialectName = 'sqlite' | 'postgres';
 export type SqlValue = string | number | null;

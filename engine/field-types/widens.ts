@@ -1,6 +1,6 @@
 /** Whether changed constraints still accept every value that they accepted before. When in doubt, they do not. */
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import type { FieldType, Shape } from './field-type.ts';
 
 type Value = JsonValue | undefined;

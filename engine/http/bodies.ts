@@ -1,7 +1,7 @@
 /** Bodies of requests: JSON, or new records on the lines of NDJSON and CSV. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { decode, kindOf } from '../json/tokenizer.ts';
 import type { RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';

@@ -1,12 +1,11 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Caller, CallerGone } from '../caller.ts';
+import { type Caller, CallerGone } from '../edge/caller.ts';
 import type { Budget } from '../edge/budget.ts';
-import { Problem } from '../problem.ts';
+import { Problem, StartError } from '../problem.ts';
 import { isChunked } from '../edge/connections.ts';
 import type { Settings } from '../settings/settings.ts';
-import { StartError } from '../start-error.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { type BodyTypes, bodyTypeOf, requireBodyType } from './negotiation.ts';
 

@@ -1,5 +1,5 @@
 /** CSV (RFC 4180): a line of names, then one for each record. An empty cell is null, "" the empty text. */
-import { escapeStep, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
+import { escapeStep, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';

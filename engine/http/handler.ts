@@ -1,6 +1,6 @@
 /** Serves requests for records: route, operation, answer. An Express middleware, and a listener of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CallerGone } from '../caller.ts';
+import { CallerGone } from '../edge/caller.ts';
 import type { Budget } from '../edge/budget.ts';
 import type { AddressOf } from '../edge/client-address.ts';
 import type { RateLimit } from '../edge/rate-limit.ts';

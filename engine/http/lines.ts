@@ -1,5 +1,5 @@
 /** Bodies with a record on each line: what has been read, and faults with the numbers of their lines. */
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { NO_RAW_VALUES, type RawMember } from '../json/texts.ts';
 import { type Body, type BodyLimits, type ParsedRecord, tooManyItems } from '../operations/body.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';

@@ -1,6 +1,6 @@
 /** The one place where an error becomes an answer (RFC 9457). */
 import type { IncomingMessage } from 'node:http';
-import { CallerGone } from '../caller.ts';
+import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import {
   answerTooLong,

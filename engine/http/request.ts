@@ -1,7 +1,7 @@
 /** A request as the engine sees it: its URL, its client, and what is told of it when it is over. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Budget, Share } from '../edge/budget.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../edge/caller.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { Preconditions } from '../operations/preconditions.ts';
 import type { OperationEntry } from '../operations/table.ts';

@@ -5,7 +5,7 @@ import { pipeline, Readable } from 'node:stream';
 import type { Answer, HeaderMap } from './answer.ts';
 import { linger } from './content.ts';
 import type { HttpCaller } from './request.ts';
-import { type Caller, CallerGone, PATIENT } from '../caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
 import type { AwaitReader } from '../edge/slow-readers.ts';
 import type { Log } from '../log.ts';
 import { Problem } from '../problem.ts';

@@ -1,5 +1,5 @@
 /** Sorts the faults of a body in document order. */
-import { isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, unescapedSteps } from './json.ts';
 import { memoized } from '../memo.ts';
 import type { Fault } from '../problem.ts';
 

@@ -1,5 +1,5 @@
 /** Reads JSON text without parsing its values, so that they can be stored as they were written. */
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from './json.ts';
 
 /** The members to store as written: by record of a body, then by key in text order. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;

@@ -1,6 +1,6 @@
 /** Reads JSON text in one pass: values, repeated keys, limits, strings that cannot be stored, and texts kept as written. */
 import type { Limits } from '../edge/limits.ts';
-import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from './json.ts';
 import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { compact, NO_RAW_VALUES, type RawMember, type RawValues } from './texts.ts';

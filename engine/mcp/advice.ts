@@ -1,6 +1,6 @@
 /** Problems for agents, each with the next step: an agent cannot read a manual in between. */
 import { nearest, shortened } from '../names.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { type Fault, MAX_ERRORS, Problem, type ProblemCode, problemKinds } from '../problem.ts';
 
 const WAIT = 'Wait as many seconds as retry_after says, then call again.';

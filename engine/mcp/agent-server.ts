@@ -1,9 +1,9 @@
 /** The protocol: the official SDK speaks it, over whatever connects agents. */
 import { ProtocolError, ProtocolErrorCode, Server, type Tool } from '@modelcontextprotocol/server';
-import { isObject } from '../json.ts';
+import { isObject } from '../json/json.ts';
 import { didYouMean } from '../names.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import { VERSION } from '../package.ts';
+import { VERSION } from '../process.ts';
 import type { Problem } from '../problem.ts';
 import { type AgentRights, type AgentTool, runTool, type ToolAnswer, toolNamed, toolsFor } from './tools.ts';
 

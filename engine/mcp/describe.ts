@@ -1,7 +1,7 @@
 /** Descriptions of types for agents, and the entity tags that agents see. */
 import { describeType } from '../describe/describe.ts';
 import { typeOf } from '../embed/call.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Model, type RecordType } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { faultyRequest } from '../problem.ts';

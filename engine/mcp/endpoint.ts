@@ -14,7 +14,7 @@ import type { Answer } from '../http/answer.ts';
 import { acceptedType, bodyTypesOf } from '../http/negotiation.ts';
 import { HttpCaller, targetOf } from '../http/request.ts';
 import { requestIdOf } from '../http/send.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 import { decode, readObject, type TextLimits } from '../json/tokenizer.ts';
 import { MAX_ECHO } from '../names.ts';
 import { textOf } from '../operations/body.ts';

@@ -1,6 +1,6 @@
 /** The tools that agents are offered: as many for a thousand record types as for one. */
 import type { CallArguments, CallName, CallResult, WrittenResult } from '../embed/call.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { Model } from '../model/model.ts';
 import { type OperationName, OPERATIONS } from '../operations/table.ts';
 import { didYouMean, shortened } from '../names.ts';

@@ -1,6 +1,6 @@
 /** Request bodies as JSON Schema. Validation compiles it and OpenAPI prints it: each writes its parts in its own way. */
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
 
 /** A record that a request writes: its body, or an item of the array in it. */

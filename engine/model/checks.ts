@@ -9,7 +9,7 @@ import {
 } from '../descriptor/conditions.ts';
 import type { CheckDescriptor, ConditionsDescriptor } from '../descriptor/descriptor.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Check, CheckComparison, CheckCondition, Field } from './model.ts';
 
 /** What a check demands, without its words: two with the same rule are the same. */

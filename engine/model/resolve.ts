@@ -1,5 +1,4 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
-import { append } from '../append.ts';
 import {
   foldedColumn,
   identifierName,
@@ -14,7 +13,7 @@ import {
 import type { Descriptor, FieldDescriptor, TypeTitle } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { generatedName, pluralOf, titleFrom } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../json/texts.ts';
 import {
@@ -162,7 +161,7 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
     ...(descriptor.indexes ?? []).map((names) => index(false, names)),
     ...(ordered.length > 0 ? [index(false, ordered)] : []),
   ];
-  append(type.indexes, new Map(all.map((entry) => [entry.name, entry])).values());
+  for (const one of new Map(all.map((entry) => [entry.name, entry])).values()) type.indexes.push(one);
 }
 
 // A frozen graph with cycles cannot be created in one step: its parts are drafts until it is complete.
@@ -179,7 +178,7 @@ export function freezeGraph<T>(root: T): T {
     if (typeof part !== 'object' || part === null || seen.has(part)) continue;
     seen.add(part);
     Object.freeze(part);
-    append(queue, part instanceof Map ? part.values() : Object.values(part));
+    for (const one of part instanceof Map ? part.values() : Object.values(part)) queue.push(one);
   }
   return root;
 }

@@ -1,6 +1,6 @@
 /** Model -> OpenAPI 3.1 document: deterministic plain data. */
 import { freezeGraph } from '../model/resolve.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
 import { filterSchemas } from './filters.ts';

@@ -1,5 +1,5 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { type Field, type RecordType, type Relation } from '../model/model.ts';

@@ -4,7 +4,7 @@
  */
 import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { countOperators, operators } from '../query/operators.ts';

@@ -2,7 +2,7 @@
  * The limits of the service on what requests hold, where the descriptors set none. Records may have been written under
  * other limits, so responses have those of the descriptors alone.
  */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export type DocumentLimits = Pick<Settings, 'batchLimit' | 'bodyItems' | 'bodyLimit' | 'headerLimit' | 'urlLimit'>;

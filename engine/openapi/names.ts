@@ -1,8 +1,7 @@
 /** The names in the document: ASCII, unique, and the same for the same Model. */
-import { append } from '../append.ts';
 import { capitalized, defaultPath, snakeCase } from '../names.ts';
 import type { RecordType, Relation } from '../model/model.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { relatedDemand } from '../model/bodies.ts';
 
 export interface SchemaNames {
@@ -144,9 +143,9 @@ export function needed(root: JsonValue, components: Components): JsonObject {
   const found = new Map<string, Set<string>>();
   const queue: JsonValue[] = [root];
   for (const value of queue) {
-    if (Array.isArray(value)) append(queue, value);
+    if (Array.isArray(value)) for (const one of value) queue.push(one);
     if (!isObject(value)) continue;
-    append(queue, Object.values(value));
+    for (const one of Object.values(value)) queue.push(one);
     const [, section = '', name = ''] = REFERENCE.exec(String(value['$ref'] ?? '')) ?? [];
     if (section === '' || found.get(section)?.has(name)) continue;
     found.set(section, (found.get(section) ?? new Set()).add(name));

@@ -1,5 +1,5 @@
 /** The operations of each type, from the table of operations: their parameters, bodies and responses. */
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import {
   CSV_TYPE,

@@ -1,5 +1,5 @@
 /** The parameters of all operations. */
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import { MAX_INCLUDE_DEPTH, type RecordType } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';

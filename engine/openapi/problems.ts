@@ -1,6 +1,6 @@
 /** The problem responses of each operation, by status (RFC 9457). */
 import { STATUS_CODES } from 'node:http';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import { type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';

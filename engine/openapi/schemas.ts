@@ -1,5 +1,5 @@
 /** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 import { generatedMeanings } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
 import { type Field, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';

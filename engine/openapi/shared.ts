@@ -1,5 +1,5 @@
 /** Components that are the same for every type: the headers of responses, and the schemas of what is no record. */
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { arrayOf, integers, ref } from './names.ts';
 
 const header = (description: string, example?: string): JsonObject => ({

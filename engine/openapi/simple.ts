@@ -2,7 +2,7 @@
  * The document for generators that know less: OpenAPI 3.0.3, JSON alone, one kind of answer to each request, scalar filters,
  * no recursion. A view of the one document, not a description of its own.
  */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { needed } from './names.ts';
 
 const API = '/api';

@@ -1,12 +1,11 @@
 /** The records of a body, from its JSON text. They are not validated yet. */
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { RawValues } from '../json/texts.ts';
 import { invalidJson, type KeptMembers, kindOf, readJson, type TextLimits } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
-import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { reasonOf } from '../start-error.ts';
+import { type Fault, faultyRequest, Problem, reasonOf } from '../problem.ts';
 import type { BodyShape } from './table.ts';
 
 /** A record in a body. */

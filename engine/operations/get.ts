@@ -1,5 +1,5 @@
 /** Reads one record. */
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../edge/caller.ts';
 import { Problem } from '../problem.ts';
 import type { View } from '../query/list-query.ts';
 import { type OperationContext, tagOf } from './operation.ts';

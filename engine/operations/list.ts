@@ -1,5 +1,5 @@
 /** Lists records: a page if there is a limit, else the whole list. */
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import { encodeCursor } from '../query/cursor.ts';
 import type { ListQuery } from '../query/list-query.ts';

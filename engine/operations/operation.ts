@@ -1,5 +1,5 @@
 /** Shared by all operations: their arguments and results, and writes that are done once. */
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../edge/caller.ts';
 import type { RawValues } from '../json/texts.ts';
 import type { RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';

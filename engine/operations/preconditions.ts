@@ -1,7 +1,7 @@
 /** If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3). */
 import { hash } from 'node:crypto';
 import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { Precondition } from '../storage/store.ts';

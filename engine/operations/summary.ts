@@ -1,5 +1,5 @@
 /** Summarizes records: how many there are in each group, their sums, least and greatest values. */
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { SummaryQuery } from '../query/list-query.ts';
 import type { OperationContext } from './operation.ts';

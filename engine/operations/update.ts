@@ -1,5 +1,5 @@
 /** Updates one record, or several. Keys that are left out stay as they are. */
-import { escapeStep } from '../json.ts';
+import { escapeStep } from '../json/json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';

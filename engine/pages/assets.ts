@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { PACKAGE_FOLDER } from '../process.ts';
 
 /** The name of the copy, and where the original is. */
 export const ASSETS = {

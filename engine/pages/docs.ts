@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Marked, type RendererObject } from 'marked';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { PACKAGE_FOLDER } from '../process.ts';
 import { escaped, html, type Html, layout, NO_HTML } from './layout.ts';
 
 // The reference is Swagger UI, started by a script of its own, since nothing inline may run.

@@ -2,7 +2,7 @@
 import { describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';
 import { integer } from '../field-types/integer.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import {
   type Field,
   labelAmong,

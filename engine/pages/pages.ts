@@ -5,7 +5,7 @@ import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
 import type { Client } from '../access/clients.ts';
 import type { Cors } from '../http/send.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 import { createBoundedCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';

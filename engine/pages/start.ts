@@ -1,6 +1,6 @@
 /** The start page: what runs here, a request with its response, the record types, and how they belong together. */
 import { mermaidOf } from '../describe/describe.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import type { Model, RecordType, Relation } from '../model/model.ts';
 import { creationExample, recordExample } from '../openapi/examples.ts';
 import { type Html, html, layout, NO_HTML } from './layout.ts';

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/negotiation.ts';
-import { PACKAGE_FOLDER } from '../package.ts';
+import { PACKAGE_FOLDER } from '../process.ts';
 import { Problem } from '../problem.ts';
 import { html, layout } from './layout.ts';
 import { contentPolicy, readOnly } from './read-only.ts';

@@ -1,6 +1,6 @@
 /** Evaluates the checks of record types. The engine does it rather than the database, so that both databases answer alike. */
 import { foldedValue } from '../field-types/case-folding.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '../model/model.ts';
 import { operators } from './operators.ts';

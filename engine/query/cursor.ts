@@ -1,7 +1,7 @@
 /** Which part of a list: `_cnd[limit]`, or `after=` and `before=`, whose cursors are bound to type, order and filters. */
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
-import { type JsonValue, parsedJson } from '../json.ts';
+import { type JsonValue, parsedJson } from '../json/json.ts';
 import { type Complain, complainAbout, type Parameter, quote, textArray, type WireItem } from './parameters.ts';
 import type { Filter, Cursor, ListQuery, Path } from './list-query.ts';
 import { memoized } from '../memo.ts';

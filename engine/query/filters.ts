@@ -6,7 +6,7 @@ import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';

@@ -1,7 +1,7 @@
 /** Parsed queries, with every name resolved against the Model. */
 import type { GroupKind } from '../descriptor/conditions.ts';
 import type { AggregateName, OperatorName, PeriodName } from '../field-types/field-type.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
 
 /** The part of a record that a response shows: fields, and a view of the related type for each relation. */

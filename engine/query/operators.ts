@@ -1,7 +1,7 @@
 /** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
 import { MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../json/json.ts';
 
 export interface Operator {
   readonly name: OperatorName;

@@ -9,7 +9,7 @@ import type { Handler } from '../http/handler.ts';
 import { UNEMBEDDED } from '../http/send.ts';
 import type { DocumentLimits } from '../openapi/limits.ts';
 import { lazy } from '../memo.ts';
-import { VERSION } from '../package.ts';
+import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
 import { contentPolicy, readOnly } from '../pages/read-only.ts';

@@ -15,12 +15,11 @@ import type { Budget } from '../edge/budget.ts';
 import { type ClientError, TOO_MANY_PIECES, watchConnections } from '../edge/connections.ts';
 import { framingFault } from './framing.ts';
 import type { Settings } from '../settings/settings.ts';
-import { StartError } from '../start-error.ts';
+import { StartError, Problem } from '../problem.ts';
 import { destroyLater } from '../http/content.ts';
 import { UNEMBEDDED } from '../http/send.ts';
 import { render } from '../http/problems.ts';
-import { Problem } from '../problem.ts';
-import { PORT_SHARING } from '../worker.ts';
+import { workerNumber } from '../process.ts';
 
 type ListenerSettings = Pick<
   Settings,
@@ -41,6 +40,13 @@ const BACKLOG = 4096;
 const CONNECTION_BYTES = 16 * 1024;
 /** Milliseconds between two checks for requests that take too long. */
 const CHECK_MS = 5000;
+
+/**
+ * Each worker listens at the port itself: a connection that the first process passes on to a worker which is killed in that
+ * moment would be answered by nobody. Only Linux spreads the connections over all that listen.
+ */
+const PORT_SHARING =
+  workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};
 
 export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget): Promise<Listener> {
   const server = createServer(serverOptions(settings));

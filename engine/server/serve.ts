@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
 import { type Engine, type EngineSettings, startEngine } from '../engine.ts';
 import { AUTO_RATE, type Settings } from '../settings/settings.ts';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';
 import { refuseUnclear } from './framing.ts';

@@ -11,9 +11,9 @@ import { getHeapStatistics } from 'node:v8';
 import { createBudget } from '../edge/budget.ts';
 import { createLog, type Log } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings/settings.ts';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 import { parseAddress, shareOf } from '../storage/postgres/address.ts';
-import { WORKER_VARIABLE } from '../worker.ts';
+import { WORKER_VARIABLE } from '../process.ts';
 import { listen } from './listener.ts';
 import { forHost, type Serving } from './serve.ts';
 

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { hostsOf, networksOf, onOrOff, oneOf, originsOf, publicUrlOf, seconds, someOf, wholeNumber } from './values.ts';
 import { type Limits, LIMITS } from '../edge/limits.ts';
 import { isOneEditAway } from '../names.ts';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 
 /** Log levels, from most to least output. */
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;

@@ -1,5 +1,5 @@
 /** One admission for all work: each kind has its share of the database, the rest waits in a bounded queue, and clients take turns. */
-import { type Caller, CallerGone } from '../caller.ts';
+import { type Caller, CallerGone } from '../edge/caller.ts';
 import { unavailable } from './unavailable.ts';
 
 /** `slowList`: a whole list that needs a slot of the searches as well, where its driver says so. */

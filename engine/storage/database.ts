@@ -7,11 +7,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
-import { type Caller, CallerGone, PATIENT } from '../caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import { type Model, OPEN_COLUMN } from '../model/model.ts';
-import { Problem } from '../problem.ts';
-import { StartError } from '../start-error.ts';
+import { Problem, StartError } from '../problem.ts';
 import { createAdmission, type Kind, type OnWait } from './admission.ts';
 import {
   type Awaitable,

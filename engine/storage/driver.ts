@@ -1,5 +1,5 @@
 /** The interface to a database. The code above it works with any driver; only drivers know a database's client. */
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import type { LinkColumn } from './tables.ts';
 import type { Dialect } from './dialect.ts';

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Model } from '../model/model.ts';
 import { withoutPassword } from '../settings/settings.ts';
-import { NotYetThere, StartError } from '../start-error.ts';
+import { NotYetThere, StartError } from '../problem.ts';
 import { linksOf } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';

@@ -3,7 +3,7 @@
  * one server answers that has what a client has seen, no read fails.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Caller, CallerGone, PATIENT } from '../caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
 import { Problem } from '../problem.ts';
 import type { Awaitable, Replica, ServerUsage } from './driver.ts';
 import { createDatabase, type Database, type DatabaseObserver } from './database.ts';

@@ -1,9 +1,8 @@
 /** Inserts each seed record once per database. It is remembered, so that users may change and delete the record. */
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { newItems } from '../model/bodies.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { Problem } from '../problem.ts';
-import { StartError } from '../start-error.ts';
+import { Problem, StartError } from '../problem.ts';
 import type { Driver, Statement, Writer } from './driver.ts';
 import { SEED_TABLE } from './tables.ts';
 import type { Writes } from './write/writes.ts';

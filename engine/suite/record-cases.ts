@@ -1,7 +1,7 @@
 /** The cases of one record type: what can be written to it, what reads show, and what it does not offer. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
-import { type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
 import {
@@ -28,8 +28,9 @@ import {
   newBody,
   obtain,
   type Samples,
+  shown,
+  writable,
 } from './samples.ts';
-import { shown, writable } from './samples.ts';
 
 export const badBody = (...places: readonly (readonly (string | number)[])[]): Expected =>
   problem(422, 'invalid-body', { pointers: places.map(pointer) });

@@ -1,10 +1,21 @@
 /** The cases of each relation, and of deletions that other records depend on. */
-import { type JsonObject, type JsonValue, pointer } from '../json.ts';
+import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { creates, refuses } from './record-cases.ts';
 import { ANY, type Case, collection, condition, guard, item, MISSING, problem, shows, Skip } from './run.ts';
-import { caseMaker, type Context, differing, type MakeCase, newBody, obtain, type Obtained } from './samples.ts';
-import { isObtainable, refusedBody, type Samples, writable } from './samples.ts';
+import {
+  caseMaker,
+  type Context,
+  differing,
+  type MakeCase,
+  newBody,
+  obtain,
+  type Obtained,
+  isObtainable,
+  refusedBody,
+  type Samples,
+  writable,
+} from './samples.ts';
 
 export function relationCases(samples: Samples, type: RecordType): readonly Case[] {
   const make = caseMaker(samples, type.name);

@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 

@@ -1,6 +1,6 @@
 /** Bodies from the samples of the field types, the records that a case needs, and what responses show of them. */
 import { foldedValue } from '../field-types/case-folding.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
 import {

@@ -1,6 +1,6 @@
 /** What the service does whatever the record type is: one table of requests, sent to one type. */
 import type { Operation } from '../descriptor/descriptor.ts';
-import { type JsonObject, pointer } from '../json.ts';
+import { type JsonObject, pointer } from '../json/json.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 import { recordCases, refuses } from './record-cases.ts';

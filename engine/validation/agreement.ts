@@ -1,5 +1,5 @@
 /** Checks that a body which mentions a record several times is consistent about its values, links and sets. */
-import { escapeStep, type JsonValue } from '../json.ts';
+import { escapeStep, type JsonValue } from '../json/json.ts';
 import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../json/texts.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';

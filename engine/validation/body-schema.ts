@@ -1,6 +1,6 @@
 /** The JSON Schemas of request bodies as Ajv compiles them, with what messages need. */
 import { type ItemShape, withoutNull } from '../field-types/field-type.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
 import type { RecordType, Relation, Variant } from '../model/model.ts';
 

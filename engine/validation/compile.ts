@@ -1,9 +1,8 @@
 /** Compiles body schemas with Ajv into validators that return faults with messages. */
-import { append } from '../append.ts';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../json/document-order.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
@@ -96,7 +95,7 @@ function validator(
       // An item that is not a record has no other faults.
       const whole = knownHere.filter((fault) => 'pointer' in fault && fault.pointer === pointer);
       if (whole.length > 0) {
-        append(all, whole);
+        for (const one of whole) all.push(one);
         continue;
       }
       const validate = validateOf(record);
@@ -106,7 +105,7 @@ function validator(
       const own = errors ? faultsOf(errors, context) : NO_FAULTS;
       const parts = [knownHere, own, otherIdentifier(type, record, identifiers), othersIn(pointer)];
       if (parts.every((part) => part.length === 0)) continue;
-      append(all, inDocumentOrder(parts.flat(), body, pointer));
+      for (const one of inDocumentOrder(parts.flat(), body, pointer)) all.push(one);
     }
     return all;
   };

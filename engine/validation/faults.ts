@@ -1,6 +1,6 @@
 /** Turns Ajv's errors into faults: the location, what was expected, and the nearest valid name. */
 import type { ErrorObject } from 'ajv';
-import { escapeStep, unescapedStep, unescapedSteps } from '../json.ts';
+import { escapeStep, unescapedStep, unescapedSteps } from '../json/json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';

@@ -1,5 +1,5 @@
 /** Collects every record that a body mentions, and where: one record may appear in several places. */
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type BodyRecord, relationsIn } from '../model/bodies.ts';
 import { type Field, identifierIn, type OwnChildOf, type RecordType, type Relation } from '../model/model.ts';
 import type { Fault } from '../problem.ts';

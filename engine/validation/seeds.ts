@@ -6,7 +6,7 @@ import { needsQuotes } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
-import { escapeStep, type JsonValue, unescapedSteps } from '../json.ts';
+import { escapeStep, type JsonValue, unescapedSteps } from '../json/json.ts';
 import { type BodyRecord, newItems } from '../model/bodies.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes, type UniqueMembers } from '../model/model.ts';
 import type { Fault } from '../problem.ts';

@@ -1,7 +1,7 @@
 /** Clients that create, change, delete and read at random, and remember what they were told. */
 import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import type { Draw } from '../oracle/random-operations.ts';
 import { randomOf } from '../support/random.ts';

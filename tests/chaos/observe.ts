@@ -1,5 +1,5 @@
 /** What a response says about the records of tests/fixtures/chaos. */
-import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
 import type { Seen, SetSeen, Sighting, State } from './history.ts';
 
 /** Fields of a register that are written on their own. */

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { StartError } from '../../engine/start-error.ts';
+import { StartError } from '../../engine/problem.ts';
 import { backUp, restore, verify } from '../../engine/storage/sqlite/backup.ts';
 import { fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

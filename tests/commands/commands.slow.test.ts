@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { PACKAGE_FOLDER } from '../../engine/package.ts';
+import { PACKAGE_FOLDER } from '../../engine/process.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { ask } from '../support/ask.ts';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { newFile } from '../../engine/files.ts';
-import { printable } from '../../engine/terminal.ts';
+import { printable } from '../../engine/process.ts';
 import { ask } from '../support/ask.ts';
 import { fileOf } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';

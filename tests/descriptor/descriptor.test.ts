@@ -11,7 +11,7 @@ import { loadDescriptors } from '../../engine/descriptor/load.ts';
 import { formatDiagnostics } from '../../engine/descriptor/report.ts';
 import { formats } from '../../engine/field-types/formats.ts';
 import { fieldTypes } from '../../engine/field-types/registry.ts';
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { type Diagnostic, diagnosticCodes } from '../../engine/diagnostic.ts';
 
 const FAULTY = 'tests/fixtures/faulty';

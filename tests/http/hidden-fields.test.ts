@@ -1,5 +1,5 @@
 /** Open records keep unknown keys. A field that a variant or a relation leaves out is not an unknown key: it is refused. */
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

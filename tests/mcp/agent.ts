@@ -1,5 +1,5 @@
 /** An agent as tests write it: JSON-RPC over HTTP, one message for each request. */
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { type Exchanged, exchange } from '../support/exchange.ts';
 
 interface Asking {

@@ -1,6 +1,6 @@
 /** The bodies that the OpenAPI document describes are the ones that the service accepts. */
 import { checkSchema } from '../../engine/check.ts';
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
 import type { RecordType } from '../../engine/model/model.ts';
 import { createDocument } from '../../engine/openapi/document.ts';

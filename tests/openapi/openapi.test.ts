@@ -1,5 +1,5 @@
 /** What the OpenAPI document is made of. */
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { capitalized } from '../../engine/names.ts';
 import { createDocument } from '../../engine/openapi/document.ts';

@@ -1,5 +1,5 @@
 /** `?profile=simple`: the document for generators that know less, beside the full one, and against the service. */
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';

@@ -1,5 +1,5 @@
 /** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
-import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName, writeJson } from './template.ts';

@@ -1,5 +1,5 @@
 /** A request, and the response that the oracle expects. */
-import type { JsonValue } from '../../engine/json.ts';
+import type { JsonValue } from '../../engine/json/json.ts';
 import type { ProblemCode } from '../../engine/problem.ts';
 
 /**

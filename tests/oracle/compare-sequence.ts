@@ -1,6 +1,6 @@
 /** Sends a random sequence of requests and compares each answer with the oracle's. */
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath, writeJson } from './template.ts';
 import { type Call, deletesFound, foundDeletion, linkTo, requestOf, uniquesOf } from './call.ts';

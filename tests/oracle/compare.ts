@@ -1,6 +1,6 @@
 /** Compares an answer with an expectation: status, headers, body place by place, and the shape of problems (RFC 9457). */
 import { isDeepStrictEqual } from 'node:util';
-import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json/json.ts';
 import {
   bind,
   type Bindings,

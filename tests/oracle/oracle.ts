@@ -1,5 +1,5 @@
 /** The oracle: a service in memory that says what the real one must answer to a request, and which tables it changes. */
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import type { BodyWrite } from './body-faults.ts';
 import { type Call, itemPath, uniquesOf } from './call.ts';

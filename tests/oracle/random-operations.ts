@@ -1,8 +1,7 @@
 /** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
 import { RAW_TEXTS } from '../../engine/field-types/any.ts';
 import { pick } from '../../engine/field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../engine/json.ts';
-import { isObject, pointer } from '../../engine/json.ts';
+import { type JsonObject, type JsonValue, isObject, pointer } from '../../engine/json/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { raw } from './template.ts';
 import { badValues, refusedAt } from './values.ts';

@@ -1,5 +1,5 @@
 /** Random views and lists of whatever type there is, drawn from a stream of numbers. */
-import type { JsonValue } from '../../engine/json.ts';
+import type { JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import type { ConditionRequest, FilterRequest, ListRequest, ViewRequest } from './reads.ts';
 import { MISSING_ID } from './call.ts';

@@ -1,6 +1,6 @@
 /** What reads of the oracle answer: which records, in which order, which fields and relations of them. */
 import type { OperatorName } from '../../engine/field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
 import { type Field, MAX_DEEP_RECORDS, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { refuse, Unreachable } from './refusal.ts';
 import { compareValues, requireKnown, type ValueOrder } from './values.ts';

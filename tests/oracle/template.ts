@@ -1,5 +1,5 @@
 /** JSON as cases hold it: with variables and exact texts in it, and read without losing how it was written. */
-import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json/json.ts';
 
 /** A value in an answer. */
 export interface Tree {

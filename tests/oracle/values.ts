@@ -1,7 +1,7 @@
 /** The own values of records: which are accepted, what they are after a write, what the service fills in. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ItemShape } from '../../engine/field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType } from '../../engine/model/model.ts';
 import type { BodyPath } from './mentions.ts';
 import { Unreachable } from './refusal.ts';

@@ -1,6 +1,6 @@
 /** The records that the oracle keeps in memory: rows, how they are connected, and what differs between two states. */
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import {
   type Field,
   type JoinTable,

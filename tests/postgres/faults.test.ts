@@ -1,5 +1,5 @@
 /** A server that fails: what is answered meanwhile, and that nothing is lost or doubled. */
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { connectTo } from '../support/databases.ts';

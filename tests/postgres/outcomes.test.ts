@@ -1,5 +1,5 @@
 /** Transactions that fail at each of their statements: what is answered, and what is in the database afterwards. */
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 /** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
 import { readFileSync } from 'node:fs';
-import { PATIENT } from '../../engine/caller.ts';
+import { PATIENT } from '../../engine/edge/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { createDatabase as admitting } from '../../engine/storage/database.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';

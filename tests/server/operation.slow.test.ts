@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describeError } from '../../engine/log.ts';
-import { VERSION } from '../../engine/package.ts';
+import { VERSION } from '../../engine/process.ts';
 import { Problem } from '../../engine/problem.ts';
 import { translate as translatePostgres } from '../../engine/storage/postgres/errors.ts';
 import { translate } from '../../engine/storage/sqlite/connection.ts';

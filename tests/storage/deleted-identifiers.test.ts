@@ -1,6 +1,6 @@
 /** A client may bring an identifier that was deleted: it is a new record, with nothing of the old one. The service never assigns one again. */
 import { join } from 'node:path';
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -1,5 +1,5 @@
 /** Bodies that reach one record in several ways, everything wrong with a body at once and in its order, values that change hands. */
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { exchange } from '../support/exchange.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Caller, PATIENT } from '../../engine/caller.ts';
+import { type Caller, PATIENT } from '../../engine/edge/caller.ts';
 import { createDatabase } from '../../engine/storage/database.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';

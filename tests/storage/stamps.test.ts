@@ -1,6 +1,6 @@
 /** Generated fields and `default: now`: which writes fill them in, with what, and what bodies can say of them. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { isObject, type JsonObject } from '../../engine/json.ts';
+import { isObject, type JsonObject } from '../../engine/json/json.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const NAMES = ['ann', 'bob'] as const;

@@ -23,7 +23,7 @@ import { diskFull, unavailable } from '../../engine/storage/unavailable.ts';
 import { createDatabase as observed } from '../../engine/storage/database.ts';
 import type { Log } from '../../engine/log.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
-import { StartError } from '../../engine/start-error.ts';
+import { StartError } from '../../engine/problem.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
 import { leaving } from '../support/leaving.ts';
 

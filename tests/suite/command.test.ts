@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { isObject, type JsonValue } from '../../engine/json.ts';
+import { isObject, type JsonValue } from '../../engine/json/json.ts';
 import { useCompiled } from '../support/compiled.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';

@@ -1,5 +1,5 @@
 /** Callers that leave. */
-import type { Caller } from '../../engine/caller.ts';
+import type { Caller } from '../../engine/edge/caller.ts';
 
 interface LeavingCaller extends Caller {
   /** Resolves once somebody wants to know when it leaves. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { commands } from '../../engine/cli.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
-import { StartError } from '../../engine/start-error.ts';
+import { StartError } from '../../engine/problem.ts';
 import { createDatabase, type DatabaseKind, type TestDatabase } from './databases.ts';
 
 /** By path; null takes the file away. */

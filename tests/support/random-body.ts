@@ -1,5 +1,5 @@
 /** Random bodies that a type accepts, records nested in them to any depth, for property tests. */
-import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import fc from './fast-check.ts';
 

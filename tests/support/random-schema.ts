@@ -10,7 +10,7 @@ import {
   OPERATIONS,
   type RelationDescriptor,
 } from '../../engine/descriptor/descriptor.ts';
-import type { JsonValue } from '../../engine/json.ts';
+import type { JsonValue } from '../../engine/json/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import fc from './fast-check.ts';
 

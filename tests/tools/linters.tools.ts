@@ -1,5 +1,5 @@
 /** What public linters say of the OpenAPI documents. */
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject } from '../../engine/json/json.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { loadModel } from '../support/model.ts';

@@ -2,7 +2,7 @@
 import type { DiagnosticCode } from '../../diagnostic.ts';
 import { type FieldType, ITEMS, listed, type Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { isNowByDefault, isNullable, shapeOf } from '../defaults.ts';
 import { NOW } from '../descriptor.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';

@@ -1,5 +1,4 @@
 /** Relations: their targets, inverses, cycles and deletions. */
-import { append } from '../../append.ts';
 import { didYouMean } from '../../names.ts';
 import { deletionOf } from '../defaults.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
@@ -189,10 +188,7 @@ function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[]
     if (target === start) return way;
     if (!target || seen.has(target)) continue;
     seen.add(target);
-    append(
-      ways,
-      required(target, schema).map((side) => [...way, side]),
-    );
+    for (const side of required(target, schema)) ways.push([...way, side]);
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** What fields owe to rules: checks across them, and what the service fills in. */
 import { type FieldType, patternExcess } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
-import { isObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonValue } from '../../json/json.ts';
 import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUP_DEPTH } from '../conditions.ts';
 import { shapeOf } from '../defaults.ts';
 import type { CheckDescriptor } from '../descriptor.ts';

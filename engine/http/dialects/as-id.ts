@@ -1,5 +1,5 @@
 /** The identifier of the record that a request is about is `id`, whatever the descriptor calls it. Related records keep their own. */
-import { type JsonObject, unescapedSteps } from '../../json.ts';
+import { type JsonObject, unescapedSteps } from '../../json/json.ts';
 import type { Field, RecordType } from '../../model/model.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import type { RawMember } from '../../json/texts.ts';

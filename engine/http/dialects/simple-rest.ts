@@ -1,6 +1,6 @@
 /** The interface of ra-data-simple-rest: `sort`, `range` and `filter` as JSON, and `Content-Range`. */
 import type { OperatorName } from '../../field-types/field-type.ts';
-import { isObject, type JsonValue, parsedJson } from '../../json.ts';
+import { isObject, type JsonValue, parsedJson } from '../../json/json.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
 import { type Complain, complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';

@@ -1,6 +1,6 @@
 /** The model that the database was made for, as plain data; a table of the engine's own keeps it. */
 import type { Generated } from '../../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json/json.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type Reference,
   type Relation,
 } from '../../model/model.ts';
-import { StartError } from '../../start-error.ts';
+import { StartError } from '../../problem.ts';
 import { createIndex, indexesOf, joinIndex, MODEL_TABLE, sidesOf, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement, Writer } from '../driver.ts';

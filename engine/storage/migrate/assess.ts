@@ -1,6 +1,6 @@
 /** A plan held against the rows: which records each step affects, and whether it may be made. */
 import { createAjv } from '../../field-types/ajv-keywords.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json/json.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import type { AppliedType } from './applied.ts';

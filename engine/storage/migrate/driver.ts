@@ -1,5 +1,5 @@
 /** The interface by which a driver changes tables. */
-import { type Caller, PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
 import type { OtherColumn } from './catalogue.ts';

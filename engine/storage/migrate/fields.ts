@@ -4,7 +4,7 @@ import { NOW } from '../../descriptor/descriptor.ts';
 import type { FieldType, Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { widens } from '../../field-types/widens.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { fieldsOf, ruleKey, ruleOf, sentence } from '../../model/checks.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { meets } from '../../query/checks.ts';

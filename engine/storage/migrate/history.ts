@@ -1,7 +1,7 @@
 /** Every model that was applied to the database, in order: the one it has now, and those that it has left behind. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Dialect } from '../dialect.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../model/model.ts';
 import { type Draft, revised } from '../../model/resolve.ts';
 import { columnOf } from '../columns.ts';
-import { StartError } from '../../start-error.ts';
+import { StartError } from '../../problem.ts';
 import { tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import {

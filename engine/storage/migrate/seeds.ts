@@ -1,5 +1,5 @@
 /** Seed records that are still to be inserted, as steps of a plan, with what the records that are there have against them. */
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';

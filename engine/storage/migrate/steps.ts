@@ -1,5 +1,5 @@
 /** A migration as data: what each step changes, what that does to records, and the SQL that makes it. */
-import type { JsonValue } from '../../json.ts';
+import type { JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
 import type { Edit } from './driver.ts';

@@ -1,6 +1,6 @@
 /** One connection to PostgreSQL: the server parses each statement once, under a name. */
 import { type Client, Connection, type PoolClient } from 'pg';
-import { type Caller, CallerGone } from '../../caller.ts';
+import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { tooSlow } from '../../problem.ts';
 import type { OnRow, Row, Statement, Values } from '../driver.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';

@@ -1,9 +1,9 @@
 /** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type Caller, PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { StartError } from '../../start-error.ts';
+import { StartError } from '../../problem.ts';
 import {
   type Awaitable,
   type Driver,

@@ -1,6 +1,5 @@
 /** SQLSTATEs -> problems. An error that is not listed is a fault of the engine and is passed on unchanged. */
-import { answerTooLong, Problem } from '../../problem.ts';
-import { NotYetThere, StartError } from '../../start-error.ts';
+import { answerTooLong, Problem, NotYetThere, StartError } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { diskFull, missingPrivilege, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';

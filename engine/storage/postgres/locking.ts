@@ -2,8 +2,8 @@
  * Strong locks that nobody notices: every request that comes after one that waits for such a lock waits as well, so it is
  * given up after a tenth of a second, and asked for again later.
  */
-import { CallerGone, pauseFor } from '../../caller.ts';
-import { StartError } from '../../start-error.ts';
+import { CallerGone, pauseFor } from '../../edge/caller.ts';
+import { StartError } from '../../problem.ts';
 import type { Reader, Writer } from '../driver.ts';
 import type { Lock } from '../migrate/tasks.ts';
 import type { Follower } from '../migrate/driver.ts';

@@ -3,16 +3,14 @@
  * that a migration that was cut off goes on where it was.
  */
 import { createHash } from 'node:crypto';
-import { type Caller, CallerGone, pauseFor } from '../../caller.ts';
-import { Problem } from '../../problem.ts';
-import { StartError } from '../../start-error.ts';
+import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
+import { Problem, StartError } from '../../problem.ts';
 import { type LinkColumn, MIGRATION_TABLE } from '../tables.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Reader, Writer } from '../driver.ts';
 import type { Doing, Follower, Migration } from '../migrate/driver.ts';
 import { type Task, taskKinds, tasksOf } from '../migrate/tasks.ts';
-import { isFinal, isRefusal, stateOf, translate } from './errors.ts';
-import { cureOf } from './errors.ts';
+import { isFinal, isRefusal, stateOf, translate, cureOf } from './errors.ts';
 import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';

@@ -1,7 +1,7 @@
 /** A pool of connections, as many as the setting allows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
-import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
 import { connectionOf, type PostgresConnection } from './connection.ts';
 import type { DriverOptions, PoolUsage } from '../driver.ts';
 import { isFull } from './errors.ts';

@@ -1,5 +1,5 @@
 /** The settings of a session that the engine's SQL relies on, whatever server, database and role say. */
-import { StartError } from '../../start-error.ts';
+import { StartError } from '../../problem.ts';
 import type { Row, Statement } from '../driver.ts';
 import { literal } from '../json-text.ts';
 

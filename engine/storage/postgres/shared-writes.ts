@@ -2,7 +2,7 @@
  * Writes of one statement that wait for nobody. Those that one turn of the event loop asks by the same statement share a
  * transaction: one write to a socket, one read, and one commit, which are most of what such a write costs.
  */
-import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
 import type { Row, Statement, Values } from '../driver.ts';
 import {
   isConnectionLost,

@@ -1,5 +1,5 @@
 /** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../edge/caller.ts';
 import type { Snapshot, Statement, Values } from '../driver.ts';
 import type { PostgresConnection } from './connection.ts';
 import { isConnectionLost, translate } from './errors.ts';

@@ -1,6 +1,6 @@
 /** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, CallerGone, PATIENT } from '../../caller.ts';
+import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
 import { Problem } from '../../problem.ts';
 import {
   type Awaitable,

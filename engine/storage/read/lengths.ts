@@ -1,5 +1,5 @@
 /** What an answer takes of the caller's memory: charged as its texts are received, or at once where they cannot be long. */
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { pageTooLong } from '../../problem.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';

@@ -1,7 +1,7 @@
 /** ListQuery -> statements. They depend on the query's shape, not on its values. */
 import type { Knex } from 'knex';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { type Field, MAX_SHOWN_BYTES } from '../../model/model.ts';
 import type { Cursor, ListQuery, View } from '../../query/list-query.ts';
 import type { Dialect } from '../dialect.ts';

@@ -1,8 +1,8 @@
 /** A page of a list: its records, the total, and the order values at both ends, all from one snapshot. */
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../edge/caller.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JsonValue } from '../../json.ts';
+import type { JsonValue } from '../../json/json.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Estimate } from '../dialect.ts';
 import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';

@@ -1,5 +1,5 @@
 /** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
-import { type Caller, PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';

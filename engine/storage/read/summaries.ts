@@ -1,5 +1,5 @@
 /** SummaryQuery -> statements, and the groups that they answer. */
-import { type Caller, PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';

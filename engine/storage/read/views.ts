@@ -5,7 +5,7 @@ import { foldedValue } from '../../field-types/case-folding.ts';
 import { columnType, comparedColumn } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JsonValue } from '../../json.ts';
+import type { JsonValue } from '../../json/json.ts';
 
 /** The JSON text of the record that `alias` stands for. */
 export const recordJson = (view: View, alias: string, dialect: Dialect): string =>

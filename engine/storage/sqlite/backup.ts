@@ -2,9 +2,9 @@
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { COMPANIONS, newFile } from '../../files.ts';
-import { reasonOf, StartError } from '../../start-error.ts';
+import { reasonOf, StartError } from '../../problem.ts';
 import type { AppliedModel } from '../migrate/applied.ts';
-import { isObject } from '../../json.ts';
+import { isObject } from '../../json/json.ts';
 import { engineTables, MODEL_TABLE } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';
 

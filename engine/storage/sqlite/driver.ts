@@ -1,9 +1,9 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Caller, PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { codeOf, makeOwnerOnly } from '../../files.ts';
-import { reasonOf, StartError } from '../../start-error.ts';
+import { reasonOf, StartError } from '../../problem.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
 import { connect, type SqliteConnection } from './connection.ts';

@@ -4,8 +4,7 @@
  * other requests after each slice of time: they read what was committed before.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { append } from '../../append.ts';
-import { type Caller, CallerGone } from '../../caller.ts';
+import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
@@ -161,7 +160,7 @@ export function createGroupCommit(
     const lost = group.filter(({ failure }) => failure === undefined);
     const failed = group.filter(({ failure }) => failure !== undefined);
     group.splice(0, group.length, ...failed);
-    append(queue, [...lost, ...queue.splice(0)]);
+    for (const one of [...lost, ...queue.splice(0)]) queue.push(one);
   }
 
   const isWanted = (): boolean => queue.some(({ caller }) => caller?.isGone !== true);

@@ -2,9 +2,8 @@
  * Changes of tables in an SQLite file, on a connection of their own: foreign keys are off before the transaction begins,
  * and checked in it.
  */
-import { CallerGone } from '../../caller.ts';
-import { Problem } from '../../problem.ts';
-import { reasonOf, StartError } from '../../start-error.ts';
+import { CallerGone } from '../../edge/caller.ts';
+import { Problem, reasonOf, StartError } from '../../problem.ts';
 import type { Migration } from '../migrate/driver.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';

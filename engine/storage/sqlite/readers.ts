@@ -1,7 +1,7 @@
 /** Reader processes. Each serves one search at a time, so that a search can be ended by killing its process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname, join } from 'node:path';
-import { type Caller, CallerGone } from '../../caller.ts';
+import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { tooSlow } from '../../problem.ts';
 import { type OnRow, readerOf, type Row, type Snapshot, type Statement, type Values } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';

@@ -1,11 +1,9 @@
 /** Imports the lines of an export into an empty database: each is checked like a create, and either all are inserted or none. */
 import type { Model, RecordType } from '../../model/model.ts';
-import { type Fault, Problem, type ProblemCode } from '../../problem.ts';
-import { StartError } from '../../start-error.ts';
-import { tablesOf } from '../tables.ts';
+import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';
+import { tablesOf, SEED_TABLE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Reader, Row, Writer } from '../driver.ts';
-import { SEED_TABLE } from '../tables.ts';
 import { rowsInCircles } from '../migrate/assess.ts';
 import {
   type CheckLine,
@@ -18,7 +16,7 @@ import {
   type RecordLine,
 } from './lines.ts';
 import { createLoader, createRows, type Loader, type RowOf, type Span, typeNamed } from './load.ts';
-import { escapeStep } from '../../json.ts';
+import { escapeStep } from '../../json/json.ts';
 
 export interface LineFault {
   readonly line: number;

@@ -1,8 +1,7 @@
 /** The lines of an export: NDJSON that says nothing of the database that it came from. */
 import { type FileHandle, open } from 'node:fs/promises';
-import type { JsonObject } from '../../json.ts';
-import type { Fault } from '../../problem.ts';
-import { reasonOf, StartError } from '../../start-error.ts';
+import type { JsonObject } from '../../json/json.ts';
+import { type Fault, reasonOf, StartError } from '../../problem.ts';
 
 export const FORMAT = 1;
 

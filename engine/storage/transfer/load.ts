@@ -5,11 +5,10 @@ import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Reader, Row, Statement, Values, Writer } from '../driver.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
-import { type BulkColumn, columnSql } from '../tables.ts';
-import { SEED_TABLE } from '../tables.ts';
+import { type BulkColumn, columnSql, SEED_TABLE } from '../tables.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import type { Line, PairLine, RecordLine, SeedLine, SequenceLine } from './lines.ts';
-import { escapeStep } from '../../json.ts';
+import { escapeStep } from '../../json/json.ts';
 
 /** Rows of one statement, and characters of their texts. */
 const MAX_ROWS = 1000;

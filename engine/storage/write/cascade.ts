@@ -2,7 +2,6 @@
  * What goes with the records that a write deletes. One walk finds the records that are deleted together with them, those
  * that lose a link, and those that prevent the deletion; limits, effects and statements are made from what it found.
  */
-import { append } from '../../append.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
@@ -182,7 +181,7 @@ async function restricted(
         if (faults.length >= MAX_ERRORS) return faults;
         const staying = some.map(([, identifier]) => identifier);
         const message = refers(rights, [child, staying], [above.type, parent]);
-        append(faults, [{ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) }]);
+        faults.push({ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) });
       }
     }
   return faults;

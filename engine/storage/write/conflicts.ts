@@ -1,7 +1,6 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
-import { append } from '../../append.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json.ts';
+import { escapeStep } from '../../json/json.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
@@ -25,11 +24,8 @@ export async function findConflicts(session: WriteSession): Promise<Problem | un
   const faults: Fault[] = [];
   for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type)) {
     const found: Held[] = [];
-    for (const index of uniqueIndexes(one)) append(found, await heldAmong(session, index, nodes));
-    append(
-      faults,
-      found.filter((held) => !found.some((other) => implies(other, held))).flatMap((held) => faultOf(session, held)),
-    );
+    for (const index of uniqueIndexes(one)) for (const held of await heldAmong(session, index, nodes)) found.push(held);
+    for (const held of found) if (!found.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
   }
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
@@ -150,7 +146,7 @@ export async function findHolders(
   const none = only.map(() => null);
   for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
     const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
-    append(found, (await writer.get(holders(index), some.flat())) ?? []);
+    for (const id of (await writer.get(holders(index), some.flat())) ?? []) found.push(id);
   }
   return keys.map((_, place) => ((found[place] ?? null) === null ? undefined : Number(found[place])));
 }

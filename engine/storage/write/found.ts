@@ -1,7 +1,6 @@
 /** Writes of records that are found first: by unique values they are updated, or created; by filters they are deleted. */
-import { append } from '../../append.ts';
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, isObject, type JsonObject } from '../../json.ts';
+import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import type { ListQuery } from '../../query/list-query.ts';
@@ -164,7 +163,7 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     const still: number[] = [];
     const some = tables.locks ? MAX_IN_VALUES : FEW;
     for (let at = 0; at < found.length; at += some)
-      append(still, await reads.among(writer, query, found.slice(at, at + some)));
+      for (const one of await reads.among(writer, query, found.slice(at, at + some))) still.push(one);
     return still;
   }
 

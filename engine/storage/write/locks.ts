@@ -2,7 +2,7 @@
  * Locks the records that a write compares, always in the same order, to avoid deadlocks: those that the body names, and
  * those that the tag in If-Match was made from.
  */
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';

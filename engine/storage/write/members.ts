@@ -1,5 +1,4 @@
 /** Says what a column is to hold, and notices where the body contradicts itself or changes what it may only link. */
-import { append } from '../../append.ts';
 import { memoized } from '../../memo.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import {
@@ -187,7 +186,8 @@ export async function isOwnedBy(session: WriteSession, node: Node, owner: Node):
     if (current === owner) return true;
     if (seen.has(current)) continue;
     seen.add(current);
-    for (const reference of ownedBy(current.type)) append(above, await ownerOf(session, current, reference));
+    for (const reference of ownedBy(current.type))
+      for (const one of await ownerOf(session, current, reference)) above.push(one);
   }
   return false;
 }

@@ -1,6 +1,6 @@
 /** A body -> the values of its record's columns: fields, identifier and open keys. relation.ts resolves its relations. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, type JsonObject, type JsonValue } from '../../json.ts';
+import { escapeStep, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { shortened } from '../../names.ts';
 import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
 import {

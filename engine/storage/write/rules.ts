@@ -1,5 +1,5 @@
 /** Faults of a body that depend on stored records: missing keys, checks, contradictions. */
-import { escapeStep, enclosing, isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { escapeStep, enclosing, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type Check, type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { canFollow } from '../../model/rights.ts';
 import type { Fault } from '../../problem.ts';

@@ -1,8 +1,8 @@
 /** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
-import { type Caller, PATIENT } from '../../caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { inDocumentOrder } from '../../json/document-order.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, type JsonObject } from '../../json.ts';
+import { escapeStep, type JsonObject } from '../../json/json.ts';
 import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';

@@ -1,6 +1,6 @@
 /** Values that the service fills in: the time of a write, and the name of its token. */
 import type { Generated, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json.ts';
+import { escapeStep } from '../../json/json.ts';
 import type { Field } from '../../model/model.ts';
 import { type Column, DATABASE_TIME, encode, foldedText } from '../columns.ts';
 import { isSaid } from './members.ts';

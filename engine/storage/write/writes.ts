@@ -1,6 +1,6 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
-import { PATIENT } from '../../caller.ts';
-import type { JsonObject } from '../../json.ts';
+import { PATIENT } from '../../edge/caller.ts';
+import type { JsonObject } from '../../json/json.ts';
 import { wholeBody } from '../../model/bodies.ts';
 import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';

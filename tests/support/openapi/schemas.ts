@@ -1,7 +1,7 @@
 /** The schemas inside of an OpenAPI document, as validators. */
 import type { ValidateFunction } from 'ajv';
 import { createAjv } from '../../../engine/field-types/ajv-keywords.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../../engine/json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../../engine/json/json.ts';
 
 const DOCUMENT = 'openapi';
 

@@ -1,0 +1,49 @@
+/** What the process is, and what it prints: the package, its number among the workers, and text for a terminal. */
+import cluster from 'node:cluster';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The sources and the compiled code are at different depths below the package. */
+function folderOfPackage(directory: string): string {
+  const found = existsSync(join(directory, 'package.json')) || dirname(directory) === directory;
+  return found ? directory : folderOfPackage(dirname(directory));
+}
+
+export const PACKAGE_FOLDER = folderOfPackage(__dirname);
+
+interface PackageManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly engines: { readonly node: string };
+}
+
+const manifest = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as PackageManifest;
+
+export const { name: PACKAGE_NAME, version: VERSION } = manifest;
+
+/** Why this Node.js will not do; undefined if it will. The database driver would crash without a message. */
+export function nodeFault(version = process.versions.node): string | undefined {
+  const needed = Number(/\d+/.exec(manifest.engines.node)?.[0]);
+  if (Number.parseInt(version, 10) >= needed) return undefined;
+  return `The service needs Node.js ${needed} or later, but this is ${version}. Install a newer one from https://nodejs.org; in a clone, npm start and npx records have their own`;
+}
+
+/** The variable by which the first process tells each worker its number. */
+export const WORKER_VARIABLE = 'RECORDS_WORKER';
+
+/** The number of this process among those of WORKERS, from 1; undefined in a process that serves alone. */
+export const workerNumber: number | undefined = cluster.isWorker
+  ? Number(process.env[WORKER_VARIABLE]) || undefined
+  : undefined;
+
+/** C0 and C1 controls except tab and newline, and characters that reorder or separate text. */
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
+
+/** Escapes the characters that could move the cursor or disguise text, as JSON does, so that JSON stays equivalent. */
+export const printable = (text: string): string =>
+  text.replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+export const print = (text: string): void => console.log(printable(text));
+
+export const printError = (text: string): void => console.error(printable(text));
