@@ -1,13 +1,11 @@
-/** `npm run docs`: writes the pages of docs/reference/ that the code knows: settings, commands, problems, diagnostics, keys. */
+/** `npm run docs`: writes the pages of docs/reference/ that the code knows: settings, commands, keys. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
 import { commands } from '../engine/cli.ts';
 import { constraintsOf, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
-import { diagnosticCodes } from '../engine/diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
-import { problemKinds } from '../engine/problem.ts';
 import { settingsTable } from '../engine/settings/settings.ts';
 
 const FOLDER = 'docs/reference';
@@ -45,31 +43,6 @@ const commandPage = (): string =>
       Object.entries(commands).map(([name, { description }]) => [code(`records ${name}`), description]),
     ),
     'On SIGTERM or SIGINT the service finishes open requests, refuses new connections, and closes the database.',
-  );
-
-const problems = (): string =>
-  page(
-    'Problems',
-    'Every error is `application/problem+json` (RFC 9457). `type` is `urn:problem:` and one of these codes. `message` is a sentence that people can read. `errors` lists everything that is wrong, at most 100 entries (`errorCount` is their number), each with a code, a message and its place: a `pointer` into the body, a `parameter`, a `header` or a `relation`, and in CSV and NDJSON the `line`. In a conflict, `records` of an error names the stored records in the way, if the token may read them.',
-    table(
-      ['code', 'status', 'cause and cure'],
-      Object.entries(problemKinds).map(([name, { status, cause }]) => [code(name), String(status), cause]),
-    ),
-    '429 and 503 carry `Retry-After`. `X-Request-Id` identifies a response; the log of the service has it too.',
-  );
-
-const diagnostics = (): string =>
-  page(
-    'Diagnostics',
-    '`npx records check` reports every fault of all descriptors, with file, line and column. The service does not start while there is an error. Warnings do not stop it.',
-    table(
-      ['code', 'cause', 'cure'],
-      Object.entries(diagnosticCodes).map(([name, { severity, cause, cure }]) => [
-        severity === 'warning' ? `${code(name)} (warning)` : code(name),
-        cause,
-        cure,
-      ]),
-    ),
   );
 
 // The grammar of descriptors, which editors read too.
@@ -131,8 +104,6 @@ function keys(): string {
 export const generatedPages = (): Readonly<Record<string, string>> => ({
   'settings.md': settings(),
   'commands.md': commandPage(),
-  'problems.md': problems(),
-  'diagnostics.md': diagnostics(),
   'descriptor-keys.md': keys(),
 });
 

@@ -4,242 +4,54 @@ import { MAX_ECHO, shortened } from './names.ts';
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** The cause and the cure, as Markdown. */
-  readonly cause: string;
   /** Seconds after which the client may try again (RFC 9110, 10.2.3), if trying again can help. */
   readonly retryAfter?: number;
 }
 
-/** Every problem code. `npm run docs` writes them to docs/reference/problems.md. */
+/** Every problem code. docs/reference/problems.md has their causes and cures. */
 export const problemKinds = {
-  'bad-request': {
-    status: 400,
-    title: 'This is not a valid HTTP request',
-    cause:
-      'The request is not valid HTTP, has two readings (two `Host` headers, a `Transfer-Encoding` other than `chunked`). The connection is closed.',
-  },
-  'invalid-query': {
-    status: 400,
-    title: 'The query string is not valid',
-    cause: 'A parameter is unknown, malformed or has a wrong value; `errors` says which.',
-  },
-  'invalid-header': {
-    status: 400,
-    title: 'A request header is not valid',
-    cause: 'A request header is not valid, such as a blank Idempotency-Key.',
-  },
-  'invalid-identifier': {
-    status: 400,
-    title: 'The identifier in the path is not valid',
-    cause: 'The path needs an integer from 1 to 9007199254740991, without leading zeros.',
-  },
-  'invalid-json': {
-    status: 400,
-    title: 'The body is not valid JSON',
-    cause:
-      'The body is empty, not UTF-8, not JSON, repeats a key, or is nested deeper than 64 levels. The message gives line and column.',
-  },
-  'invalid-csv': {
-    status: 400,
-    title: 'The body is not valid CSV',
-    cause:
-      'The body is not UTF-8 or not CSV, or a line has more or fewer cells than the first one. The message gives the line.',
-  },
-  'too-many-related': {
-    status: 400,
-    title: 'Too many related records',
-    cause:
-      'The response would show too many related records. Leave some out with `include`, `fields` or `shown: false`.',
-  },
-  'too-many-groups': {
-    status: 400,
-    title: 'The summary has too many groups',
-    cause:
-      'A summary has more than 10,000 groups. Ask for some of them with `_cnd[limit]`, filter the records, or group by fewer fields.',
-  },
-  unauthorized: {
-    status: 401,
-    title: 'The request needs a token',
-    cause: '`Authorization: Bearer TOKEN` is missing, or the token is unknown.',
-  },
-  forbidden: {
-    status: 403,
-    title: 'The token does not allow this',
-    cause:
-      'The token does not allow this: it may only read here, or may not write a type in which the body creates a record or sets a link.',
-  },
-  'origin-not-allowed': {
-    status: 403,
-    title: 'Pages of this origin may not use the service',
-    cause:
-      'A web page of another site caused the request. Without tokens none may use the service, and none may use `/mcp`, unless `CORS_ORIGINS` lists its origin.',
-  },
-  'path-not-found': {
-    status: 404,
-    title: 'No such path',
-    cause: 'Nothing exists at this path; the message names the nearest one.',
-  },
-  'record-not-found': {
-    status: 404,
-    title: 'No such record',
-    cause: 'No record has this identifier, or it has been deleted.',
-  },
-  'method-not-allowed': {
-    status: 405,
-    title: 'The path does not support this method',
-    cause: 'The path does not support this method; `Allow` lists those it supports.',
-  },
-  'not-acceptable': {
-    status: 406,
-    title: 'None of the accepted media types can be served',
-    cause: '`Accept` rules out `application/json`.',
-  },
-  'request-timeout': {
-    status: 408,
-    title: 'The request took too long to arrive',
-    cause: 'The request did not arrive within `REQUEST_TIMEOUT`. The connection is closed.',
-  },
-  'unique-conflict': {
-    status: 409,
-    title: 'Another record already has this value',
-    cause: 'Another record already has a value that must be unique; `records` names it.',
-  },
-  'identifier-conflict': {
-    status: 409,
-    title: 'The identifier is already taken',
-    cause: 'The identifier in the body is taken. Leave it out to have one assigned.',
-  },
-  'link-conflict': {
-    status: 409,
-    title: 'A related record can only be linked here, not changed',
-    cause:
-      'The body changes a related record that can only be linked here. Send its identifier alone, or change it at its own path.',
-  },
-  'restrict-conflict': {
-    status: 409,
-    title: 'Other records refer to this one',
-    cause: 'Other records refer to the one to be deleted; `records` names them.',
-  },
-  'too-many-affected': {
-    status: 409,
-    title: 'The request would affect more records than it allows',
-    cause: 'A deletion by filters would delete or unlink more records than `max-affected` allows.',
-  },
-  'precondition-failed': {
-    status: 412,
-    title: 'The record was changed in the meantime',
-    cause: 'The record is not what `If-Match` expects. Read it again, then decide.',
-  },
-  'content-too-large': {
-    status: 413,
-    title: 'The body, or what it asks for, is too large',
-    cause:
-      'The body is larger than `BODY_LIMIT`, has more than 20,000 keys or 10,000 items in an array, or names records too long for `MEMORY_LIMIT`: send fewer at once.',
-  },
-  'batch-too-large': {
-    status: 413,
-    title: 'The batch has too many records',
-    cause: 'The array, or the lines, have more than 1,000 records. Send them in parts.',
-  },
-  'uri-too-long': { status: 414, title: 'The URL is too long', cause: 'The URL is longer than 16,000 characters.' },
-  'unsupported-media-type': {
-    status: 415,
-    title: 'The media type of the body is not supported',
-    cause: 'The body is compressed, or its type is not one that `Accept` or `Accept-Patch` of the response names.',
-  },
-  'misdirected-request': {
-    status: 421,
-    title: 'The request is for another host',
-    cause:
-      '`Host` does not name this service. Without tokens it goes by `localhost`, its address, and the names in `ALLOWED_HOSTS`.',
-  },
-  'invalid-body': {
-    status: 422,
-    title: 'The body does not match the record type',
-    cause:
-      'Keys or values of the body do not fit the record type, or contradict each other. `errors` lists all of them in the order of the body.',
-  },
-  'invalid-reference': {
-    status: 422,
-    title: 'A related record in the body cannot be used',
-    cause: 'A related record in the body does not exist, or cannot be linked or created there.',
-  },
-  'too-many-rows': {
-    status: 422,
-    title: 'The write would touch too many rows',
-    cause:
-      'The write would delete, unlink or change more than 10,000 rows. `errors` names the set; `records delete --chunked` removes large trees.',
-  },
-  'refused-by-database': {
-    status: 422,
-    title: 'A rule of the database refuses this',
-    cause:
-      'A trigger, domain, constraint or policy that others have added to the database refuses the write. The message is theirs.',
-  },
-  'idempotency-conflict': {
-    status: 422,
-    title: 'The idempotency key was used for another request',
-    cause: 'The Idempotency-Key was already used for a different request.',
-  },
-  'precondition-required': {
-    status: 428,
-    title: 'The request needs If-Match',
-    cause:
-      'Changes to this type need `If-Match`, or `"@etag"` in each item of an array: send the `ETag` that `GET` returned.',
-  },
-  'rate-limited': {
-    status: 429,
-    title: 'Too many requests',
-    cause:
-      'More requests in a minute than `RATE_LIMIT`. Wait for `Retry-After` seconds; `RateLimit` says how many are left.',
-  },
-  'headers-too-large': {
-    status: 431,
-    title: 'The headers are too large',
-    cause: 'Request line and headers are larger than 32 KiB. The connection is closed.',
-  },
-  'internal-error': {
-    status: 500,
-    title: 'The service failed',
-    cause: 'A fault of the service. The cause is in its log.',
-  },
-  'missing-privilege': {
-    status: 503,
-    title: 'The service lacks a privilege in the database',
-    cause:
-      'The database user of the service may not do this. An administrator of the database must grant the privilege; the log of the service says which one.',
-  },
-  'statement-timeout': {
-    status: 503,
-    title: 'The database took too long',
-    retryAfter: 10,
-    cause:
-      'The database needed longer than `STATEMENT_TIMEOUT` for a statement, which was stopped. Ask for less: a page, an indexed filter or order, fewer relations.',
-  },
-  'storage-busy': {
-    status: 503,
-    title: 'The database is busy',
-    retryAfter: 1,
-    cause:
-      'The database is busy, too many searches or long pages are waiting, or the tables changed (`/health/ready` says how). Retry after `Retry-After` seconds.',
-  },
-  overloaded: {
-    status: 503,
-    title: 'The service is overloaded',
-    retryAfter: 1,
-    cause: 'All of `MEMORY_LIMIT` is in use. Retry after `Retry-After` seconds.',
-  },
-  'outcome-unknown': {
-    status: 504,
-    title: 'The write may have been done',
-    cause:
-      'The connection to the database was lost before it said whether the write was done. With `Retry-After`, send the request again; without, look first.',
-  },
-  'storage-full': {
-    status: 507,
-    title: 'The disk is full',
-    cause: "The database's disk is full. Nothing was changed.",
-  },
+  'bad-request': { status: 400, title: 'This is not a valid HTTP request' },
+  'invalid-query': { status: 400, title: 'The query string is not valid' },
+  'invalid-header': { status: 400, title: 'A request header is not valid' },
+  'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
+  'invalid-json': { status: 400, title: 'The body is not valid JSON' },
+  'invalid-csv': { status: 400, title: 'The body is not valid CSV' },
+  'too-many-related': { status: 400, title: 'Too many related records' },
+  'too-many-groups': { status: 400, title: 'The summary has too many groups' },
+  unauthorized: { status: 401, title: 'The request needs a token' },
+  forbidden: { status: 403, title: 'The token does not allow this' },
+  'origin-not-allowed': { status: 403, title: 'Pages of this origin may not use the service' },
+  'path-not-found': { status: 404, title: 'No such path' },
+  'record-not-found': { status: 404, title: 'No such record' },
+  'method-not-allowed': { status: 405, title: 'The path does not support this method' },
+  'not-acceptable': { status: 406, title: 'None of the accepted media types can be served' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
+  'unique-conflict': { status: 409, title: 'Another record already has this value' },
+  'identifier-conflict': { status: 409, title: 'The identifier is already taken' },
+  'link-conflict': { status: 409, title: 'A related record can only be linked here, not changed' },
+  'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
+  'too-many-affected': { status: 409, title: 'The request would affect more records than it allows' },
+  'precondition-failed': { status: 412, title: 'The record was changed in the meantime' },
+  'content-too-large': { status: 413, title: 'The body, or what it asks for, is too large' },
+  'batch-too-large': { status: 413, title: 'The batch has too many records' },
+  'uri-too-long': { status: 414, title: 'The URL is too long' },
+  'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
+  'misdirected-request': { status: 421, title: 'The request is for another host' },
+  'invalid-body': { status: 422, title: 'The body does not match the record type' },
+  'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
+  'too-many-rows': { status: 422, title: 'The write would touch too many rows' },
+  'refused-by-database': { status: 422, title: 'A rule of the database refuses this' },
+  'idempotency-conflict': { status: 422, title: 'The idempotency key was used for another request' },
+  'precondition-required': { status: 428, title: 'The request needs If-Match' },
+  'rate-limited': { status: 429, title: 'Too many requests' },
+  'headers-too-large': { status: 431, title: 'The headers are too large' },
+  'internal-error': { status: 500, title: 'The service failed' },
+  'missing-privilege': { status: 503, title: 'The service lacks a privilege in the database' },
+  'statement-timeout': { status: 503, title: 'The database took too long', retryAfter: 10 },
+  'storage-busy': { status: 503, title: 'The database is busy', retryAfter: 1 },
+  overloaded: { status: 503, title: 'The service is overloaded', retryAfter: 1 },
+  'outcome-unknown': { status: 504, title: 'The write may have been done' },
+  'storage-full': { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof problemKinds;

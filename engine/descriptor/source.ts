@@ -10,7 +10,7 @@ import {
   type LineCounter,
   type Node,
 } from 'yaml';
-import { type Diagnostic, type DiagnosticCode, diagnosticCodes } from '../diagnostic.ts';
+import { type Diagnostic, type DiagnosticCode, severities } from '../diagnostic.ts';
 
 export type YamlPath = readonly (string | number)[];
 export type At = 'key' | 'value';
@@ -39,13 +39,13 @@ export interface Source extends Placing {
 }
 
 export function diagnose(where: Placing, code: DiagnosticCode, path: YamlPath, at: At, message: string): Diagnostic {
-  return { code, severity: diagnosticCodes[code].severity, file: where.file, ...where.place(path, at), message };
+  return { code, severity: severities[code], file: where.file, ...where.place(path, at), message };
 }
 
 type TextRange = readonly [start: number, end: number];
 
 export function diagnoseAt(where: Source, code: DiagnosticCode, [start, end]: TextRange, message: string): Diagnostic {
-  return { code, severity: diagnosticCodes[code].severity, file: where.file, ...where.at(start, end), message };
+  return { code, severity: severities[code], file: where.file, ...where.at(start, end), message };
 }
 
 export function createSource(file: string, text: string, document: Document, lines: LineCounter): Source {

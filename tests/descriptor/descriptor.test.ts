@@ -12,7 +12,7 @@ import { formatDiagnostics } from '../../engine/descriptor/report.ts';
 import { formats } from '../../engine/field-types/formats.ts';
 import { fieldTypes } from '../../engine/field-types/registry.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
-import { type Diagnostic, diagnosticCodes } from '../../engine/diagnostic.ts';
+import { type Diagnostic, severities } from '../../engine/diagnostic.ts';
 
 const FAULTY = 'tests/fixtures/faulty';
 
@@ -168,8 +168,8 @@ test('every code of the catalogue is raised by some fixture, and no other', () =
   // Raised above by directories and links.
   const elsewhere = ['no-schema', 'unreadable-file'];
   const raised = new Set([...ofFixtures.map(({ code }) => code), ...ofHostile, ...elsewhere]);
-  expect([...raised].toSorted()).toEqual(Object.keys(diagnosticCodes).toSorted());
-  for (const { code, severity } of ofFixtures) expect(severity).toBe(diagnosticCodes[code].severity);
+  expect([...raised].toSorted()).toEqual(Object.keys(severities).toSorted());
+  for (const { code, severity } of ofFixtures) expect(severity).toBe(severities[code]);
 });
 
 describe('sound schemas have no fault', () => {
@@ -265,7 +265,7 @@ describe('frames', () => {
 describe('the report', () => {
   const at = (file: string, line: number, column: number, code: Diagnostic['code'] = 'unknown-key'): Diagnostic => ({
     code,
-    severity: diagnosticCodes[code].severity,
+    severity: severities[code],
     file,
     line,
     column,

@@ -1,13 +1,33 @@
-/** Pages that are written by `npm run docs` are current, and the links of all pages lead somewhere. */
+/** Pages that are written by `npm run docs` are current, the others have every code, and the links of all pages lead somewhere. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { generatedPages } from '../../deploy/docs.ts';
+import { severities } from '../../engine/diagnostic.ts';
+import { problemKinds } from '../../engine/problem.ts';
 
 /** Without what the formatter adds to tables. */
 const bare = (text: string): string => text.replaceAll(/[\s-]+/g, ' ');
 
 test.each(Object.entries(generatedPages()))('docs/reference/%s is as "npm run docs" writes it', (name, text) => {
   expect(bare(readFileSync(join('docs/reference', name), 'utf8'))).toBe(bare(text));
+});
+
+const rowsOf = (name: string): readonly string[] =>
+  readFileSync(join('docs/reference', name), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.replaceAll(/[`\s]/g, '').split('|', 3).join(' ').trim());
+
+test('docs/reference/problems.md has every code with its status', () => {
+  const expected = Object.entries(problemKinds).map(([code, { status }]) => `${code} ${status}`);
+  expect(rowsOf('problems.md')).toEqual(expected);
+});
+
+test('docs/reference/diagnostics.md has every code', () => {
+  const expected = Object.entries(severities).map(([code, severity]) =>
+    severity === 'error' ? code : `${code}(warning)`,
+  );
+  expect(rowsOf('diagnostics.md').map((row) => row.split(' ')[0])).toEqual(expected);
 });
 
 /** The name that GitHub gives to a heading. */
