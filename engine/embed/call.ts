@@ -8,24 +8,24 @@ import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Body, NO_BODY, textOf } from '../operations/body.ts';
-import { create } from '../operations/create.ts';
-import { deleteOne } from '../operations/delete.ts';
-import { get, type RecordResult } from '../operations/get.ts';
-import { list } from '../operations/list.ts';
+import { create } from '../operations/write.ts';
+import { deleteOne } from '../operations/write.ts';
+import { get, type RecordResult } from '../operations/read.ts';
+import { list } from '../operations/read.ts';
 import {
   type BodyArguments,
   type OneArguments,
   onceOf,
   parseIdentifier,
+  withCurrentModel,
   type WriteResult,
 } from '../operations/operation.ts';
-import { summary } from '../operations/summary.ts';
+import { summary } from '../operations/read.ts';
 import { type OperationEntry, type OperationName, OPERATIONS } from '../operations/table.ts';
-import { update, updateMany } from '../operations/update.ts';
+import { update, updateMany } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
 import type { WriteQuery } from '../query/list-query.ts';
 import type { Parameters } from '../query/parameters.ts';
-import { Outdated } from '../storage/unavailable.ts';
 import { countOf, parametersOf } from './arguments.ts';
 import type { CreateOptions, ListOptions, SummaryOptions, UpdateOptions, ViewOptions } from './types.ts';
 
@@ -119,15 +119,11 @@ export async function serveCall<N extends CallName>(
     throw new Problem('uri-too-long', `The query has ${length} characters; at most ${parameterLimit} are allowed`);
   options.signal?.throwIfAborted();
   const { entry, run } = CALLS[name];
-  const serve = async (): Promise<CallResult<N>> => {
+  return withCurrentModel(async () => {
     const { model, rights, serviceOf } = served();
     const type = typeOf(model, typeName, rights);
     refuseUnoffered(type, name, OPERATIONS[entry], rights);
     return (await run({ ...call, service: serviceOf(type), parameters, caller })) as CallResult<N>;
-  };
-  return serve().catch((error: unknown) => {
-    if (error instanceof Outdated) return serve();
-    throw error;
   });
 }
 

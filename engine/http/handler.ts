@@ -4,9 +4,9 @@ import { CallerGone } from '../edge/caller.ts';
 import type { Budget } from '../edge/budget.ts';
 import type { AddressOf } from '../edge/client-address.ts';
 import type { RateLimit } from '../edge/rate-limit.ts';
+import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/accepted.ts';
-import { Outdated } from '../storage/unavailable.ts';
 import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
 import type { Answer, HeaderMap } from './answer.ts';
 import { acceptedType } from './negotiation.ts';
@@ -135,14 +135,10 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { ha
     try {
       admit(request);
       if (isLimited && rateLimit) setHeaders(response, await rateLimit(request));
-      // On SQLite a GET by id has its answer at once.
-      const answer = operate(serving);
-      return answer instanceof Promise ? await answer : answer;
+      return await withCurrentModel(() => operate(serving));
     } catch (error) {
-      if (!(error instanceof Outdated)) return refusal(error, request, response);
+      return refusal(error, request, response);
     }
-    // The tables have changed: once more, with the new model.
-    return (async () => operate(serving))().catch((error: unknown) => refusal(error, request, response));
   }
 
   async function respond(serving: Serving, isLimited = true): Promise<void> {

@@ -1,9 +1,9 @@
 /** Lists and summaries over HTTP: their formats, headers, tags and links. */
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
-import { list, type ListResult, type PageResult } from '../operations/list.ts';
+import { list, type ListResult, type PageResult } from '../operations/read.ts';
 import { listTag } from '../operations/preconditions.ts';
-import { summary, type SummaryResult } from '../operations/summary.ts';
+import { summary, type SummaryResult } from '../operations/read.ts';
 import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';

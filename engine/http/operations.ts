@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import type { RecordType } from '../model/model.ts';
 import { can } from '../model/rights.ts';
 import { NO_BODY } from '../operations/body.ts';
-import { create } from '../operations/create.ts';
-import { deleteFound, deleteOne } from '../operations/delete.ts';
-import { get, type RecordResult } from '../operations/get.ts';
+import { create } from '../operations/write.ts';
+import { deleteFound, deleteOne } from '../operations/write.ts';
+import { get, type RecordResult } from '../operations/read.ts';
 import {
   type BodyArguments,
   type OneArguments,
@@ -16,7 +16,7 @@ import {
   type WriteResult,
 } from '../operations/operation.ts';
 import { JSON_TYPE, type OperationEntry, type OperationName } from '../operations/table.ts';
-import { patch, update, updateMany } from '../operations/update.ts';
+import { patch, update, updateMany } from '../operations/write.ts';
 import { upsert } from '../operations/upsert.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import { ON } from '../query/accepted.ts';

@@ -14,8 +14,9 @@ import type {
   WriteEffect,
   WriteItem,
   WriteRequest,
-  Written,
+  WrittenRecords,
 } from '../storage/store.ts';
+import { Outdated } from '../storage/unavailable.ts';
 import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
@@ -64,18 +65,29 @@ export interface WriteResult {
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 
-type Wrote = { readonly records: readonly Written[]; readonly effects?: readonly WriteEffect[] };
+interface ResultOptions {
+  readonly minimal: boolean;
+  /** Whether an array of records is answered. */
+  readonly several: boolean;
+  readonly isNew: boolean;
+}
 
-/** The result of a write of one record that is there afterwards. */
-export function oneResult(
-  { type }: OperationContext,
-  { minimal }: Pick<WriteArguments<unknown>, 'minimal'>,
-  { records, effects }: Wrote,
-  isNew = false,
+/** The result of a write of records that are there afterwards. */
+export function recordsResult(
+  type: RecordType,
+  { records, effects }: WrittenRecords,
+  { minimal, several, isNew }: ResultOptions,
 ): WriteResult {
-  const { identifier, body } = only(records);
+  const status = isNew ? 201 : minimal ? 204 : 200;
+  if (several) {
+    const json = minimal ? undefined : `[${records.map(({ body }) => body).join(',')}]`;
+    return { status, json, effects };
+  }
+  const [written] = records;
+  if (written === undefined) throw new Error('one record was to be written');
+  const { identifier, body } = written;
   return {
-    status: isNew ? 201 : minimal ? 204 : 200,
+    status,
     json: minimal ? undefined : body,
     tag: tagOf(type, body),
     created: isNew ? identifier : undefined,
@@ -83,24 +95,8 @@ export function oneResult(
   };
 }
 
-/** The result of a write of several records. */
-export const severalResult = (
-  { minimal }: Pick<WriteArguments<unknown>, 'minimal'>,
-  { records, effects }: Wrote,
-  isNew = false,
-): WriteResult => ({
-  status: isNew ? 201 : minimal ? 204 : 200,
-  json: minimal ? undefined : `[${records.map(({ body }) => body).join(',')}]`,
-  effects,
-});
-
 export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
   preconditions === 'off' ? undefined : entityTag(json);
-
-function only<T>([first]: readonly T[]): T {
-  if (first === undefined) throw new Error('one record was to be written');
-  return first;
-}
 
 interface Verb<R, W> {
   readonly write: (request: R) => Promise<W>;
@@ -108,6 +104,16 @@ interface Verb<R, W> {
   readonly resultOf: (written: W) => WriteResult;
   /** Whether an array of records is answered. */
   readonly several?: boolean;
+}
+
+/** Runs the work once more if the tables have changed meanwhile: the second time it finds the new model. */
+export async function withCurrentModel<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Outdated) return work();
+    throw error;
+  }
 }
 
 /** Writes; under an idempotency key, once. A dry run, or a body with faults, keeps no key. */

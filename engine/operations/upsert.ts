@@ -13,9 +13,8 @@ import {
   type BodyArguments,
   done,
   faultsIn,
-  oneResult,
   type OperationContext,
-  severalResult,
+  recordsResult,
   type WriteResult,
 } from './operation.ts';
 import {
@@ -63,7 +62,7 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
     write: store.upsert,
     writeOnce: store.once.upsert,
     resultOf: (written) =>
-      isArray ? severalResult(given, written) : oneResult(context, given, written, written.made > 0),
+      recordsResult(type, written, { minimal, several: isArray, isNew: !isArray && written.made > 0 }),
     several: isArray,
   });
 }
