@@ -130,21 +130,19 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { ha
     return serve({ request, caller, target, identifier, mediaType });
   }
 
-  async function answerTo(serving: Serving, isLimited: boolean): Promise<Answer | undefined> {
+  async function respond(serving: Serving, isLimited = true): Promise<void> {
     const { request, response } = serving;
+    let answer: Answer | undefined;
+    setHead(request, response);
     try {
       admit(request);
       if (isLimited && rateLimit) setHeaders(response, await rateLimit(request));
-      return await withCurrentModel(() => operate(serving));
+      const given = withCurrentModel(() => operate(serving));
+      // On SQLite a GET by id has its answer at once, and is sent in this turn.
+      answer = given instanceof Promise ? await given : given;
     } catch (error) {
-      return refusal(error, request, response);
+      answer = refusal(error, request, response);
     }
-  }
-
-  async function respond(serving: Serving, isLimited = true): Promise<void> {
-    const { request, response } = serving;
-    setHead(request, response);
-    const answer = await answerTo(serving, isLimited);
     if (answer) await send(request, response, answer, options, serving.caller);
     serving.caller?.release();
   }

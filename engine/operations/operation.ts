@@ -107,12 +107,16 @@ interface Verb<R, W> {
 }
 
 /** Runs the work once more if the tables have changed meanwhile: the second time it finds the new model. */
-export async function withCurrentModel<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
+  const again = (error: unknown): T | Promise<T> => {
     if (error instanceof Outdated) return work();
     throw error;
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(again) : result;
+  } catch (error) {
+    return again(error);
   }
 }
 
