@@ -1,21 +1,10 @@
 /** The cases of each relation, and of deletions that other records depend on. */
 import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
-import { creates, refuses } from './record-cases.ts';
+import { badValues, refuses } from './record-cases.ts';
 import { ANY, type Case, collection, condition, guard, item, MISSING, problem, shows, Skip } from './run.ts';
-import {
-  caseMaker,
-  type Context,
-  differing,
-  type MakeCase,
-  newBody,
-  obtain,
-  type Obtained,
-  isObtainable,
-  refusedBody,
-  type Samples,
-  writable,
-} from './samples.ts';
+import { caseMaker, type Context, create, differing, isObtainable, type MakeCase, newBody, obtain } from './samples.ts';
+import { type Obtained, type Samples, writable } from './samples.ts';
 
 export function relationCases(samples: Samples, type: RecordType): readonly Case[] {
   const make = caseMaker(samples, type.name);
@@ -42,7 +31,7 @@ const titleOf = ({ source, name }: Relation, text: string): string =>
 async function createsWith(context: Context, relation: Relation, value: JsonObject): Promise<Obtained> {
   const { source, name } = relation;
   const values = { [name]: inRelation(relation, value) };
-  return creates(context, source, await newBody(context, source, { values }), [name]);
+  return create(context, source, await newBody(context, source, { values }), [name]);
 }
 
 /** Sends such a record, which is refused at this place in the related one. */
@@ -123,7 +112,7 @@ function refusedLinks(make: MakeCase, relation: Relation): readonly Case[] {
   const bad: readonly JsonValue[] = toMany ? [null, {}, 'text', 7] : [[], 'text', 7];
   const twice = [1, 2].map(() => ({ [key]: MISSING }));
   const field =
-    nested === 'write' ? relation.fields.find((one) => !one.readOnly && one.type.bad(one).length > 0) : undefined;
+    nested === 'write' ? relation.fields.find((one) => !one.readOnly && badValues(one).length > 0) : undefined;
   return [
     ...refused('a new record, where only links are allowed', nested === 'link' && inRecord, [
       [inRelation(relation, {}), ...place, key],
@@ -139,10 +128,9 @@ function refusedLinks(make: MakeCase, relation: Relation): readonly Case[] {
       refusesWith(context, relation, { [key]: MISSING }, 422, key),
     ),
     ...make(titleOf(relation, `a record with a bad value of ${field?.name}`), field !== undefined, async (context) => {
-      const whole = field && refusedBody(context.samples, target, { [field.name]: field.type.bad(field)[0] ?? null });
-      if (!whole) throw new Skip();
-      const { [relation.inverse?.name ?? '']: _, ...child } = whole;
-      await refuses(context, source, [[{ [name]: inRelation(relation, child) }, ...place, field.name]]);
+      const [bad = null] = field ? badValues(field) : [];
+      const child = { ...(await newBody(context, target, { via: relation })), [field?.name ?? '']: bad };
+      await refuses(context, source, [[{ [name]: inRelation(relation, child) }, ...place, field?.name ?? '']]);
     }),
     ...make(
       titleOf(relation, 'a record that belongs to another one'),

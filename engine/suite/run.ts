@@ -1,4 +1,4 @@
-/** Runs cases against a service: sends their requests, compares the responses, and removes what the requests made. */
+/** Runs cases against a service: sends their requests, compares the responses, and removes the records that they made. */
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,13 +34,11 @@ export interface Expected {
 
 /** Any value, but the key must be there. */
 export const ANY: JsonObject = { $any: true };
-export const isAny = (value: JsonValue): boolean => value === ANY;
 
 /** An identifier that no record has, because clients cannot choose it. */
 export const MISSING = 2 ** 52 + 1;
 
-export const collection = ({ path }: Pick<RecordType, 'path'>, query = ''): string =>
-  `/api/${encodeURIComponent(path)}${query}`;
+export const collection = ({ path }: RecordType, query = ''): string => `/api/${encodeURIComponent(path)}${query}`;
 
 export const item = (type: RecordType, id: string | number, query = ''): string => `${collection(type)}/${id}${query}`;
 
@@ -77,23 +75,15 @@ export interface Response {
   readonly body: JsonValue;
 }
 
-/** What a case can do. */
-export interface Session {
-  /** Sends a request and compares the response; the case fails where they differ. */
-  expect(request: Request, expected: Expected): Promise<Response>;
-  send(request: Request): Promise<Response>;
-  /** Fails the case where the response differs. */
-  check(request: Request, expected: Expected, response: Response): void;
-  /** Sent after the case. */
-  later(request: Request): void;
-}
+/** Sends a request and compares the response; the case fails where they differ. */
+export type Expect = (request: Request, expected: Expected | ((response: Response) => Expected)) => Promise<Response>;
 
 export interface Case {
   /** The record type; '' where the case is about the service. */
   readonly type: string;
   /** The request that the case is about. */
   readonly title: string;
-  run(session: Session): Promise<unknown>;
+  run(expect: Expect): Promise<unknown>;
 }
 
 interface Difference {
@@ -125,18 +115,15 @@ interface RunOptions {
 export class Skip extends Error {}
 
 class Mismatch extends Error {
-  readonly request: string;
   readonly differences: readonly Difference[];
   constructor(request: string, differences: readonly Difference[]) {
     super(request);
-    this.request = request;
     this.differences = differences;
   }
 }
 
 type Send = (request: Request) => Promise<Response>;
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const TIMEOUT = 30_000;
 const MAX_WAITS = 5;
 const MAX_TEXT = 1500;
@@ -144,14 +131,14 @@ const MAX_TEXT = 1500;
 const textOf = ({ text, body }: Request): string | undefined =>
   text ?? (body === undefined ? undefined : JSON.stringify(body));
 
-/** A client with one connection. */
-function createSender({ url, token, readToken }: RunOptions): { readonly send: Send; close(): void } {
+/** A client with one connection, which waits while a rate limit is used up. */
+function createClient({ url, token, readToken }: RunOptions): { readonly send: Send; close(): void } {
   const base = new URL(url);
   const transport = base.protocol === 'https:' ? https : http;
   const agent = new transport.Agent({ keepAlive: true, maxSockets: 1 });
   const tokens = { none: undefined, unknown: 'rec_which-nobody-gave-out', reader: readToken };
   const prefix = base.pathname.replace(/\/$/, '');
-  const place = { host: base.hostname.replaceAll(/[[\]]/g, ''), port: base.port, agent, timeout: TIMEOUT };
+  const host = { host: base.hostname.replaceAll(/[[\]]/g, ''), port: base.port, agent, timeout: TIMEOUT };
   const sendOnce: Send = (request) =>
     new Promise((resolve, reject) => {
       const text = textOf(request);
@@ -162,15 +149,15 @@ function createSender({ url, token, readToken }: RunOptions): { readonly send: S
         ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
         ...request.headers,
       };
-      const options = { ...place, path: prefix + request.path, method: request.method, headers };
+      const options = { ...host, path: prefix + request.path, method: request.method, headers };
       const sent = transport.request(options, (response) => {
         const chunks: Buffer[] = [];
         // Addresses in the responses of a service below a path begin with it.
-        const flat = (value: unknown): string => String(value).replaceAll(`${prefix}/api/`, '/api/');
+        const withoutPrefix = (value: unknown): string => String(value).replaceAll(`${prefix}/api/`, '/api/');
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
-          const shown = Object.entries(response.headers).map(([name, value]) => [name, flat(value)]);
+          const shown = Object.entries(response.headers).map(([name, value]) => [name, withoutPrefix(value)]);
           const received = Buffer.concat(chunks).toString('utf8');
           const body = parsedJson(received) ?? null;
           resolve({ status: response.statusCode ?? 0, headers: Object.fromEntries(shown), text: received, body });
@@ -180,7 +167,6 @@ function createSender({ url, token, readToken }: RunOptions): { readonly send: S
       sent.on('error', reject);
       sent.end(text);
     });
-  // Waits while a rate limit is used up.
   const send: Send = async (request) => {
     for (let waits = 0; ; waits += 1) {
       const response = await sendOnce(request);
@@ -194,16 +180,10 @@ function createSender({ url, token, readToken }: RunOptions): { readonly send: S
 
 // Comparing.
 
-const shownValue = (value: JsonValue | undefined): string => {
-  if (value === undefined) return 'nothing';
-  return isAny(value) ? 'any value' : JSON.stringify(value);
+const difference = (place: string, expected: JsonValue | undefined, actual: JsonValue | undefined): Difference => {
+  const text = (value: JsonValue | undefined): string => (value === undefined ? 'nothing' : JSON.stringify(value));
+  return { place, expected: expected === ANY ? 'any value' : text(expected), actual: text(actual) };
 };
-
-const difference = (place: string, expected: JsonValue | undefined, actual: JsonValue | undefined): Difference => ({
-  place,
-  expected: shownValue(expected),
-  actual: shownValue(actual),
-});
 
 /** Where the value differs from what is expected; `type`: the record type of the value. */
 function compare(
@@ -211,13 +191,12 @@ function compare(
   actual: JsonValue | undefined,
   place: string,
   type: RecordType | undefined,
-): Difference[] {
-  const differs = [difference(place, expected, actual)];
-  if (expected === undefined || actual === undefined) return expected === actual ? [] : differs;
-  if (isAny(expected)) return [];
+): readonly Difference[] {
+  if (expected === ANY && actual !== undefined) return [];
   if (Array.isArray(expected) && Array.isArray(actual) && actual.length === expected.length)
     return expected.flatMap((one: JsonValue, at) => compare(one, actual[at], `${place}/${at}`, type));
-  if (!isObject(expected) || !isObject(actual)) return isDeepStrictEqual(expected, actual) ? [] : differs;
+  if (!isObject(expected) || !isObject(actual))
+    return isDeepStrictEqual(expected, actual) ? [] : [difference(place, expected, actual)];
   return [...new Set([...Object.keys(expected), ...Object.keys(actual)])].flatMap((key) => {
     const [wanted, got, field] = [expected[key], actual[key], type?.fields.get(key)];
     // One instant has many spellings.
@@ -227,28 +206,24 @@ function compare(
   });
 }
 
-function compareHeader(name: string, expected: string | null, actual: string | undefined): Difference[] {
+function compareHeader(name: string, expected: string | null, actual: string | undefined): readonly Difference[] {
   const parts = expected?.split('*').map((part) => part.replaceAll(/[\\^$.+?()[\]{}|/]/g, String.raw`\$&`));
   const equal = parts ? new RegExp(`^${parts.join('.*')}$`, 's').test(actual ?? '') : actual === undefined;
   return equal ? [] : [{ place: `header ${name}`, expected: expected ?? 'nothing', actual: actual ?? 'nothing' }];
 }
 
-const unique = (all: readonly string[]): readonly string[] => [...new Set(all)].toSorted();
-
-function compareProblem({ code, pointers, parameters, status }: Expected, { body }: Response): Difference[] {
+function compareProblem({ code, pointers, parameters, status }: Expected, { body }: Response): readonly Difference[] {
   const found = isObject(body) ? body : {};
   const errors = (Array.isArray(found['errors']) ? found['errors'] : []) as readonly JsonValue[];
+  const unique = (all: readonly string[]): readonly string[] => [...new Set(all)].toSorted();
   const places = (kind: string): readonly string[] =>
     unique(errors.flatMap((one) => (isObject(one) && kind in one ? [String(one[kind])] : [])));
-  const all: readonly (readonly [place: string, expected: JsonValue | undefined, actual: JsonValue | undefined])[] = [
-    ['type', `urn:problem:${String(code)}`, found['type']],
-    ['status', status, found['status']],
-    ['pointers of the errors', pointers && unique(pointers), places('pointer')],
-    ['parameters of the errors', parameters && unique(parameters), places('parameter')],
+  return [
+    ...compare(`urn:problem:${String(code)}`, found['type'], 'type', undefined),
+    ...compare(status, found['status'], 'status', undefined),
+    ...(pointers ? compare(unique(pointers), places('pointer'), 'pointers of the errors', undefined) : []),
+    ...(parameters ? compare(unique(parameters), places('parameter'), 'parameters of the errors', undefined) : []),
   ];
-  return all.flatMap(([place, expected, actual]) =>
-    expected === undefined || isDeepStrictEqual(expected, actual) ? [] : [difference(place, expected, actual)],
-  );
 }
 
 function differencesOf(expected: Expected, response: Response): readonly Difference[] {
@@ -263,7 +238,7 @@ function differencesOf(expected: Expected, response: Response): readonly Differe
   return [...headers, ...compare(expected.body, parsedJson(text) ?? text, '', expected.type)];
 }
 
-// One case.
+// Cases.
 
 interface Address {
   readonly type: RecordType;
@@ -282,101 +257,134 @@ function recordsIn(type: RecordType, value: JsonValue): readonly Address[] {
 /** Identifier in the address of a record that was created. */
 export const createdId = ({ headers }: Response): number => Number(headers['location']?.split('/').at(-1));
 
-const requestText = (request: Request): string => {
+function requestText(request: Request): string {
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-  const text = textOf(request);
+  const text = textOf(request)?.slice(0, MAX_TEXT);
   const first = [`${request.method} ${request.path}`, ...headers].join('  ');
-  return text === undefined ? first : `${first}\n${text.slice(0, MAX_TEXT)}`;
-};
-
-/** A session, and what removes the records that it made and puts back what it changed. */
-function createSession(
-  { model, readOnly = false }: RunOptions,
-  sender: Send,
-): { readonly session: Session; cleanUp(): Promise<void> } {
-  const [known, made, afterwards] = [new Set<string>(), [] as Address[], [] as Request[]];
-  const types = [...model.types.values()];
-  const typeAt = (path: string): RecordType | undefined =>
-    types.find((type) =>
-      [`${collection(type)}`, `${collection(type)}/`].includes(/^\/api\/[^/?]*\/?/.exec(path)?.[0] ?? ''),
-    );
-  /** Of the records in the response to a write, those that were not known before are new. */
-  const remember = ({ method, path, body = null }: Request, response: Response): void => {
-    const type = typeAt(path);
-    if (!type || path.includes('dryRun=true')) return;
-    for (const {
-      type: { name },
-      id,
-    } of recordsIn(type, body))
-      known.add(`${name} ${id}`);
-    const isWrite = method !== 'GET' && response.status >= 200 && response.status < 300;
-    const created = response.status === 201 && response.headers['location'] ? [{ type, id: createdId(response) }] : [];
-    for (const one of [...created, ...recordsIn(type, response.body)]) {
-      const key = `${one.type.name} ${one.id}`;
-      if (isWrite && !known.has(key)) made.push(one);
-      known.add(key);
-    }
-  };
-  const send: Send = async (request) => {
-    if (readOnly && !READS.has(request.method)) throw new Skip();
-    const response = await sender(request);
-    remember(request, response);
-    return response;
-  };
-  const check: Session['check'] = (request, expected, response) => {
-    const differences = differencesOf(expected, response);
-    if (differences.length > 0) throw new Mismatch(requestText(request), differences);
-  };
-  const expect: Session['expect'] = async (request, expected) => {
-    const response = await send(request);
-    check(request, expected, response);
-    return response;
-  };
-  /** Deletes again and again, since one record may keep another. */
-  const cleanUp = async (): Promise<void> => {
-    for (const request of afterwards.toReversed()) await sender(request);
-    let left = made.filter(({ type }) => type.operations.has('delete'));
-    for (let before = Infinity; left.length > 0 && left.length < before;) {
-      before = left.length;
-      const blocked: Address[] = [];
-      for (const { type, id } of left.toReversed()) {
-        const { status } = await sender({ method: 'DELETE', path: item(type, id), ...guard(type) });
-        if (status !== 200 && status !== 404) blocked.unshift({ type, id });
-      }
-      left = blocked;
-    }
-  };
-  return { session: { expect, send, check, later: (request) => void afterwards.push(request) }, cleanUp };
+  return text === undefined ? first : `${first}\n${text}`;
 }
 
-async function outcomeOf(one: Case, session: Session): Promise<Pick<Result, 'outcome' | 'request' | 'differences'>> {
-  try {
-    await one.run(session);
-    return { outcome: 'passed', request: '', differences: [] };
-  } catch (error) {
-    if (error instanceof Skip) return { outcome: 'skipped', request: '', differences: [] };
-    if (error instanceof Mismatch) return { outcome: 'failed', request: error.request, differences: error.differences };
-    const differences = [{ place: 'response', expected: 'a response', actual: String(error) }];
-    return { outcome: 'failed', request: one.title, differences };
+/** Of the records in the response to a write, those that were not known before are new. */
+function createTracker({ types }: Model) {
+  const [known, made] = [new Set<string>(), [] as Address[]];
+  const keyOf = ({ type, id }: Address): string => `${type.name} ${id}`;
+  const byPath = new Map([...types.values()].map((type) => [collection(type), type]));
+  const remember = ({ method, path, body = null }: Request, response: Response): void => {
+    const type = byPath.get(/^\/api\/[^/?]*/.exec(path)?.[0] ?? '');
+    if (!type || path.includes('dryRun=true')) return;
+    for (const one of recordsIn(type, body)) known.add(keyOf(one));
+    const created = response.status === 201 && response.headers['location'] ? [{ type, id: createdId(response) }] : [];
+    for (const one of [...created, ...recordsIn(type, response.body)]) {
+      if (method !== 'GET' && response.status < 300 && !known.has(keyOf(one))) made.push(one);
+      known.add(keyOf(one));
+    }
+  };
+  return { made, remember };
+}
+
+/** Deletes records, again and again, since one may keep another. */
+async function remove(records: readonly Address[], send: Send): Promise<void> {
+  let left = records.filter(({ type }) => type.operations.has('delete')).toReversed();
+  for (let before = Infinity; left.length > 0 && left.length < before;) {
+    before = left.length;
+    const kept: Address[] = [];
+    for (const { type, id } of left) {
+      const { status } = await send({ method: 'DELETE', path: item(type, id), ...guard(type) });
+      if (status !== 200 && status !== 404) kept.push({ type, id });
+    }
+    left = kept;
   }
 }
 
+async function runCase(one: Case, send: Send, { model, readOnly = false }: RunOptions): Promise<Result> {
+  const started = performance.now();
+  const { made, remember } = createTracker(model);
+  const expect: Expect = async (request, expected) => {
+    if (readOnly && !['GET', 'HEAD', 'OPTIONS'].includes(request.method)) throw new Skip();
+    const response = await send(request);
+    remember(request, response);
+    const differences = differencesOf(typeof expected === 'function' ? expected(response) : expected, response);
+    if (differences.length > 0) throw new Mismatch(requestText(request), differences);
+    return response;
+  };
+  const outcome = await one.run(expect).then(
+    () => ({ outcome: 'passed', request: '', differences: [] }) as const,
+    (error: unknown) => {
+      if (error instanceof Skip) return { outcome: 'skipped', request: '', differences: [] } as const;
+      if (error instanceof Mismatch)
+        return { outcome: 'failed', request: error.message, differences: error.differences } as const;
+      const differences = [{ place: 'response', expected: 'a response', actual: String(error) }];
+      return { outcome: 'failed', request: one.title, differences } as const;
+    },
+  );
+  await remove(made, send).catch(() => undefined);
+  return { case: one, ...outcome, milliseconds: performance.now() - started };
+}
+
 export async function run(cases: readonly Case[], options: RunOptions): Promise<readonly Result[]> {
-  const { send, close } = createSender(options);
+  const { send, close } = createClient(options);
   const results: Result[] = [];
   try {
-    for (const one of cases) {
-      const started = performance.now();
-      const { session, cleanUp } = createSession(options, send);
-      const outcome = await outcomeOf(one, session);
-      await cleanUp().catch(() => undefined);
-      results.push({ case: one, ...outcome, milliseconds: performance.now() - started });
-    }
+    for (const one of cases) results.push(await runCase(one, send, options));
     return results;
   } finally {
     close();
   }
 }
 
-/** The record in a response. */
-export const recordIn = ({ body }: Response): JsonObject => (isObject(body) ? body : {});
+// Results for people and for build servers.
+
+const nameOf = ({ case: { type } }: Result): string => type || 'Service';
+
+/** A failed case: the request, what was expected and what came. */
+export const failureText = (result: Result): string =>
+  [
+    `${nameOf(result)}: ${result.case.title}`,
+    ...result.request.split('\n').map((line) => `  ${line}`),
+    ...result.differences.flatMap(({ place, expected, actual }) => [
+      `    ${place}`,
+      `      expected ${expected}`,
+      `      actual   ${actual}`,
+    ]),
+  ].join('\n');
+
+const OUTCOMES = ['passed', 'failed', 'skipped'] as const;
+const counts = (results: readonly Result[]): readonly number[] =>
+  OUTCOMES.map((outcome) => results.filter((result) => result.outcome === outcome).length);
+
+/** How many passed, failed and were skipped, by type. */
+export function summaryText(results: readonly Result[]): string {
+  const types = Map.groupBy(results, nameOf);
+  const width = Math.max(...['Service', ...types.keys()].map((type) => type.length));
+  const row = (name: string, cells: readonly (string | number)[]): string =>
+    [name.padEnd(width), ...cells.map((cell) => String(cell).padStart(8))].join('');
+  return [row('Type', OUTCOMES), ...[...types].map(([type, all]) => row(type, counts(all)))].join('\n');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** XML 1.0 cannot express most control characters. */
+const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+const escaped = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll(FORBIDDEN, '\uFFFD')
+    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+
+function testcase(result: Result): string {
+  const { case: one, outcome, milliseconds, request } = result;
+  const time = (milliseconds / 1000).toFixed(3);
+  const open = `    <testcase classname="${escaped(nameOf(result))}" name="${escaped(one.title)}" time="${time}"`;
+  if (outcome === 'passed') return `${open}/>`;
+  const [first = ''] = request.split('\n');
+  const failure = `<failure message="${escaped(first)}">${escaped(failureText(result))}</failure>`;
+  return `${open}>${outcome === 'skipped' ? '<skipped/>' : failure}</testcase>`;
+}
+
+export function junitXml(results: readonly Result[]): string {
+  const suites = [...Map.groupBy(results, nameOf)].map(([type, all]) => {
+    const [, failed, skipped] = counts(all);
+    const tests = `tests="${all.length}" failures="${failed}" skipped="${skipped}"`;
+    return [`  <testsuite name="${escaped(type)}" ${tests}>`, ...all.map(testcase), '  </testsuite>'].join('\n');
+  });
+  return ['<?xml version="1.0" encoding="UTF-8"?>', '<testsuites>', ...suites, '</testsuites>', ''].join('\n');
+}

@@ -1,34 +1,20 @@
 /** Bodies from the samples of the field types, the records that a case needs, and what responses show of them. */
 import { foldedValue } from '../field-types/case-folding.ts';
+import { listed, numeric, type Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/checks.ts';
-import {
-  ANY,
-  type Case,
-  collection,
-  condition,
-  createdId,
-  type Expected,
-  guard,
-  item,
-  MISSING,
-  recordIn,
-  type Request,
-  type Session,
-  Skip,
-} from './run.ts';
+import { ANY, type Case, collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
 
+/** Numbers that make values differ. */
 export interface Samples {
-  /** Numbers that make values differ. */
   seed: number;
 }
 
 /** What a case works with. */
-export interface Context extends Session {
+export interface Context {
+  readonly expect: Expect;
   readonly samples: Samples;
-  /** Unique values that are taken. */
-  readonly used: Map<Field, Set<string>>;
   /** Types of which a record is being obtained. */
   readonly pending: Set<RecordType>;
   /** The records that the case has obtained, by type and identifier. */
@@ -50,18 +36,13 @@ export type MakeCase = (
 export const caseMaker =
   (samples: Samples, type: string): MakeCase =>
   (title, isPossible, work) => {
-    const run = (session: Session): Promise<unknown> =>
-      work({ ...session, samples, used: new Map(), pending: new Set(), records: new Map() });
+    const run = (expect: Expect) => work({ expect, samples, pending: new Set(), records: new Map() });
     return isPossible ? [{ type, title, run }] : [];
   };
 
 /** Whether requests can have a record of the type: create one, or borrow one that is there. */
 export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
   operations.has('create') || (operations.has('list') && identifier.inRecord);
-
-/** Whether a record that is nested in the relation can have all that it needs. */
-const takesWhole = ({ fields }: RecordType, via?: Relation): boolean =>
-  !via || [...fields.values()].every((field) => !field.required || via.fields.includes(field));
 
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
@@ -75,28 +56,14 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
 
-const keyOf = (field: Field, value: JsonValue): string => JSON.stringify(field.caseless ? foldedValue(value) : value);
-
 export const goodValue = ({ samples }: Context, field: Field): JsonValue => field.type.good(field, (samples.seed += 1));
 
-/** A value that the field accepts; undefined where no other record may have it and the samples are used up. */
-function sample(context: Context, type: RecordType, field: Field): JsonValue | undefined {
-  if (!isAlone(type, field)) return goodValue(context, field);
-  const before = context.used.get(field) ?? new Set();
-  context.used.set(field, before);
-  for (let tries = 0; tries < 50; tries += 1) {
-    const value = goodValue(context, field);
-    const key = keyOf(field, value);
-    if (!before.has(key)) return before.add(key) && value;
-  }
-  return undefined;
-}
-
-/** Whether its unique values are so few that a record of somebody else may have them. */
-const isScarce = (type: RecordType): boolean =>
+/** Whether its unique values are so few that another record may have them. */
+export const isScarce = (type: RecordType): boolean =>
   [...type.fields.values()].some((field) => {
-    const values = Array.from({ length: 20 }, (_, seed) => keyOf(field, field.type.good(field, seed)));
-    return isAlone(type, field) && new Set(values).size < values.length;
+    const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
+    const keys = values.map((value) => JSON.stringify(field.caseless ? foldedValue(value) : value));
+    return isAlone(type, field) && new Set(keys).size < keys.length;
   });
 
 /** A value that is not the one that is stored. */
@@ -105,29 +72,75 @@ export const differing = (field: Field, stored: JsonValue): JsonValue | undefine
     .map((seed) => field.type.good(field, seed))
     .find((value) => stored === null || !field.type.equal(value, stored));
 
+const LONGEST_SAMPLE = 10_000;
+
+/**
+ * Values at the limits that the descriptor sets, and values just beyond them. The samples of the field type would follow
+ * the faults that its validator has.
+ */
+export function limitsOf(shape: Shape, type: Field['type']) {
+  const { constraints } = shape;
+  const { minimum, maximum, pattern, format } = constraints;
+  const values = listed(shape);
+  const moved = (limit: JsonValue | undefined, step: number): readonly JsonValue[] => {
+    const value = Number(limit) + step;
+    if (limit === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER || value === limit) return [];
+    return [typeof limit === 'string' ? String(value) : value];
+  };
+  const sized = (word: 'Length' | 'Items', step: 0 | 1): readonly JsonValue[] => {
+    const fill = type.item?.(shape)?.type.good(type.item(shape) ?? shape, 1) ?? 1;
+    const sizes = [numeric(shape, `min${word}`, -1) - step, numeric(shape, `max${word}`, -2) + step];
+    return sizes
+      .filter((size) => size >= 0 && size <= LONGEST_SAMPLE)
+      .map((size) => (word === 'Length' ? 'x'.repeat(size) : Array.from({ length: size }, () => fill)));
+  };
+  const unmatched = ['', ' ', 'no match', '!'].filter(
+    (text) => typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text),
+  );
+  const digits = numeric(shape, 'scale', 0);
+  const isFree = pattern === undefined && format === undefined;
+  return {
+    within: values ?? [
+      ...[minimum, maximum].filter((limit) => limit !== undefined),
+      ...(isFree ? sized('Length', 0) : []),
+      ...sized('Items', 0),
+    ],
+    beyond: [
+      ...moved(minimum, -1),
+      ...moved(maximum, 1),
+      ...sized('Length', 1),
+      ...sized('Items', 1),
+      ...unmatched,
+      ...('scale' in constraints ? [`0.${'1'.repeat(digits + 1)}`] : []),
+      ...('precision' in constraints ? ['9'.repeat(numeric(shape, 'precision', 0) - digits + 1)] : []),
+      ...(typeof values?.[0] === 'string' ? [`${values.join('')}x`] : []),
+      ...(typeof values?.[0] === 'number' ? [Math.max(...values.map(Number)) + 1] : []),
+    ],
+  };
+}
+
 /** Enough to change two fields at once. */
 const MOST_VARIATIONS = 3000;
 
 /** The body, and the same with other values in these fields: one field after the other, then several at once. */
 export function variations(body: JsonObject, fields: readonly Field[]): readonly JsonObject[] {
-  const others = (one: JsonObject, { name, type, ...field }: Field): readonly JsonObject[] =>
-    [
-      ...Array.from({ length: 8 }, (_, seed) => type.good(field, seed + 1)),
-      ...type.edges(field),
-      ...(field.nullable ? [null] : []),
-    ].map((value) => ({ ...one, [name]: value }));
   let all: readonly JsonObject[] = [body];
-  for (const field of fields) all = all.concat(all.flatMap((one) => others(one, field))).slice(0, MOST_VARIATIONS);
+  for (const field of fields) {
+    const samples = Array.from({ length: 8 }, (_, seed) => field.type.good(field, seed + 1));
+    const others = [...samples, ...field.type.edges(field), ...(field.nullable ? [null] : [])];
+    const changed = all.flatMap((one) => others.map((value) => ({ ...one, [field.name]: value })));
+    all = all.concat(changed).slice(0, MOST_VARIATIONS);
+  }
   return all;
 }
 
-/** The body with other values in `free` fields, if that is needed to meet the checks; undefined where none is found. */
-export function meeting(type: RecordType, body: JsonObject, free: readonly Field[]): JsonObject | undefined {
-  const unmet = unmetBy(type, body);
-  if (unmet.length === 0) return body;
-  const fields = new Set(unmet.flatMap((check) => check.fields));
-  const changeable = [...fields].filter((field) => free.includes(field) && !isAlone(type, field));
-  return variations(body, changeable).find((one) => unmetBy(type, one).length === 0);
+/** The body with other values in fields besides `fixed`, if that is needed to meet the checks. */
+export function meeting(type: RecordType, body: JsonObject, fixed: JsonObject): JsonObject | undefined {
+  const fields = new Set(unmetBy(type, body).flatMap((check) => check.fields));
+  const free = writable(type).filter(
+    (field) => fields.has(field) && !isAlone(type, field) && !Object.hasOwn(fixed, field.name),
+  );
+  return variations(body, free).find((one) => unmetBy(type, one).length === 0);
 }
 
 interface BodyWish {
@@ -144,19 +157,16 @@ export async function newBody(
   type: RecordType,
   { via, full = false, values = {} }: BodyWish = {},
 ): Promise<JsonObject> {
-  if (!takesWhole(type, via)) throw new Skip();
+  const fields = writable(type, via);
+  if ([...type.fields.values()].some((field) => field.required && !fields.includes(field))) throw new Skip();
+  const needed = fields.filter(
+    (field) => full || field.required || (isAlone(type, field) && field.default !== undefined),
+  );
   const body: Record<string, JsonValue> = {};
-  const free = writable(type, via).filter(({ name }) => !Object.hasOwn(values, name));
-  for (const field of free) {
-    const isNeeded = field.required || (isAlone(type, field) && field.default !== undefined);
-    if (!full && !isNeeded) continue;
-    const value = sample(context, type, field);
-    if (value !== undefined) body[field.name] = value;
-    else if (isNeeded) throw new Skip();
-  }
+  for (const field of needed) body[field.name] = goodValue(context, field);
   for (const relation of neededBy(type, via))
     if (!Object.hasOwn(values, relation.name)) body[relation.name] = await relatedBody(context, relation);
-  return meeting(type, { ...body, ...values }, free) ?? Promise.reject(new Skip());
+  return meeting(type, { ...body, ...values }, values) ?? Promise.reject(new Skip());
 }
 
 /** What a relation may hold: a link to a record, else a new record. */
@@ -169,102 +179,64 @@ export async function relatedBody(context: Context, relation: Relation): Promise
   return newBody(context, target, { via: relation });
 }
 
-/**
- * The body of a request that is refused before references are looked at: it links to records that are not there. undefined
- * where it would break a check, besides what is wrong with the values.
- */
-export function refusedBody(
-  samples: Samples,
-  type: RecordType,
-  values: JsonObject,
-  above: readonly RecordType[] = [],
-): JsonObject | undefined {
-  const isGiven = ({ name }: Field | Relation): boolean => Object.hasOwn(values, name);
-  const needed = [...type.fields.values()].filter((field) => field.required && !isGiven(field));
-  const linkOf = ({ target }: Relation): JsonObject =>
-    target.identifier.inRecord || above.includes(target)
-      ? { [target.identifier.name]: MISSING + (samples.seed += 1) }
-      : (refusedBody(samples, target, {}, [...above, type]) ?? {});
-  const links = neededBy(type).filter((relation) => !isGiven(relation));
-  const body = {
-    ...Object.fromEntries(needed.map((field) => [field.name, field.type.good(field, (samples.seed += 1))])),
-    ...values,
-    ...Object.fromEntries(links.map((relation) => [relation.name, linkOf(relation)])),
-  };
-  const isMeant = unmetBy(type, body).every(({ fields }) => fields.some(isGiven));
-  return (
-    meeting(
-      type,
-      body,
-      writable(type).filter((field) => !isGiven(field)),
-    ) ?? (isMeant ? body : undefined)
+/** Required links, each to a record that is not there. */
+export const missingLinks = ({ samples }: Context, type: RecordType): JsonObject =>
+  Object.fromEntries(
+    neededBy(type)
+      .filter(({ target }) => target.identifier.inRecord)
+      .map(({ name, target }) => [name, { [target.identifier.name]: MISSING + (samples.seed += 1) }]),
   );
-}
 
 // Records that a case needs.
 
 /** The key of a record in `records`. */
-const nameOf = ({ name }: RecordType, id: JsonValue | undefined): string => `${name} ${String(id)}`;
+const keyOf = ({ name }: RecordType, id: JsonValue): string => `${name} ${String(id)}`;
 
-function obtained({ records }: Context, type: RecordType, id: number, record: JsonObject): Obtained {
-  records.set(nameOf(type, id), record);
-  return { id, record };
-}
-
-/** A record, for the case alone where it can be created. */
+/** A record, for the case alone where it can be created; else one that is there already, which the case does not change. */
 export async function obtain(context: Context, type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
   const { pending } = context;
   if (!isObtainable(type) || pending.has(type)) throw new Skip();
   pending.add(type);
   try {
-    if (!type.operations.has('create')) return await borrow(context, type, wish);
-    return await create(context, type, await newBody(context, type, wish));
+    return type.operations.has('create')
+      ? await create(context, type, await newBody(context, type, wish))
+      : await borrow(context, type);
   } finally {
     pending.delete(type);
   }
 }
 
-/** Creates a record. The case is skipped where another record has one of few unique values. */
+async function borrow({ expect, records }: Context, type: RecordType): Promise<Obtained> {
+  const key = type.identifier.name;
+  const others = [...records.keys()].filter((name) => name.startsWith(keyOf(type, '')));
+  const conditions = others.map((name) => condition([key, 'ne'], name.split(' ').at(-1)));
+  const path = collection(type, `?${[condition(['limit', '1'], 1), ...conditions].join('&')}`);
+  const { body } = await expect({ method: 'GET', path }, { status: 200 });
+  const [record] = body as readonly JsonObject[];
+  if (!record) throw new Skip();
+  records.set(keyOf(type, record[key] ?? null), record);
+  return { id: Number(record[key]), record };
+}
+
+/** Creates a record, and expects what the body says. `include`: the relations that are shown. */
 export async function create(
   context: Context,
   type: RecordType,
   body: JsonObject,
-  query = '',
-  expected: (id: number) => Expected = () => ({ status: 201 }),
+  include?: readonly string[],
 ): Promise<Obtained> {
-  const request: Request = { method: 'POST', path: collection(type, query), body };
-  const response = await context.send(request);
-  if (response.status === 409 && isScarce(type)) throw new Skip();
-  const id = createdId(response);
-  context.check(request, expected(id), response);
-  return obtained(context, type, id, recordIn(response));
+  const query = include ? `?include=${include.map(encodeURIComponent).join(',')}` : '';
+  const headers = { location: `${collection(type)}/*`, etag: tagOf(type) };
+  const response = await context.expect({ method: 'POST', path: collection(type, query), body }, (received) => {
+    if (received.status === 409 && isScarce(type)) throw new Skip();
+    return shows(type, 201, shown(context, type, createdId(received), body, include), headers);
+  });
+  const [id, record] = [createdId(response), response.body as JsonObject];
+  context.records.set(keyOf(type, id), record);
+  return { id, record };
 }
 
-/** A record that is there already. It gets the values that are asked for, and its own again after the case. */
-async function borrow(context: Context, type: RecordType, { full, values = {} }: BodyWish): Promise<Obtained> {
-  const key = type.identifier.name;
-  const others = [...context.records.keys()].filter((name) => name.startsWith(nameOf(type, '')));
-  const skipped = others.map((name) => `&${condition([key, 'ne'], name.split(' ').at(-1))}`).join('');
-  const path = collection(type, `?${condition(['limit', '1'], 1)}${skipped}`);
-  const { body } = await context.expect({ method: 'GET', path }, { status: 200 });
-  const [record] = body as readonly JsonObject[];
-  if (!record) throw new Skip();
-  const id = Number(record[key]);
-  const fields = type.operations.has('update') ? writable(type).filter((field) => !isAlone(type, field)) : [];
-  const wanted = full ? Object.fromEntries(fields.map((field) => [field.name, goodValue(context, field)])) : values;
-  const set = meeting(type, wanted, fields);
-  if (!set) throw new Skip();
-  const put = (changes: JsonObject): Request => ({
-    method: 'PATCH',
-    path: item(type, id),
-    body: changes,
-    ...guard(type),
-  });
-  if (!full || fields.length === 0) return obtained(context, type, id, record);
-  context.later(put(Object.fromEntries(fields.map(({ name }) => [name, record[name] ?? null]))));
-  const { body: after } = await context.expect(put({ ...set, ...values }), { status: 200 });
-  return obtained(context, type, id, after as JsonObject);
-}
+export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
 // What responses show.
 
@@ -275,12 +247,12 @@ const fieldsShown = (fields: readonly Field[], given: JsonObject): JsonObject =>
   Object.fromEntries(
     fields.map((field) => [
       field.name,
-      given[field.name] ?? (Object.hasOwn(given, field.name) ? null : initial(field)),
+      Object.hasOwn(given, field.name) ? (given[field.name] ?? null) : initial(field),
     ]),
   );
 
-/** A new record as responses show it that was created with this body. `include`: the relations that are shown. */
-export function shown(
+/** A new record as responses show it that was created with this body. */
+function shown(
   context: Context,
   type: RecordType,
   id: JsonValue,
@@ -289,27 +261,25 @@ export function shown(
 ): JsonObject {
   const { inRecord, name: key } = type.identifier;
   const relations = [...type.relations.values()].filter((one) => include?.includes(one.name) ?? one.shown);
+  const related = (relation: Relation): JsonValue => {
+    const all = [given[relation.name] ?? []].flat() as readonly JsonObject[];
+    const records = all.map((one) => relatedShown(context, relation, one));
+    return relation.toMany ? records : (records[0] ?? null);
+  };
   return {
     ...(inRecord ? { [key]: id } : {}),
     ...fieldsShown(type.defaultVariant.fields, given),
     ...openKeysIn(type, given),
-    ...Object.fromEntries(relations.map((one) => [one.name, relatedShown(context, one, given[one.name] ?? null)])),
+    ...Object.fromEntries(relations.map((one) => [one.name, related(one)])),
   };
 }
 
-function relatedShown(context: Context, relation: Relation, given: JsonValue): JsonValue {
-  const all = (given === null ? [] : [given].flat()) as readonly JsonObject[];
-  const records = all.map((one) => oneShown(context, relation, one));
-  return relation.toMany ? records : (records[0] ?? null);
-}
-
 /** A linked record has the values that it has, and those that are given here. */
-function oneShown({ records }: Context, { target, fields }: Relation, given: JsonObject): JsonObject {
+function relatedShown({ records }: Context, { target, fields }: Relation, given: JsonObject): JsonObject {
   const { inRecord, name: key } = target.identifier;
   const { [key]: link, ...values } = given;
-  const before = link === undefined ? {} : (records.get(nameOf(target, link)) ?? {});
-  const unknown = link === undefined ? {} : anyOf(fields);
-  const all = { ...unknown, ...before, ...values, ...anyOf(fields.filter(isMoving)) };
+  const before = link === undefined ? {} : { ...anyOf(fields), ...records.get(keyOf(target, link)) };
+  const all = { ...before, ...values, ...anyOf(fields.filter(isMoving)) };
   const isWhole = fields.length === target.defaultVariant.fields.length;
   return {
     ...(inRecord ? { [key]: link ?? ANY } : {}),

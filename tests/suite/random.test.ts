@@ -1,8 +1,7 @@
 /** The suites of random schemas pass: types that offer some operations only, and need some of their relations. */
 import { rmSync } from 'node:fs';
 import { suiteOf } from '../../engine/suite/suite.ts';
-import { failureText } from '../../engine/suite/results.ts';
-import { run } from '../../engine/suite/run.ts';
+import { failureText, run } from '../../engine/suite/run.ts';
 import fc from '../support/fast-check.ts';
 import { partialSchema, readModel, writeSchema } from '../support/random-schema.ts';
 import { startTestServer } from '../support/server.ts';

@@ -1,8 +1,7 @@
 /** The suite of each schema passes, of `schema/` whatever it holds, and removes what it has made. */
 import type { RecordType } from '../../engine/model/model.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
-import { failureText } from '../../engine/suite/results.ts';
-import { run } from '../../engine/suite/run.ts';
+import { failureText, run } from '../../engine/suite/run.ts';
 import { databaseKind } from '../support/databases.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';
