@@ -128,8 +128,8 @@ function refusedLinks(make: MakeCase, relation: Relation): readonly Case[] {
       refusesWith(context, relation, { [key]: MISSING }, 422, key),
     ),
     ...make(titleOf(relation, `a record with a bad value of ${field?.name}`), field !== undefined, async (context) => {
-      const [bad = null] = field ? badValues(field) : [];
-      const child = { ...(await newBody(context, target, { via: relation })), [field?.name ?? '']: bad };
+      const [worst = null] = field ? badValues(field) : [];
+      const child = { ...(await newBody(context, target, { via: relation })), [field?.name ?? '']: worst };
       await refuses(context, source, [[{ [name]: inRelation(relation, child) }, ...place, field?.name ?? '']]);
     }),
     ...make(

@@ -128,8 +128,8 @@ export function variations(body: JsonObject, fields: readonly Field[]): readonly
   for (const field of fields) {
     const samples = Array.from({ length: 8 }, (_, seed) => field.type.good(field, seed + 1));
     const others = [...samples, ...field.type.edges(field), ...(field.nullable ? [null] : [])];
-    const changed = all.flatMap((one) => others.map((value) => ({ ...one, [field.name]: value })));
-    all = all.concat(changed).slice(0, MOST_VARIATIONS);
+    const varied = all.flatMap((one) => others.map((value) => ({ ...one, [field.name]: value })));
+    all = all.concat(varied).slice(0, MOST_VARIATIONS);
   }
   return all;
 }
