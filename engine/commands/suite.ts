@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../problem.ts';
 import { suiteOf } from '../suite/suite.ts';
 import { type Case, failureText, junitXml, type Result, run, summaryText } from '../suite/run.ts';
-import { print, printable, printError } from '../terminal.ts';
+import { print, printable, printError } from '../process.ts';
 import { BOOLEAN, command, databaseFile, readModel, STRING, typeNamed, type Values } from './command.ts';
 
 const OPTIONS = {

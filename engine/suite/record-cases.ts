@@ -5,21 +5,41 @@ import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { operationEntries, type OperationPath } from '../operations/table.ts';
 import { unmetBy } from '../query/checks.ts';
-import { among, ANY, type Case, collection, condition, type Expected, guard, item } from './run.ts';
-import { MISSING, problem, shows, Skip } from './run.ts';
-import { caseMaker, changed, type Context, create, differing, goodValue, isObtainable, isScarce } from './samples.ts';
 import {
+  among,
+  ANY,
+  type Case,
+  collection,
+  condition,
+  type Expected,
+  guard,
+  item,
+  MISSING,
+  problem,
+  shows,
+  Skip,
+} from './run.ts';
+import {
+  caseMaker,
+  changed,
+  type Context,
+  create,
+  differing,
+  goodValue,
+  isObtainable,
+  isScarce,
   limitsOf,
   type MakeCase,
-  missingLinks,
   meeting,
+  missingLinks,
   newBody,
   obtain,
   relatedBody,
   type Samples,
   tagOf,
+  variations,
+  writable,
 } from './samples.ts';
-import { variations, writable } from './samples.ts';
 
 export function recordCases(all: Samples, type: RecordType): readonly Case[] {
   const make = caseMaker(all, type.name);

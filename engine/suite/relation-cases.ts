@@ -3,8 +3,19 @@ import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { badValues, refuses } from './record-cases.ts';
 import { ANY, type Case, collection, condition, guard, item, MISSING, problem, shows, Skip } from './run.ts';
-import { caseMaker, type Context, create, differing, isObtainable, type MakeCase, newBody, obtain } from './samples.ts';
-import { type Obtained, type Samples, writable } from './samples.ts';
+import {
+  caseMaker,
+  type Context,
+  create,
+  differing,
+  isObtainable,
+  type MakeCase,
+  newBody,
+  obtain,
+  type Obtained,
+  type Samples,
+  writable,
+} from './samples.ts';
 
 export function relationCases(samples: Samples, type: RecordType): readonly Case[] {
   const make = caseMaker(samples, type.name);

@@ -5,10 +5,31 @@ import { type Field, type Model, type RecordType, uniqueIndexes } from '../model
 import type { ProblemCode } from '../problem.ts';
 import { recordCases, refuses } from './record-cases.ts';
 import { relationCases } from './relation-cases.ts';
-import { among, ANY, type Case, collection, condition, type Expected, guard, item, MISSING } from './run.ts';
-import { problem, type Request, shows } from './run.ts';
-import { caseMaker, type Context, differing, isScarce, type MakeCase, newBody, obtain } from './samples.ts';
-import { type Samples, writable } from './samples.ts';
+import {
+  among,
+  ANY,
+  type Case,
+  collection,
+  condition,
+  type Expected,
+  guard,
+  item,
+  MISSING,
+  problem,
+  type Request,
+  shows,
+} from './run.ts';
+import {
+  caseMaker,
+  type Context,
+  differing,
+  isScarce,
+  type MakeCase,
+  newBody,
+  obtain,
+  type Samples,
+  writable,
+} from './samples.ts';
 
 /** The tokens that there are. */
 interface Tokens {
