@@ -128,7 +128,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const dialects = dialectsByRoot(settings.dialects);
   /** All clients share the parsed queries and the compiled validators of a model. */
   const servedBy = memoized((served: Model) => {
-    const queriesOf = createQueryResolver(served, settings);
+    const queriesOf = createQueryResolver(settings);
     const validatorsOf = served === schema.model ? schema.validatorsOf : createValidators(served);
     const makeDialect = createDialects(dialects, settings);
     const types = new Map([...served.types.values()].map((type) => [type.path, type]));
@@ -143,7 +143,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
         bodies: bodyReaders(type, settings),
         parsers: bodyParsers(type, settings, rights),
         idempotencyHours,
-        queries: queriesOf(type)(rights),
+        queries: queriesOf(type, rights),
         validators: validatorsOf(type),
       }));
       const routesBelow = new Map<string, Routes>();

@@ -2,7 +2,7 @@
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
-import { DRY_RUN } from '../query/accepted.ts';
+import { DRY_RUN } from '../query/resolve.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { Parameter, Parameters } from '../query/parameters.ts';
 import type { FilterValue, ListOptions, Order, SummaryOptions, ViewOptions, Where } from './types.ts';

@@ -6,7 +6,7 @@ import type { AddressOf } from '../edge/client-address.ts';
 import type { RateLimit } from '../edge/rate-limit.ts';
 import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
-import { DRY_RUN } from '../query/accepted.ts';
+import { DRY_RUN } from '../query/resolve.ts';
 import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
 import type { Answer, HeaderMap } from './answer.ts';
 import { acceptedType } from './negotiation.ts';

@@ -7,8 +7,8 @@ import { summary, type SummaryResult } from '../operations/read.ts';
 import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
-import { offsetSearches, pageSearches } from '../query/parameters.ts';
-import { isLink, rowView } from '../query/view.ts';
+import { offsetSearches } from '../query/parameters.ts';
+import { isLink, rowView } from '../query/views.ts';
 import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, csvHead, csvLine, eitherCell } from './csv.ts';
 import { countPreference } from './negotiation.ts';
@@ -141,15 +141,15 @@ async function* continued(text: string, iterator: AsyncIterator<string>): AsyncI
 
 const link = (url: string, search: string, relation: string): string => `<${url}?${search}>; rel="${relation}"`;
 
-const searchesOf = memoized(({ limit = 0 }: ListQuery, search: string) => pageSearches(search, limit));
+const firstSearch = memoized(({ limit = 0 }: ListQuery, search: string) => offsetSearches(search, limit)(0));
 
 /** By cursors, which stay right while records come and go. `search` is the query string that the client sent. */
 function pageLinks(url: string, search: string, query: ListQuery, { next, previous }: PageResult): string {
-  const searchOf = searchesOf(query, search);
+  const first = firstSearch(query, search);
   return [
-    link(url, searchOf(), 'first'),
-    ...(next === undefined ? [] : [link(url, searchOf('after', next), 'next')]),
-    ...(previous === undefined ? [] : [link(url, searchOf('before', previous), 'prev')]),
+    link(url, first, 'first'),
+    ...(next === undefined ? [] : [link(url, `${first}&after=${next}`, 'next')]),
+    ...(previous === undefined ? [] : [link(url, `${first}&before=${previous}`, 'prev')]),
   ].join(', ');
 }
 

@@ -19,7 +19,7 @@ import { JSON_TYPE, type OperationEntry, type OperationName } from '../operation
 import { patch, update, updateMany } from '../operations/write.ts';
 import { upsert } from '../operations/upsert.ts';
 import { faultyRequest, Problem } from '../problem.ts';
-import { ON } from '../query/accepted.ts';
+import { ON } from '../query/resolve.ts';
 import { type Answer, readAnswer, writeAnswer } from './answer.ts';
 import { type Content, NO_CONTENT, refuseContent } from './content.ts';
 import { linkedList, summaryServer } from './lists.ts';

@@ -4,7 +4,7 @@ import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import { type Field, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
-import { unmetBy } from '../query/checks.ts';
+import { unmetBy } from '../query/operators.ts';
 
 /** A media type with its example. Some readers misread an `example` that has a key "value", so `examples` is used. */
 export const withExample = (schema: JsonObject, summary: string, value: JsonValue): JsonObject => ({

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import { MAX_INCLUDE_DEPTH, type RecordType } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
-import { MAX_ORDER_TERMS } from '../query/order.ts';
+import { MAX_ORDER_TERMS } from '../query/paging.ts';
 import { comparable, filtersOf, groupFilter } from './filters.ts';
 import { integers, oneInWords, ref, type SchemaNames } from './names.ts';
 

@@ -2,7 +2,7 @@
 import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import { Problem } from '../problem.ts';
-import { encodeCursor } from '../query/cursor.ts';
+import { encodeCursor } from '../query/paging.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { type OperationContext, tagOf } from './operation.ts';
 

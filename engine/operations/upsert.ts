@@ -4,7 +4,7 @@ import { enclosing, escapeStep, isObject, type JsonValue } from '../json/json.ts
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType, UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import { ON } from '../query/accepted.ts';
+import { ON } from '../query/resolve.ts';
 import type { UpsertQuery } from '../query/list-query.ts';
 import type { UpsertItem, WriteItem } from '../storage/store.ts';
 import { validatedFor } from '../validation/rights.ts';

@@ -12,7 +12,7 @@ import {
   type Relation,
 } from '../model/model.ts';
 import { canSet, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
-import { defaultOrder, orderBy } from '../query/order.ts';
+import { defaultOrder, orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
 

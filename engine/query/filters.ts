@@ -4,14 +4,13 @@
  */
 import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { listed, MAX_IN_VALUES, type OperatorName, parseTruth, type Shape } from '../field-types/field-type.ts';
+import { listed, MAX_IN_VALUES, parseTruth } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
-import type { Field, RecordType } from '../model/model.ts';
-import { relationsFor, type Rights } from '../model/rights.ts';
+import type { RecordType } from '../model/model.ts';
+import { relationsFor } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
-import type { Fault } from '../problem.ts';
-import type { Filter, Path, QueryLimits, SetFilter, SetPath } from './list-query.ts';
+import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
 import {
   type Complain,
@@ -22,11 +21,10 @@ import {
   textArray,
   wireArray,
 } from './parameters.ts';
-import { type FilterPlace, insideSet, ownPath, type PathNames, resolveSubject } from './paths.ts';
+import { type FilterPlace, ownPath, resolveSubject } from './paths.ts';
 
 /** Words that stand in place of a field in `_cnd[…]`, outside of groups and sets. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
-const NO_CONSTRAINTS: Shape = { constraints: {}, examples: [] };
 
 const COUNT = '$count';
 const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
@@ -36,15 +34,11 @@ const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
 ]);
 const SET_WORDS = [...QUANTIFIERS.keys(), COUNT];
 
-export function resolveFilters(
-  parameters: readonly Parameter[],
-  names: PathNames,
-  faults: Fault[],
-  limits: QueryLimits,
-): readonly Filter[] {
+export function resolveFilters(reading: QueryReading): readonly Filter[] {
+  const { filters: parameters, names, faults, limits } = reading;
   const [first] = parameters;
   if (!first) return [];
-  const reader = new FilterReader(faults, limits);
+  const reader = new FilterReader(reading);
   const all = reader.conditions({ parameters, at: 0 }, { names, followed: 0, groups: 0 });
   if (reader.count > limits.maxFilters)
     complainAbout(faults, first.key)('too-many', `A list can have at most ${limits.maxFilters} filters`);
@@ -62,19 +56,20 @@ interface ReadingPlace extends FilterPlace {
   readonly groups: number;
 }
 
-/** The left side of a comparison: the value at a path, or the number of records of a set, which is never null. */
-type ComparedPath = Path & { readonly isCount?: true };
+/** The left side of a comparison: a value, or the number of records of a set, which is never null. */
+type Compared = Path | SetPath;
 
-/** Reads the filters of one request. */
+const fieldOf = (compared: Compared): Path['field'] => ('set' in compared ? undefined : compared.field);
+
+const nameOf = (compared: Compared): string => ('set' in compared ? `_cnd[${compared.name}][${COUNT}]` : compared.name);
+
 class FilterReader {
-  readonly #faults: Fault[];
-  readonly #limits: QueryLimits;
+  readonly #reading: QueryReading;
   /** How many filters were read so far. */
   count = 0;
 
-  constructor(faults: Fault[], limits: QueryLimits) {
-    this.#faults = faults;
-    this.#limits = limits;
+  constructor(reading: QueryReading) {
+    this.#reading = reading;
   }
 
   /** The parameters of one condition have the same name, and the same operator or quantifier. */
@@ -93,11 +88,11 @@ class FilterReader {
     if (name.startsWith('$')) return this.#group(name, inside, place);
     const subject = resolveSubject(place, name, complainOfName(name, complain), at === 0 ? OTHER_CONDITIONS : []);
     if (!subject) return undefined;
-    const { through, set, value, followed } = subject;
-    const found = set
-      ? this.#set(set, word, { parameters, at: at + 2 }, { ...place, ...insideSet(set, place.names.rights, followed) })
-      : value &&
-        this.#comparison(value, place.names.rights, inside, (path, compared) => ({ kind: 'value', path, ...compared }));
+    const { through, end } = subject;
+    const found =
+      'set' in end
+        ? this.#set(end, word, { parameters, at: at + 2 }, { ...place, ...subject.place })
+        : this.#comparison(end, inside);
     if (!found || found.length === 0) return undefined;
     // The conditions hold for some record of each set on the way.
     return through.reduceRight<readonly Filter[]>((conditions, path) => [{ kind: 'some', path, conditions }], found);
@@ -121,7 +116,7 @@ class FilterReader {
     if (!array) return undefined;
     const isPlain = array.form === 'plain';
     const inside = isPlain ? at : at + 1;
-    const items = array.items.map(([, item]) => this.conditions({ parameters: item, at: inside }, place));
+    const items = [...array.items.values()].map((item) => this.conditions({ parameters: item, at: inside }, place));
     return { items, isPlain };
   }
 
@@ -129,53 +124,67 @@ class FilterReader {
   #set(path: SetPath, word: string, rest: Unread, place: ReadingPlace): readonly Filter[] | undefined {
     const kind = QUANTIFIERS.get(word);
     if (kind) return this.#items(rest, place)?.items.map((conditions) => ({ kind, path, conditions }));
-    if (word === COUNT) return this.#setCount(path, place.names.rights, rest);
+    if (word === COUNT) {
+      const byOperator = Map.groupBy(rest.parameters, ({ steps = [] }) => steps[rest.at] ?? '');
+      return [...byOperator.values()].flatMap((same) => this.#comparison(path, { ...rest, parameters: same }) ?? []);
+    }
     const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
     return this.#complain(rest.parameters)(
       'to-many',
       message,
-      () => memberHint(path.set.target, place.names.rights, path.name, word) ?? didYouMean(word, SET_WORDS),
-    );
-  }
-
-  #setCount(path: SetPath, rights: Rights, { parameters, at }: Unread): readonly Filter[] {
-    const name = `_cnd[${path.name}][${COUNT}]`;
-    const number: ComparedPath = { name, relations: [], type: path.set.target, field: undefined, isCount: true };
-    const all = Map.groupBy(parameters, ({ steps = [] }) => steps[at] ?? '');
-    return [...all.values()].flatMap(
-      (same) =>
-        this.#comparison(number, rights, { parameters: same, at }, (_, compared) => ({
-          kind: 'count',
-          path,
-          ...compared,
-        })) ?? [],
+      () => this.#memberHint(path.set.target, path.name, word) ?? didYouMean(word, SET_WORDS),
     );
   }
 
   /** An operator follows, or nothing, which means `eq`. */
-  #comparison(
-    path: ComparedPath,
-    rights: Rights,
-    { parameters, at }: Unread,
-    filter: (path: Path, compared: { readonly operator: OperatorName; readonly value: JsonValue }) => Filter,
-  ): readonly Filter[] | undefined {
+  #comparison(path: Compared, { parameters, at }: Unread): readonly Filter[] | undefined {
     this.count += 1;
-    const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#limits;
+    const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#reading.limits;
     if (this.count > maxFilters) return undefined;
     const complain = this.#complain(parameters);
-    const operator = resolveOperator(path, rights, parameters[0]?.steps?.[at] ?? operators.eq.name, complain);
+    const operator = this.#operator(path, parameters[0]?.steps?.[at] ?? operators.eq.name, complain);
     if (!operator) return undefined;
-    const isOwnIdentifier = path.field === undefined && path.relations.length === 0 && !path.isCount;
+    const field = fieldOf(path);
+    const isOwnIdentifier = !('set' in path) && !field && path.relations.length === 0;
     const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
-    const value = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain, most);
-    if (value === undefined) return undefined;
-    const excess = operator.excess(value, most);
+    const read = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain, most);
+    if (read === undefined) return undefined;
+    const excess = operator.excess(read, most);
     if (excess) return complain('too-many', excess);
-    // Once for the request: what compares it takes it as it is.
-    return [filter(path, { operator: operator.name, value: path.field?.caseless ? foldedValue(value) : value })];
+    const compared = { operator: operator.name, value: field?.caseless ? foldedValue(read) : read };
+    return ['set' in path ? { kind: 'count', path, ...compared } : { kind: 'value', path, ...compared }];
   }
 
-  #complain = ([parameter]: readonly Parameter[]): Complain => complainAbout(this.#faults, parameter?.key ?? '_cnd');
+  #operator(path: Compared, text: string, complain: Complain): Operator | undefined {
+    const field = fieldOf(path);
+    const type = field?.type ?? integer;
+    const known = 'set' in path ? countOperators : type.operators;
+    if (known.length === 0)
+      return complain('not-filterable', `Lists cannot be filtered by fields of type ${type.name}`);
+    const operator = operatorsByName.get(text);
+    if (operator && known.includes(operator.name)) return operator;
+    // The related record that the path ends at.
+    const record = field || 'set' in path ? undefined : path.relations.at(-1);
+    if (record && SET_WORDS.includes(text))
+      return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
+    const message = `${quote(text)} is not an operator of "${nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
+    const way = path.relations.map((relation) => relation.name).join('.');
+    return complain(
+      'unknown-operator',
+      message,
+      () => (record && this.#memberHint(record.target, way, text)) ?? didYouMean(text, known),
+    );
+  }
+
+  /** `_cnd[author.name]` for `_cnd[author][name]`. */
+  #memberHint(type: RecordType, path: string, name: string): string | undefined {
+    const { rights } = this.#reading.names;
+    const isKnown = type.fields.has(name) || relationsFor(rights, type).has(name) || name === type.identifier.name;
+    return isKnown ? didYouMeanHint(`_cnd[${path}.${name}]`) : undefined;
+  }
+
+  #complain = ([parameter]: readonly Parameter[]): Complain =>
+    complainAbout(this.#reading.faults, parameter?.key ?? '_cnd');
 }
 
 /** Names that are not fields may be known elsewhere. */
@@ -189,51 +198,19 @@ const complainOfName =
     return complain(code, message, group === undefined ? suggest : () => didYouMeanHint(group));
   };
 
-function resolveOperator(
-  { name, relations, field, type: related, isCount }: ComparedPath,
-  rights: Rights,
-  text: string,
-  complain: Complain,
-): Operator | undefined {
-  const { operators: all, name: type } = field?.type ?? integer;
-  const known = isCount ? countOperators : all;
-  if (known.length === 0) return complain('not-filterable', `Lists cannot be filtered by fields of type ${type}`);
-  const operator = operatorsByName.get(text);
-  if (operator && known.includes(operator.name)) return operator;
-  // The related record that the path ends at.
-  const record = field ? undefined : relations.at(-1);
-  if (record && SET_WORDS.includes(text))
-    return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
-  const message = `${quote(text)} is not an operator of "${name}" (type ${type}), which has ${known.join(', ')}`;
-  const way = relations.map((relation) => relation.name).join('.');
-  return complain(
-    'unknown-operator',
-    message,
-    () => (record && memberHint(related, rights, way, text)) ?? didYouMean(text, known),
-  );
-}
-
-/** `_cnd[author.name]` for `_cnd[author][name]`. */
-const memberHint = (type: RecordType, rights: Rights, path: string, name: string): string | undefined =>
-  type.fields.has(name) || relationsFor(rights, type).has(name) || name === type.identifier.name
-    ? didYouMeanHint(`_cnd[${path}.${name}]`)
-    : undefined;
-
 /** `most`: values of a list. */
-type ParameterReader = (rest: Unread, path: ComparedPath, complain: Complain, most: number) => JsonValue | undefined;
+type ReadOperand = (rest: Unread, path: Compared, complain: Complain, most: number) => JsonValue | undefined;
 
-/** Reads the operand of each kind of operator. */
-const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
+const READERS: Readonly<Record<Operator['wants'], ReadOperand>> = {
   value: (rest, path, complain) => {
     const text = single(rest, complain);
     return text === undefined ? undefined : parse(path, text, rest, complain);
   },
   values: (rest, path, complain, most) => {
-    const { parameters, at } = rest;
-    const items = textArray(parameters, at, complain, isJoined(path))?.items;
+    const items = textArray(rest.parameters, rest.at, complain, isJoined(path));
     // One more than there may be tells that there are too many; the others are not looked at.
-    const texts = items?.slice(0, most + 1).map(({ parameter }) => parameter.value);
-    const values = texts?.flatMap((text) => parse(path, text, rest, complain) ?? []);
+    const texts = items && [...items.values()].slice(0, most + 1);
+    const values = texts?.flatMap(({ value }) => parse(path, value, rest, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
   },
   flag: (rest, path, complain) => {
@@ -244,10 +221,10 @@ const READERS: Readonly<Record<Operator['wants'], ParameterReader>> = {
 };
 
 /** Commas can separate values only where no value contains one. */
-function isJoined({ field }: Path): boolean {
+function isJoined(path: Compared): boolean {
+  const field = fieldOf(path);
   if (!field) return true;
-  const values = listed(field);
-  return field.type.hasNoCommas ?? values?.every((value) => !String(value).includes(',')) ?? false;
+  return field.type.hasNoCommas ?? listed(field)?.every((value) => !String(value).includes(',')) ?? false;
 }
 
 function single({ parameters: [parameter, ...others], at }: Unread, complain: Complain): string | undefined {
@@ -259,47 +236,38 @@ function single({ parameters: [parameter, ...others], at }: Unread, complain: Co
 }
 
 /** Hides sensitive values, since clients and proxies log problems. */
-const said = ({ field }: Path, text: string): string => (field?.sensitive ? 'The given value' : quote(text));
+const said = (path: Compared, text: string): string => (fieldOf(path)?.sensitive ? 'The given value' : quote(text));
 
 /** Operators whose operand is a value that a record could have. */
 const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name, operators.in.name]);
 
-function parse(
-  path: ComparedPath,
-  text: string,
-  { parameters, at }: Unread,
-  complain: Complain,
-): JsonValue | undefined {
-  const { name, field, isCount } = path;
-  const { type, shape } = field ? { type: field.type, shape: field } : { type: integer, shape: NO_CONSTRAINTS };
+const NULL = 'null';
+
+function parse(path: Compared, text: string, { parameters, at }: Unread, complain: Complain): JsonValue | undefined {
+  const field = fieldOf(path);
+  const type = field?.type ?? integer;
   const steps = parameters[0]?.steps ?? [];
   const operator = steps[at - 1] ?? operators.eq.name;
-  const key = `_cnd${steps
-    .slice(0, at - 1)
-    .map((step) => `[${step}]`)
-    .join('')}`;
+  const key = ['_cnd', ...steps.slice(0, at - 1).map((step) => `[${step}]`)].join('');
   const values = field && EXACT.has(operator) ? listed(field) : undefined;
   const value = type.parse(text);
-  if (value !== undefined && (!values || isAmong(values, value, field))) {
+  const folded = (one: JsonValue): JsonValue => (field?.caseless ? foldedValue(one) : one);
+  if (value !== undefined && (values?.map(folded).includes(folded(value)) ?? true)) {
     if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;
     const message = `for records without a value use ${key}[null]=true, for this text ${key}[eq]=${NULL}`;
     return complain('invalid-value', `${quote(text)} may stand for a text or for none: ${message}`);
   }
-  const canBeNull = !isCount && (text === '' || text.toLowerCase() === NULL);
+  const canBeNull = !('set' in path) && (text === '' || text.toLowerCase() === NULL);
   const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
   const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
   const sign = isPlus ? '; a + in a URL is written %2B' : '';
-  const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${operators.null.name}]=${flag}` : '';
-  const message = `${said(path, text)} is not a valid value of "${name}"; expected ${type.expected(shape)}${hint}${sign}`;
+  const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${NULL}]=${flag}` : '';
+  const expected = type.expected(field ?? { constraints: {}, examples: [] });
+  const message = `${said(path, text)} is not a valid value of "${nameOf(path)}"; expected ${expected}${hint}${sign}`;
   return complain('invalid-value', message, () =>
     values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
   );
 }
-
-const NULL = 'null';
-
-const isAmong = (values: readonly JsonValue[], value: JsonValue, field: Field | undefined): boolean =>
-  field?.caseless ? values.map(foldedValue).includes(foldedValue(value)) : values.includes(value);
 
 /** Finds these records. */
 export const identifiedBy = (type: RecordType, identifiers: readonly number[]): Filter => ({

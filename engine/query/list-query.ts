@@ -3,10 +3,13 @@ import type { GroupKind } from '../descriptor/conditions.ts';
 import type { AggregateName, OperatorName, PeriodName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
+import type { Rights } from '../model/rights.ts';
+import type { Fault } from '../problem.ts';
+import type { Parameter } from './parameters.ts';
 
 /** The part of a record that a response shows: fields, and a view of the related type for each relation. */
 export interface View {
-  /** Identifies the view: equal for equal views only. */
+  /** Equal for equal views only. */
   readonly key: string;
   readonly type: RecordType;
   /** The requested variant; the default variant in related records. */
@@ -20,7 +23,6 @@ export interface View {
   readonly chosenBy?: 'include' | 'fields';
 }
 
-/** The parameters of a write. */
 export interface WriteQuery {
   /** How the written record is returned. */
   readonly view: View;
@@ -28,13 +30,11 @@ export interface WriteQuery {
   readonly dryRun: boolean;
 }
 
-/** The parameters of PUT of a collection. */
 export interface UpsertQuery extends WriteQuery {
   /** The values of the body that identify the record. */
   readonly unique: UniqueMembers;
 }
 
-/** The parameters of DELETE of a collection. */
 export interface DeleteQuery {
   /** Finds the records, in the order of their identifiers. */
   readonly query: ListQuery;
@@ -43,11 +43,19 @@ export interface DeleteQuery {
 
 /** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
 export interface Path {
-  /** The canonical name of this path: `author.name`, `author.author_id`. */
+  /** The canonical name: `author.name`, `author.author_id`. */
   readonly name: string;
   readonly relations: readonly Relation[];
   readonly type: RecordType;
   readonly field: Field | undefined;
+}
+
+/** A set of related records, found through to-one relations. */
+export interface SetPath {
+  /** The canonical name: `author.books`. */
+  readonly name: string;
+  readonly relations: readonly Relation[];
+  readonly set: Relation;
 }
 
 export interface OrderBy {
@@ -70,14 +78,6 @@ export interface ValueFilter {
 export interface Group {
   readonly kind: GroupKind;
   readonly items: readonly (readonly Filter[])[];
-}
-
-/** A set of related records, found through to-one relations. */
-export interface SetPath {
-  /** The canonical name of this path: `author.books`. */
-  readonly name: string;
-  readonly relations: readonly Relation[];
-  readonly set: Relation;
 }
 
 /** All the conditions hold for one and the same record of the set, for no record of it, or for every one. */
@@ -113,7 +113,6 @@ export interface ListQuery {
   readonly cursor: Cursor | undefined;
 }
 
-/** A key by which a summary groups records. */
 export interface GroupKey {
   /** As the client wrote it. */
   readonly name: string;
@@ -124,7 +123,6 @@ export interface GroupKey {
   readonly shown: View | undefined;
 }
 
-/** A value that a summary computes for each group. */
 export interface Measure {
   /** As the client wrote it. */
   readonly name: string;
@@ -142,7 +140,6 @@ export interface SummaryOrder {
 
 export interface SummaryQuery {
   readonly type: RecordType;
-  /** All of them hold for the records that are summarized. */
   readonly filters: readonly Filter[];
   readonly keys: readonly GroupKey[];
   readonly measures: readonly Measure[];
@@ -153,12 +150,35 @@ export interface SummaryQuery {
   readonly limit: number | undefined;
 }
 
-/** Limits of one request. */
 export interface QueryLimits {
   /** Maximum filters of a list, those within groups and sets included. */
   readonly maxFilters: number;
   /** Maximum relations shown, at all levels; each adds to the SQL statement. */
   readonly maxIncludes: number;
   /** Maximum values that the identifier of the records themselves is compared with at once; default: as for others. */
-  readonly maxIdentifiers?: number;
+  readonly maxIdentifiers?: number | undefined;
+}
+
+/** The names that a request to one variant of a type can use. */
+export interface PathNames {
+  readonly type: RecordType;
+  readonly variant: Variant;
+  readonly fields: ReadonlyMap<string, Field>;
+  /** Relations to types that the client may not read do not exist for it. */
+  readonly rights: Rights;
+}
+
+/** A request whose parameters are sorted by their use. */
+export interface QueryReading {
+  readonly names: PathNames;
+  /** The view without `include` and `fields`. */
+  readonly view: View;
+  readonly limits: QueryLimits;
+  readonly limit: readonly Parameter[];
+  readonly orderBy: readonly Parameter[];
+  readonly filters: readonly Parameter[];
+  /** The other parameters, which can be given only once. */
+  readonly plain: ReadonlyMap<string, string>;
+  /** All of them are reported together. */
+  readonly faults: Fault[];
 }

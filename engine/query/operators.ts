@@ -1,7 +1,10 @@
-/** The operators of list filters, used by the parser, SQL, OpenAPI and the suites. */
+/** The operators of list filters and of checks. The engine evaluates checks itself, so that both databases answer alike. */
+import { foldedValue } from '../field-types/case-folding.ts';
 import { MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
-import type { JsonValue } from '../json/json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import { memoized } from '../memo.ts';
+import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '../model/model.ts';
 
 export interface Operator {
   readonly name: OperatorName;
@@ -23,9 +26,6 @@ export interface Operator {
 /** The operand is what `tester` was given, or the value of another field. */
 type Tester = (value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number) => boolean;
 
-const one = (value: JsonValue): readonly JsonValue[] => [value];
-const none = (): undefined => undefined;
-const single = (): number => 1;
 const many = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value]);
 
 /** An operator that compares with one value; null is never among what it finds. */
@@ -38,10 +38,10 @@ const comparing = (
   name,
   description,
   wants: 'value',
-  count: single,
+  count: () => 1,
   condition: (column) => `${column} ${sign} ?`,
-  operands: one,
-  excess: none,
+  operands: (value) => [value],
+  excess: () => undefined,
   tester: () => (value, operand, compare) => fits(compare(value, operand)),
 });
 
@@ -72,12 +72,12 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     name: 'like',
     description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
     wants: 'value',
-    count: single,
+    count: () => 1,
     condition: (column, _count, like) => `${column} ${like} ? escape '\\'`,
     operands: (value) => [pattern(String(value))],
     excess: (value) => patternExcess(String(value)),
     tester: (operand) => {
-      const segments = folded(String(operand)).split('*');
+      const segments = lowered(String(operand)).split(/\*+/);
       return (value) => hasSegments(lowered(String(value)), segments);
     },
   },
@@ -88,7 +88,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     count: (value) => (value === true ? 1 : 0),
     condition: (column, count) => `${column} is ${count === 1 ? '' : 'not '}null`,
     operands: () => [],
-    excess: none,
+    excess: () => undefined,
     tester: () => () => true,
   },
 };
@@ -96,10 +96,13 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
 /** By the name a client writes. */
 export const operatorsByName: ReadonlyMap<string, Operator> = new Map(Object.entries(operators));
 
+/** Of a number of records, which is never null. */
+export const countOperators: readonly OperatorName[] = integer.operators.filter((name) => name !== operators.null.name);
+
 /** A pattern of SQL's LIKE, escaped by a backslash, for text in which `*` stands for any run. */
-export function pattern(text: string): string {
-  return text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
-}
+const pattern = (text: string): string => text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
+
+const LAST_POINT = 0x10ffff;
 
 /** The range, by code points, of texts that begin as the pattern does; undefined for `*…`. */
 export function rangeOfPattern(text: string): readonly [from: string, below: string] | undefined {
@@ -111,7 +114,6 @@ export function rangeOfPattern(text: string): readonly [from: string, below: str
   // Surrogates are no characters.
   return [first, String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)];
 }
-const LAST_POINT = 0x10ffff;
 
 /** Whether the text begins with the first segment and ends with the last, and has the others between them in their order. */
 function hasSegments(text: string, [first = '', ...others]: readonly string[]): boolean {
@@ -130,8 +132,57 @@ function hasSegments(text: string, [first = '', ...others]: readonly string[]): 
 /** ASCII letters in lower case, as LIKE compares them. */
 const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** The same for a pattern. */
-const folded = (text: string): string => lowered(text).replace(/\*+/g, '*');
+// Checks.
 
-/** Of a number of records, which is never null. */
-export const countOperators: readonly OperatorName[] = integer.operators.filter((name) => name !== operators.null.name);
+/** The value of a field, null if it has none. */
+type ValueOf = (field: Field) => JsonValue;
+type Test = (valueOf: ValueOf) => boolean;
+
+/** Whether a record meets a check. */
+export const meets = (check: Check, valueOf: ValueOf): boolean => compiled(check)(valueOf);
+
+/** The checks of its type that a new record does not meet, from its values by name; without one it has its default. */
+export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
+  checks.filter(
+    (check) =>
+      !meets(check, (field) => (Object.hasOwn(values, field.name) ? values[field.name] : defaultOf(field)) ?? null),
+  );
+
+const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue | undefined =>
+  isNowByDefault ? type.now?.(new Date()) : value;
+
+const compiled = memoized(({ must, when }: Check): Test => {
+  const demands = must.map((one) => tester(one, true));
+  const cases = when.map((one) => tester(one, undefined));
+  return (valueOf) => !cases.every((test) => test(valueOf)) || demands.every((test) => test(valueOf));
+});
+
+/** `withNull`: what a comparison with null comes to; undefined: what it would for a list filter. */
+function tester(condition: CheckCondition, withNull: boolean | undefined): Test {
+  if (!('group' in condition)) return comparisonTester(condition, withNull);
+  const { group, items } = condition;
+  // Null says nothing about what must hold, nor about what must not.
+  const inner = group === 'none' && withNull !== undefined ? !withNull : withNull;
+  const all = items.map((item): Test => {
+    const tests = item.map((one) => tester(one, inner));
+    return (valueOf) => tests.every((test) => test(valueOf));
+  });
+  if (group === 'all') return (valueOf) => all.every((test) => test(valueOf));
+  return (valueOf) => all.some((test) => test(valueOf)) === (group === 'any');
+}
+
+function comparisonTester({ field, operator, operand, other }: CheckComparison, withNull: boolean | undefined): Test {
+  if (operator === 'null') return (valueOf) => (valueOf(field) === null) === operand;
+  const { compare } = field.type;
+  // As the tables have it: other instances hold what they write to the same.
+  const isFolded = field.folded !== undefined || other?.folded !== undefined;
+  const plain = (value: JsonValue): JsonValue => (isFolded ? foldedValue(value) : value);
+  const given = plain(operand);
+  const test = operators[operator].tester(given);
+  return (valueOf) => {
+    const value = plain(valueOf(field));
+    const compared = other ? plain(valueOf(other)) : given;
+    if (value !== null && compared !== null) return test(value, compared, compare);
+    return withNull ?? (operator === 'ne' && value !== compared);
+  };
+}

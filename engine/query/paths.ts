@@ -2,24 +2,23 @@
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
-import { type Complain, complainAbout, quote } from './parameters.ts';
-import type { Filter, OrderBy, Path, SetPath } from './list-query.ts';
 import type { Fault } from '../problem.ts';
-
-/** The names that paths can use in one variant of a type. */
-export interface PathNames {
-  readonly type: RecordType;
-  readonly variant: Variant;
-  readonly fields: ReadonlyMap<string, Field>;
-  /** Those of the client: relations to types that it may not read do not exist. */
-  readonly rights: Rights;
-}
+import type { Filter, OrderBy, Path, PathNames, SetPath } from './list-query.ts';
+import { type Complain, complainAbout, quote } from './parameters.ts';
 
 export const namesOf = (type: RecordType, variant: Variant, rights: Rights): PathNames => ({
   type,
   variant,
   rights,
   fields: new Map(variant.fields.map((field) => [field.name, field])),
+});
+
+/** A related record is found by any of its fields, whatever is shown of it. */
+const namesOfTarget = ({ target }: Relation, rights: Rights): PathNames => ({
+  type: target,
+  variant: target.defaultVariant,
+  rights,
+  fields: target.fields,
 });
 
 export const ownPath = (type: RecordType, field: Field | undefined): Path => pathTo(type, [], field);
@@ -31,56 +30,48 @@ export interface FilterPlace {
   readonly followed: number;
 }
 
-/** The value or set that a condition is about. */
+/** What a condition is about. */
 interface FilterSubject {
-  /** The sets on the way to it: the condition holds for some record of each. */
+  /** The sets on the way: the condition holds for some record of each. */
   readonly through: readonly SetPath[];
-  /** The set that the path ends at. */
-  readonly set: SetPath | undefined;
-  /** The value that the path ends at. */
-  readonly value: Path | undefined;
-  readonly followed: number;
+  readonly end: Path | SetPath;
+  /** The records of the set at the end. */
+  readonly place: FilterPlace;
 }
 
 /** Follows `author.country.name` from record to record. `others`: further suggestions for a misspelled name. */
 export function resolveSubject(
-  { names, followed: before }: FilterPlace,
+  start: FilterPlace,
   text: string,
   complain: Complain,
-  others: readonly string[],
+  others: readonly string[] = [],
 ): FilterSubject | undefined {
   const steps = text.split('.');
   const through: SetPath[] = [];
-  // Since the record that the path starts at, or since the last set.
+  // Since the start, or since the last set.
   let relations: readonly Relation[] = [];
-  const { rights } = names;
-  let { type, variant, fields } = names;
-  let followed = before;
+  let { names, followed } = start;
   for (const [index, step] of steps.entries()) {
-    const known = relationsFor(rights, type);
-    const relation = known.get(step);
+    const { type, rights, fields } = names;
+    const relation = relationsFor(rights, type).get(step);
     if (relation === undefined) {
-      if (index < steps.length - 1) return unknownRelation(type, step, complain, [...known.keys()]);
+      if (index < steps.length - 1) return unknownRelation(names, step, complain);
       const field = fields.get(step);
-      if (!field && step !== type.identifier.name)
-        return unknownField({ type, variant, fields, rights }, step, complain, index === 0 ? others : []);
-      return { through, set: undefined, value: pathTo(type, relations, field), followed };
+      if (!field && step !== type.identifier.name) return unknownField(names, step, complain, index > 0 ? [] : others);
+      return { through, end: pathTo(type, relations, field), place: { names, followed } };
     }
     if (followed === MAX_INCLUDE_DEPTH)
       return complain('too-deep', `A path can follow at most ${MAX_INCLUDE_DEPTH} relations`);
     followed += 1;
-    if (relation.toMany) {
-      through.push({ name: dotted(relations, step), relations, set: relation });
-      relations = [];
-    } else relations = [...relations, relation];
-    type = relation.target;
-    ({ defaultVariant: variant, fields } = type);
+    names = namesOfTarget(relation, rights);
+    if (relation.toMany) through.push({ name: dotted(relations, step), relations, set: relation });
+    relations = relation.toMany ? [] : [...relations, relation];
   }
   const set = relations.length === 0 ? through.pop() : undefined;
-  return { through, set, value: set ? undefined : pathTo(type, relations, undefined), followed };
+  return { through, end: set ?? pathTo(names.type, relations, undefined), place: { names, followed } };
 }
 
-/** Of orders and summaries: a record has one such value at most. A related record is found by any of its fields, whatever is shown of it. */
+/** A path of an order or a summary: each record has at most one such value. */
 export function resolvePath(
   names: PathNames,
   text: string,
@@ -88,31 +79,26 @@ export function resolvePath(
   others: readonly string[] = [],
 ): Path | undefined {
   const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
-  const set = subject?.through[0] ?? subject?.set;
-  if (set === undefined) return subject?.value;
-  const { name, source } = set.set;
+  if (!subject) return undefined;
+  const [first = subject.end] = subject.through;
+  if (!('set' in first)) return first;
+  const { name, source } = first.set;
   return complain(
     'to-many',
     `"${name}" of ${source.name} leads to many records; only relations to one record can be followed here`,
   );
 }
 
-/** The records of a set. */
-export const insideSet = ({ set: { target } }: SetPath, rights: Rights, followed: number): FilterPlace => ({
-  names: { type: target, variant: target.defaultVariant, fields: target.fields, rights },
-  followed,
-});
-
-/** `known`: suggestions for a misspelled name. */
 export function unknownRelation(
-  type: RecordType,
+  { type, rights }: Pick<PathNames, 'type' | 'rights'>,
   name: string,
   complain: Complain,
-  known: readonly string[],
 ): undefined {
   const isValue = type.fields.has(name) || name === type.identifier.name;
   if (isValue) return complain('unknown-relation', `"${name}" of ${type.name} is not a relation`);
-  return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () => didYouMean(name, known));
+  return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
+    didYouMean(name, relationsFor(rights, type).keys()),
+  );
 }
 
 function unknownField(
@@ -139,32 +125,31 @@ const pathTo = (type: RecordType, relations: readonly Relation[], field: Field |
 const dotted = (relations: readonly Relation[], last: string): string =>
   [...relations.map(({ name }) => name), last].join('.');
 
-// Limits the number of joins for the filters and the order of a list.
-
 /** SQLite joins at most 64 tables in one statement. */
 const MAX_JOINED = 30;
 
-export function refuseManyRelations(conditions: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
+export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
   const joined = new Set<string>();
-  addConditions(conditions, '', joined);
-  for (const { path } of order) addRelations(path, '', joined);
+  const join = ({ relations }: Pick<Path, 'relations'>, within: string): void => {
+    let name = within;
+    for (const relation of relations) joined.add((name += `.${relation.name}`));
+  };
+  /** `within`: the set that the conditions are about; each condition on a set joins its records anew. */
+  const joinAll = (conditions: readonly Filter[], within: string): void => {
+    for (const condition of conditions) {
+      if ('items' in condition) {
+        for (const item of condition.items) joinAll(item, within);
+        continue;
+      }
+      join(condition.path, within);
+      if (condition.kind === 'value') continue;
+      const set = `#${joined.size}`;
+      joined.add(set);
+      if ('conditions' in condition) joinAll(condition.conditions, set);
+    }
+  };
+  joinAll(filters, '');
+  for (const { path } of order) join(path, '');
   if (joined.size <= MAX_JOINED) return;
   complainAbout(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
-}
-
-/** `within`: the set that the conditions are about; each condition on a set joins its records anew. */
-function addConditions(conditions: readonly Filter[], within: string, joined: Set<string>): void {
-  for (const condition of conditions) {
-    if ('items' in condition) for (const item of condition.items) addConditions(item, within, joined);
-    else addRelations(condition.path, within, joined);
-    if (condition.kind === 'value' || 'items' in condition) continue;
-    const set = `#${joined.size}`;
-    joined.add(set);
-    if ('conditions' in condition) addConditions(condition.conditions, set, joined);
-  }
-}
-
-function addRelations({ relations }: Pick<Path, 'relations'>, within: string, joined: Set<string>): void {
-  let name = within;
-  for (const relation of relations) joined.add((name += `.${relation.name}`));
 }

@@ -1,22 +1,35 @@
-/** Parses query strings. All faults of a request are reported at once. */
+/** Reads query strings: sorts the parameters by their use, and resolves them. All faults of a request are reported at once. */
 import { createBoundedCache, memoized } from '../memo.ts';
-import type { Model, RecordType, UniqueMembers, Variant } from '../model/model.ts';
-import { ALL_RIGHTS, namedUniques, type Rights } from '../model/rights.ts';
+import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
+import { namedUniques, relationsFor, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import { ACCEPTED, DRY_RUN, ON, type QueryReading, sortParameters, type VariantNames } from './accepted.ts';
-import { resolveCursor, resolveLimit } from './cursor.ts';
 import { resolveFilters } from './filters.ts';
-import type { DeleteQuery, ListQuery, QueryLimits, SummaryQuery, UpsertQuery, View, WriteQuery } from './list-query.ts';
-import { defaultOrder, resolveOrder } from './order.ts';
-import { complainAbout, type Parameters, parseParameters, quote } from './parameters.ts';
-import { namesOf, ownPath, refuseManyRelations } from './paths.ts';
-import { resolveView } from './resolve-view.ts';
+import type {
+  DeleteQuery,
+  ListQuery,
+  QueryLimits,
+  QueryReading,
+  SummaryQuery,
+  UpsertQuery,
+  View,
+  WriteQuery,
+} from './list-query.ts';
+import { defaultOrder, orderBy, resolveCursor, resolveLimit, resolveOrder } from './paging.ts';
+import {
+  complainAbout,
+  didYouMeanHint,
+  type Parameter,
+  type Parameters,
+  parseParameters,
+  quote,
+} from './parameters.ts';
+import { namesOf, refuseManyRelations } from './paths.ts';
 import { readSummary } from './summary.ts';
-import { defaultView, ownFields } from './view.ts';
+import { defaultView, ownFields, resolveView } from './views.ts';
 
 /** A query string, or its parameters. */
-export type Search = string | Parameters;
+type Search = string | Parameters;
 
 /** Reads the queries of requests to one type. All throw a Problem, `invalid-query`. */
 export interface TypeQueries {
@@ -32,157 +45,215 @@ export interface TypeQueries {
   remove(search: Search): DeleteQuery;
 }
 
-/** Queries of lists that are remembered, of all types together: filters differ from one request to the next. */
-const MAX_LISTS = 4096;
-/** Of others, for each type. Longer texts than MAX_TEXT are not remembered. */
-const MAX_KEPT = 64;
-const MAX_TEXT = 500;
-
-interface ReadingOptions {
-  /** How many queries of lists are remembered, and of summaries. */
-  readonly lists?: number;
-  /** From the raw text after the `?` to parameters, with `steps` for conditions, order and limit. Default: those of `/api`. */
-  readonly parse?: ParseSearch;
-}
-
+/** From the raw text after the `?` to parameters, with `steps` for conditions, order and limit. */
 export type ParseSearch = (search: string, rights: Rights) => Parameters;
 
-/** The queries of a type for clients with some rights. */
-export type QueriesFor = (rights: Rights) => TypeQueries;
+/** Clients repeat their requests. Longer texts than MAX_TEXT are not remembered. */
+const MAX_QUERIES = 4096;
+const MAX_TEXT = 500;
 
-/** Returns the parser for each type of the model. */
-export function createQueryResolver(model: Model, limits: QueryLimits): (type: RecordType) => QueriesFor {
-  const lists = Math.max(MAX_KEPT, Math.floor(MAX_LISTS / model.types.size));
-  const all = new Map([...model.types.values()].map((type) => [type, queriesOf(type, limits, { lists })]));
-  return (type) => all.get(type) ?? queriesOf(type, limits);
-}
-
-export function queriesOf(
-  type: RecordType,
+/** Makes the readers of a type for clients with some rights. Dialects parse in their own ways. */
+export function createQueryResolver(
   limits: QueryLimits,
-  { lists = MAX_KEPT, parse = parseParameters }: ReadingOptions = {},
-): QueriesFor {
-  const { variants } = type;
-  const namesFor = (variant: Variant, rights: Rights): VariantNames => ({
-    ...namesOf(type, variant, rights),
-    view: defaultView(type, variant, rights),
-  });
-  const usual = memoized((variant: Variant) => namesFor(variant, ALL_RIGHTS));
-
-  function variantIn({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>, rights: Rights): VariantNames {
-    const name = plain.get('variant');
-    const found = name === undefined ? type.defaultVariant : variants.get(name);
-    if (found && name !== '') return rights === ALL_RIGHTS ? usual(found) : namesFor(found, rights);
-    const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
-    complainAbout(faults, 'variant')('unknown-variant', `${type.name} has no variant${known}`);
-    // Continue with all fields, so that this fault causes no others.
-    return namesFor({ name: '', fields: [...type.fields.values()] }, rights);
-  }
-
-  const reader =
-    <T>(kind: keyof typeof ACCEPTED, read: (reading: QueryReading) => T) =>
-    (search: Search, rights: Rights): T => {
-      const given = typeof search === 'string' ? parse(search, rights) : search;
-      const sorted = sortParameters(given, ACCEPTED[kind], type, rights);
-      const wanted = read({ ...sorted, type, limits, names: variantIn(sorted, rights) });
-      if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
-      return Object.freeze(wanted);
+): (type: RecordType, rights: Rights, parse?: ParseSearch, maxIdentifiers?: number) => TypeQueries {
+  const known = createBoundedCache<unknown>(MAX_QUERIES, MAX_TEXT);
+  return (type, rights, parse = parseParameters, maxIdentifiers = limits.maxIdentifiers) => {
+    const shownBy = memoized((variant: Variant) => ({
+      names: namesOf(type, variant, rights),
+      view: defaultView(type, variant, rights),
+    }));
+    const reader =
+      <T>(kind: keyof typeof ACCEPTED, resolve: (reading: QueryReading) => T) =>
+      (search: Search): T => {
+        const key = typeof search === 'string' ? `${kind} ${type.statementKey} ${rights.key}${search}` : undefined;
+        const found = key === undefined ? undefined : known.get(key);
+        // The key names the reader.
+        if (found !== undefined) return found as T;
+        const given = typeof search === 'string' ? parse(search, rights) : search;
+        const sorted = sortParameters(given, ACCEPTED[kind], type, rights);
+        const { faults } = sorted;
+        const variant = variantOf(type, sorted.plain.get('variant'), faults);
+        const read = resolve({ ...sorted, ...shownBy(variant), limits: { ...limits, maxIdentifiers } });
+        if (faults.length > 0) throw faultyRequest('invalid-query', faults);
+        if (key !== undefined) known.set(key, read);
+        return read;
+      };
+    return {
+      list: reader('list', readList),
+      summary: reader('summary', readSummary),
+      view: reader('view', resolveView),
+      write: reader('write', readWrite),
+      upsert: reader('upsert', readUpsert),
+      remove: reader('remove', readDelete),
     };
-  const list = remembered(reader('list', readList), lists);
-  const summary = remembered(reader('summary', readSummary), lists);
-  const view = remembered(reader('view', resolveView));
-  const write = remembered(reader('write', readWrite));
-  const [upsert, remove] = [reader('upsert', readUpsert), reader('remove', readDelete)];
-  return (rights) => ({
-    list: (search) => list(search, rights),
-    summary: (search) => summary(search, rights),
-    view: (search) => view(search, rights),
-    write: (search) => write(search, rights),
-    upsert: (search) => upsert(search, rights),
-    remove: (search) => remove(search, rights),
-  });
-}
-
-type Read<T> = (search: Search, rights: Rights) => T;
-
-/** Clients repeat their requests. */
-function remembered<T>(read: Read<T>, most = MAX_KEPT): Read<T> {
-  const known = createBoundedCache<T>(most, MAX_TEXT);
-  return (search, rights) => {
-    if (typeof search !== 'string') return read(search, rights);
-    const key = rights.key + search;
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    const made = read(search, rights);
-    known.set(key, made);
-    return made;
   };
 }
 
+function variantOf(
+  { name: typeName, variants, defaultVariant, fields }: RecordType,
+  name: string | undefined,
+  faults: Fault[],
+): Variant {
+  const found = name === undefined ? defaultVariant : variants.get(name);
+  if (found && name !== '') return found;
+  const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
+  complainAbout(faults, 'variant')('unknown-variant', `${typeName} has no variant${known}`);
+  // Continue with all fields, so that this fault causes no others.
+  return { name: '', fields: [...fields.values()] };
+}
+
+// The parameters that each kind of request accepts.
+
+export const DRY_RUN = 'dryRun';
+export const ON = 'on';
+
+interface AcceptedParameters {
+  readonly plain: readonly string[];
+  /** Whether it finds records by `_cnd[…]`, or why it does not. */
+  readonly conditions: true | string;
+}
+
+const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
+const NO_CHANGES =
+  'finds records to list or to delete; changes by filter do not exist: send PATCH with an array of records, each with its identifier';
+
+const ACCEPTED = {
+  list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true },
+  summary: { plain: ['by', 'measure', 'variant'], conditions: true },
+  remove: { plain: ['variant', DRY_RUN], conditions: true },
+  view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists' },
+  write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES },
+  upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES },
+} as const satisfies Record<string, AcceptedParameters>;
+
+function sortParameters(
+  { all, faults: unreadable }: Parameters,
+  accepted: AcceptedParameters,
+  type: RecordType,
+  rights: Rights,
+): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'faults'> {
+  const faults = [...unreadable];
+  const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
+  const plain = new Map<string, string>();
+  for (const parameter of all) {
+    const { key, steps, value } = parameter;
+    if (steps && accepted.conditions === true) {
+      const [name] = steps;
+      sorted[name === 'limit' || name === 'orderBy' ? name : 'filters'].push(parameter);
+    } else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, rights, faults);
+    else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
+    else plain.set(key, value);
+  }
+  return { ...sorted, plain, faults };
+}
+
+/** Parameters of other products, with the parameter that means the same here. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ['limit', '_cnd[limit]=OFFSET,LIMIT'],
+  ['offset', '_cnd[limit]=OFFSET,LIMIT'],
+  ['page', '_cnd[limit]=OFFSET,LIMIT'],
+  ['sort', '_cnd[orderBy]=FIELD,desc'],
+  ['filter', '_cnd[FIELD]=VALUE'],
+  ['cnd', '_cnd[FIELD]=VALUE'],
+  ['q', '_cnd[FIELD][like]=*TEXT*'],
+  ['search', '_cnd[FIELD][like]=*TEXT*'],
+  ['expand', 'include=RELATION'],
+]);
+
+function refuse(
+  { key, steps }: Parameter,
+  { plain, conditions }: AcceptedParameters,
+  type: RecordType,
+  rights: Rights,
+  faults: Fault[],
+): void {
+  const complain = complainAbout(faults, key);
+  // `page[number]` and `_page` mean the same as `page`.
+  const meant = MEANT.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
+  if (conditions !== true && (steps !== undefined || meant?.startsWith('_cnd[')))
+    complain('unknown-parameter', `${quote(key)} ${conditions}`);
+  else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
+  else
+    complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+      const names = [type.identifier.name, ...type.fields.keys(), ...relationsFor(rights, type).keys()];
+      return didYouMeanHint(meant ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []));
+    });
+}
+
+/** `orderBy` was meant to be `_cnd[orderBy]`, `includ` and `include[]` to be `include`. */
+function spellingOf(key: string, plain: readonly string[], conditions: readonly string[]): string | undefined {
+  const bare = key.replace(/^_?cnd(?=\[)/, '').replace(/[[\]]/g, '');
+  const near = nearest(bare, [...conditions, ...plain]);
+  return near === undefined || plain.includes(near) ? near : `_cnd[${near}]`;
+}
+
+// The queries of each kind of request.
+
 function readList(reading: QueryReading): ListQuery {
-  const { type, names, limits, plain, faults } = reading;
+  const { names, plain, faults } = reading;
+  const { type } = names;
   const view = resolveView(reading);
-  const filters = resolveFilters(reading.filters, names, faults, limits);
+  const filters = resolveFilters(reading);
   const order = reading.orderBy.length === 0 ? defaultOrder(type) : resolveOrder(reading.orderBy, names, faults);
-  const { offset, limit } = resolveLimit(reading.limit, type.maxLimit, faults);
+  const range = resolveLimit(reading.limit, type.maxLimit, faults);
   refuseManyRelations(filters, order, faults);
-  const query = { view, filters, order, offset, limit, cursor: undefined };
+  const query = { view, filters, order, ...range, cursor: undefined };
   return { ...query, cursor: resolveCursor(query, plain, faults) };
 }
 
 const readWrite = (reading: QueryReading): WriteQuery => ({
   view: resolveView(reading),
-  dryRun: resolveDryRun(reading.plain.get(DRY_RUN), reading.faults),
+  dryRun: resolveDryRun(reading),
 });
 
 const readUpsert = (reading: QueryReading): UpsertQuery => ({
   ...readWrite(reading),
-  unique: resolveUnique(reading, reading.plain.get(ON)) ?? NO_MEMBERS,
+  unique: resolveUnique(reading) ?? { name: '', members: [] },
 });
 
-const NO_MEMBERS: UniqueMembers = { name: '', members: [] };
-
 /** The members in any order. */
-function resolveUnique({ type, names, faults }: QueryReading, text: string | undefined): UniqueMembers | undefined {
+function resolveUnique({ names: { type, rights }, plain, faults }: QueryReading): UniqueMembers | undefined {
+  const text = plain.get(ON);
   const complain = complainAbout(faults, ON);
-  const declared = new Map(
-    namedUniques(type, names.rights).map((unique) => [inOrder(unique.members.map(({ name }) => name)), unique]),
-  );
-  const all = [...declared.values()].map(({ members }) => `${ON}=${members.map(({ name }) => name).join(',')}`);
+  const textOf = ({ members }: UniqueMembers): string => members.map(({ name }) => name).join(',');
+  const inOrder = (names: string): string =>
+    names
+      .split(',')
+      .map((name) => name.trim())
+      .toSorted()
+      .join(',');
+  const declared = new Map(namedUniques(type, rights).map((unique) => [inOrder(textOf(unique)), unique]));
+  const all = [...declared.values()].map((unique) => `${ON}=${textOf(unique)}`);
   if (text === undefined)
     return complain('required', `PUT needs the unique values that identify the record: ${all.join(' or ')}`);
-  const found = declared.get(inOrder(text.split(',').map((name) => name.trim())));
+  const found = declared.get(inOrder(text));
   if (found) return found;
   return complain('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
-    const near = declared.get(nearest(inOrder(text.split(',')), declared.keys()) ?? '');
-    if (!near) return `; declared are ${all.join(' and ')}`;
-    return `; did you mean "${near.members.map(({ name }) => name).join(',')}"?`;
+    const near = declared.get(nearest(inOrder(text), declared.keys()) ?? '');
+    return near ? `; did you mean "${textOf(near)}"?` : `; declared are ${all.join(' and ')}`;
   });
 }
 
-const inOrder = (names: readonly string[]): string => names.toSorted().join(',');
-
-function readDelete({ type, names, limits, plain, faults, ...given }: QueryReading): DeleteQuery {
-  for (const { key } of [...given.limit, ...given.orderBy].slice(0, 1))
-    complainAbout(faults, key)('unknown-parameter', `${quote(key)} can only be used with GET: ${WHOLE_DELETE}`);
-  const filters = resolveFilters(given.filters, names, faults, limits);
-  const dryRun = resolveDryRun(plain.get(DRY_RUN), faults);
-  if (given.filters.length === 0 && faults.length === 0)
-    complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${type.identifier.name}]=1`);
-  const order = [{ path: ownPath(type, undefined), descending: false }];
+function readDelete(reading: QueryReading): DeleteQuery {
+  const { names, view, faults } = reading;
+  for (const { key } of [...reading.limit, ...reading.orderBy].slice(0, 1))
+    complainAbout(faults, key)(
+      'unknown-parameter',
+      `${quote(key)} can only be used with GET: a deletion affects all records that match its filters, and Prefer: max-affected=N says how many they may be`,
+    );
+  const filters = resolveFilters(reading);
+  const dryRun = resolveDryRun(reading);
+  if (reading.filters.length === 0 && faults.length === 0)
+    complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=1`);
+  const order = orderBy(names.type, undefined);
   refuseManyRelations(filters, order, faults);
-  const query = { view: ownFields(names.view), filters, order, offset: 0, limit: undefined, cursor: undefined };
-  return { query, dryRun };
+  return { query: { view: ownFields(view), filters, order, offset: 0, limit: undefined, cursor: undefined }, dryRun };
 }
 
-const WHOLE_DELETE =
-  'a deletion affects all records that match its filters, and Prefer: max-affected=N says how many they may be';
-
 /** A misspelled value must not turn a dry run into a write. */
-function resolveDryRun(text: string | undefined, faults: Fault[]): boolean {
-  if (text === undefined) return false;
-  const complain = complainAbout(faults, DRY_RUN);
-  if (text === 'true' || text === 'false') return text === 'true';
-  complain('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
-  return false;
+function resolveDryRun({ plain, faults }: QueryReading): boolean {
+  const text = plain.get(DRY_RUN) ?? 'false';
+  if (text !== 'true' && text !== 'false')
+    complainAbout(faults, DRY_RUN)('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
+  return text === 'true';
 }

@@ -3,15 +3,21 @@ import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { Relation } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import type { Fault } from '../problem.ts';
-import type { QueryReading } from './accepted.ts';
-import { resolveLimit } from './cursor.ts';
 import { resolveFilters } from './filters.ts';
-import type { GroupKey, Measure, Path, SummaryOrder, SummaryQuery, View } from './list-query.ts';
-import { resolveTerms, type Term } from './order.ts';
-import { type Complain, complainAbout, type Parameter, quote } from './parameters.ts';
-import { type PathNames, refuseManyRelations, resolvePath } from './paths.ts';
-import { createView, type Included } from './view.ts';
+import type {
+  GroupKey,
+  Measure,
+  Path,
+  PathNames,
+  QueryReading,
+  SummaryOrder,
+  SummaryQuery,
+  View,
+} from './list-query.ts';
+import { resolveLimit, resolveTerms } from './paging.ts';
+import { type Complain, complainAbout, quote } from './parameters.ts';
+import { refuseManyRelations, resolvePath } from './paths.ts';
+import { createView, noParts } from './views.ts';
 
 /** Groups that one answer may have. */
 export const MAX_GROUPS = 10_000;
@@ -24,29 +30,29 @@ const COUNT = 'count';
 const MEASURE_FORMS = [COUNT, ...[COUNT, ...AGGREGATES].map((name) => `${name}(field)`)].join(', ');
 const KEY_FORMS = ['field', 'relation', ...PERIODS.map((name) => `${name}(field)`)].join(', ');
 
-const COUNTED: readonly Measure[] = [{ name: COUNT, aggregate: COUNT, path: undefined }];
-
 export function readSummary(reading: QueryReading): SummaryQuery {
-  const { type, names, limits, plain, faults } = reading;
-  const keys = resolveKeys(plain.get('by'), names, faults);
-  const measures = resolveMeasures(plain.get('measure'), names, faults);
-  const filters = resolveFilters(reading.filters, names, faults, limits);
-  const order = resolveSummaryOrder(reading.orderBy, { keys, measures }, faults);
-  const { offset, limit } = resolveLimit(reading.limit, MAX_GROUPS, faults);
-  const paths = [...keys, ...measures].flatMap(({ path }) => path ?? []);
-  refuseManyRelations(
-    filters,
-    paths.map((path) => ({ path, descending: false })),
-    faults,
+  const { names, plain, faults } = reading;
+  const by = plain.get('by') ?? '';
+  const complainOfKey = complainAbout(faults, 'by');
+  const items = by === '' ? [] : itemsOf(by, MAX_KEYS, complainOfKey);
+  const keys = items.flatMap((item) => resolveKey(item, names, complainOfKey) ?? []);
+  const complainOfMeasure = complainAbout(faults, 'measure');
+  const measures = itemsOf(plain.get('measure') ?? COUNT, MAX_MEASURES, complainOfMeasure).flatMap(
+    (item) => resolveMeasure(item, names, complainOfMeasure) ?? [],
   );
-  return { type, filters, keys, measures, order, offset, limit };
+  const filters = resolveFilters(reading);
+  const order = resolveSummaryOrder(reading, keys, measures);
+  const range = resolveLimit(reading.limit, MAX_GROUPS, faults);
+  const paths = [...keys, ...measures].flatMap(({ path }) => (path ? [{ path, descending: false }] : []));
+  refuseManyRelations(filters, paths, faults);
+  return { type: names.type, filters, keys, measures, order, ...range };
 }
 
 /** `sum(price)` as `sum` and `price`; `price` without a word. */
 interface Item {
   readonly name: string;
   readonly word: string | undefined;
-  readonly path: string;
+  readonly text: string;
 }
 
 const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
@@ -55,9 +61,9 @@ const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
 const wordHint = (name: string, words: readonly string[]): string =>
   didYouMean((name.split('(', 1)[0] ?? '').toLowerCase(), words);
 
-function itemsOf(text: string, most: number, complain: Complain): readonly Item[] {
+function itemsOf(list: string, most: number, complain: Complain): readonly Item[] {
   // One more than there may be tells that there are too many; the others are not looked at.
-  const names = text.split(',', most + 1);
+  const names = list.split(',', most + 1);
   if (names.length > most) complain('too-many', `There can be at most ${most} names, separated by commas`);
   const known = names.slice(0, most);
   const twice = known.find((name, index) => known.indexOf(name) < index);
@@ -66,17 +72,11 @@ function itemsOf(text: string, most: number, complain: Complain): readonly Item[
     if (known.length > 1 && name.trim() === '')
       return complain('malformed', 'A name is missing before or after a comma') ?? [];
     const { word, inner } = CALL.exec(name)?.groups ?? {};
-    return { name, word, path: inner ?? name };
+    return { name, word, text: inner ?? name };
   });
 }
 
-function resolveKeys(text: string | undefined, names: PathNames, faults: Fault[]): readonly GroupKey[] {
-  if (text === undefined || text === '') return [];
-  const complain = complainAbout(faults, 'by');
-  return itemsOf(text, MAX_KEYS, complain).flatMap((item) => resolveKey(item, names, complain) ?? []);
-}
-
-function resolveKey({ name, word, path: text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
+function resolveKey({ name, word, text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
   const period = PERIODS.find((known) => known === word);
   // No name has a bracket.
   if (text.includes('(') || (word !== undefined && (period === undefined || text.trim() === '')))
@@ -91,8 +91,7 @@ function resolveKey({ name, word, path: text }: Item, names: PathNames, complain
     );
   if (period && type.columns.sqlite.periods === undefined)
     return complain('not-groupable', `"${path.name}" is of type ${type.name}; ${period}() takes a date or a timestamp`);
-  const last = path.relations.at(-1);
-  const isRecord = last !== undefined && !period && text !== path.name;
+  const isRecord = path.relations.length > 0 && !period && text !== path.name;
   return { name, path, period, shown: isRecord ? viewOf(names, path.relations) : undefined };
 }
 
@@ -111,20 +110,15 @@ function shownPath(
 
 /** The view in which lists show the record at the end of these relations. */
 function viewOf({ type, variant }: PathNames, relations: readonly Relation[]): View {
-  const included = relations.reduceRight<Included>((inner, relation) => ({ relations: new Map([[relation, inner]]) }), {
-    relations: new Map(),
-  });
+  const included = relations.reduceRight(
+    (inner, relation) => ({ ...noParts(), relations: new Map([[relation, inner]]) }),
+    noParts(),
+  );
   const view = createView(type, variant, included, undefined);
   return relations.reduce((found) => found.relations[0]?.view ?? found, view);
 }
 
-function resolveMeasures(text: string | undefined, names: PathNames, faults: Fault[]): readonly Measure[] {
-  if (text === undefined) return COUNTED;
-  const complain = complainAbout(faults, 'measure');
-  return itemsOf(text, MAX_MEASURES, complain).flatMap((item) => resolveMeasure(item, names, complain) ?? []);
-}
-
-function resolveMeasure({ name, word, path: text }: Item, names: PathNames, complain: Complain): Measure | undefined {
+function resolveMeasure({ name, word, text }: Item, names: PathNames, complain: Complain): Measure | undefined {
   if (name === COUNT) return { name, aggregate: COUNT, path: undefined };
   const aggregate = word === COUNT ? COUNT : AGGREGATES.find((known) => known === word);
   if (aggregate === undefined || ['', '*'].includes(text))
@@ -144,42 +138,31 @@ function resolveMeasure({ name, word, path: text }: Item, names: PathNames, comp
   return { name, aggregate, path };
 }
 
-type Columns = Pick<SummaryQuery, 'keys' | 'measures'>;
-
 /** Ends with the keys that it does not name, which make each group unique, in the direction of the last term. */
 function resolveSummaryOrder(
-  parameters: readonly Parameter[],
-  columns: Columns,
-  faults: Fault[],
+  { orderBy, faults }: QueryReading,
+  keys: readonly GroupKey[],
+  measures: readonly Measure[],
 ): readonly SummaryOrder[] {
-  const order = resolveTerms<SummaryOrder>(parameters, faults, (term, before) =>
-    resolveTerm(term, before, columns, complainAbout(faults, term.field.key)),
-  );
-  const descending = order.at(-1)?.descending ?? false;
-  const rest = columns.keys.map((_, index): SummaryOrder => ({ by: 'keys', index, descending }));
-  return [...order, ...rest.filter((key) => !order.some((one) => isSame(one, key)))];
-}
-
-const isSame = (a: SummaryOrder, b: SummaryOrder): boolean => a.by === b.by && a.index === b.index;
-
-function resolveTerm(
-  { field: { value }, descending }: Term,
-  before: readonly SummaryOrder[],
-  { keys, measures }: Columns,
-  complain: Complain,
-): SummaryOrder | undefined {
   const known = [...keys, ...measures].map(({ name }) => name);
-  const place = known.indexOf(value);
-  if (place < 0)
-    return complain(
-      'unknown-field',
-      `${quote(value)} is neither in by nor in measure; groups are ordered by ${known.map(quote).join(', ')}`,
-      () => didYouMean(value, known),
-    );
-  const term: SummaryOrder =
+  const columnAt = (place: number, descending: boolean): SummaryOrder =>
     place < keys.length
       ? { by: 'keys', index: place, descending }
       : { by: 'measures', index: place - keys.length, descending };
-  if (before.some((other) => isSame(other, term))) return complain('repeated', `${quote(value)} is in the order twice`);
-  return term;
+  const isSame = (a: SummaryOrder, b: SummaryOrder): boolean => a.by === b.by && a.index === b.index;
+  const order = resolveTerms<SummaryOrder>(orderBy, faults, ({ field: { key, value }, descending }, before) => {
+    const complain = complainAbout(faults, key);
+    const place = known.indexOf(value);
+    if (place < 0)
+      return complain(
+        'unknown-field',
+        `${quote(value)} is neither in by nor in measure; groups are ordered by ${known.map(quote).join(', ')}`,
+        () => didYouMean(value, known),
+      );
+    const term = columnAt(place, descending);
+    const isTwice = before.some((other) => isSame(other, term));
+    return isTwice ? complain('repeated', `${quote(value)} is in the order twice`) : term;
+  });
+  const rest = keys.map((_, index) => columnAt(index, order.at(-1)?.descending ?? false));
+  return [...order, ...rest.filter((key) => !order.some((one) => isSame(one, key)))];
 }

@@ -4,7 +4,7 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { operationEntries, type OperationPath } from '../operations/table.ts';
-import { unmetBy } from '../query/checks.ts';
+import { unmetBy } from '../query/operators.ts';
 import {
   among,
   ANY,

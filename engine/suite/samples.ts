@@ -3,7 +3,7 @@ import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, numeric, type Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
-import { unmetBy } from '../query/checks.ts';
+import { unmetBy } from '../query/operators.ts';
 import { ANY, type Case, collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
 
 /** Numbers that make values differ. */

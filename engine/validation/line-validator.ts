@@ -5,7 +5,7 @@ import { onePerLocation } from '../json/document-order.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
-import { unmetBy } from '../query/checks.ts';
+import { unmetBy } from '../query/operators.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
 import { faultsOf } from './faults.ts';
 

@@ -10,7 +10,7 @@ import { escapeStep, type JsonValue, unescapedSteps } from '../json/json.ts';
 import { type BodyRecord, newItems } from '../model/bodies.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes, type UniqueMembers } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import { unmetBy } from '../query/checks.ts';
+import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
 import { type Mention, type MentionedRecord, mentionsIn } from './mentions.ts';
 

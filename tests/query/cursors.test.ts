@@ -1,4 +1,4 @@
-import { encodeCursor } from '../../engine/query/cursor.ts';
+import { encodeCursor } from '../../engine/query/paging.ts';
 import { faultsOf, list, problemOf, typeOf } from '../support/library.ts';
 
 describe('cursors', () => {

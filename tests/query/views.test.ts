@@ -1,5 +1,5 @@
 import type { RecordType } from '../../engine/model/model.ts';
-import { countRelations } from '../../engine/query/view.ts';
+import { countRelations } from '../../engine/query/views.ts';
 import { faultsOf, list, typeOf, view, viewText } from '../support/library.ts';
 
 describe('views', () => {

@@ -67,7 +67,7 @@ function schema(files: Readonly<Record<string, string>>): Model {
 const queries = (name: string): TypeQueries => {
   const type = model.types.get(name);
   if (!type) throw new Error(name);
-  return createQueryResolver(model, readSettings({}))(type)(ALL_RIGHTS);
+  return createQueryResolver(readSettings({}))(type, ALL_RIGHTS);
 };
 
 beforeEach(() => {

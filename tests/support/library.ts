@@ -72,7 +72,7 @@ const descriptors: readonly Descriptor[] = [
 ];
 
 const model = resolveModel(descriptors);
-const queriesOf = createQueryResolver(model, readSettings({}));
+const queriesOf = createQueryResolver(readSettings({}));
 
 export function typeOf(name: string): RecordType {
   const type = model.types.get(name);
@@ -81,8 +81,8 @@ export function typeOf(name: string): RecordType {
 }
 
 const book = typeOf('Book');
-export const list = (search: string, type = book): ListQuery => queriesOf(type)(ALL_RIGHTS).list(search);
-export const view = (search: string, type = book): View => queriesOf(type)(ALL_RIGHTS).view(search);
+export const list = (search: string, type = book): ListQuery => queriesOf(type, ALL_RIGHTS).list(search);
+export const view = (search: string, type = book): View => queriesOf(type, ALL_RIGHTS).view(search);
 
 /** `title desc, book_id desc` */
 export const orderText = (order: readonly OrderBy[]): string =>

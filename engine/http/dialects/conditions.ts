@@ -5,7 +5,8 @@ import { relationsFor, type Rights } from '../../model/rights.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
 import { type Complain, complainAbout, type Parameter, quote } from '../../query/parameters.ts';
-import { namesOf, type PathNames, resolveSubject } from '../../query/paths.ts';
+import type { PathNames } from '../../query/list-query.ts';
+import { namesOf, resolveSubject } from '../../query/paths.ts';
 
 interface ComparisonWord {
   readonly operator: OperatorName;

@@ -8,7 +8,7 @@ import type { RecordType } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
-import { type ParseSearch, queriesOf } from '../../query/resolve.ts';
+import { createQueryResolver, type ParseSearch } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
 import { framedList, type FrameList } from '../lists.ts';
@@ -45,24 +45,22 @@ type MakeDialectRoutes = (
 ) => Routes;
 
 export function createDialects(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits): MakeDialectRoutes {
-  const queriesIn = memoized(({ parser }: HttpDialect) =>
-    memoized((type: RecordType) => {
-      const shown = asId(type);
-      // Clients ask for all references of a page at once.
-      const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
-      return queriesOf(shown, { ...limits, maxIdentifiers }, { parse: parser(shown) });
-    }),
-  );
+  const resolvers = new Map([...dialects.values()].map((dialect) => [dialect, createQueryResolver(limits)]));
+  const shownAs = memoized(asId);
   return (root, types, rights, serviceOf) => {
     const dialect = dialects.get(root);
-    if (!dialect) return createRoutes(new Map(), rights, serviceOf);
+    const queriesOf = dialect && resolvers.get(dialect);
+    if (!queriesOf) return createRoutes(new Map(), rights, serviceOf);
     /** The same service with other names in its requests and answers. */
     const spoken = (type: RecordType): Service => {
       const service = serviceOf(type);
+      const shown = shownAs(type);
+      // Clients ask for all references of a page at once.
+      const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
       return {
         ...service,
         path: root + encodeURIComponent(type.path),
-        queries: queriesIn(dialect)(type)(rights),
+        queries: queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers),
         parsers: idParsers(type, service.parsers),
       };
     };

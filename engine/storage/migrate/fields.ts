@@ -7,7 +7,7 @@ import { widens } from '../../field-types/widens.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { fieldsOf, ruleKey, ruleOf, sentence } from '../../model/checks.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
-import { meets } from '../../query/checks.ts';
+import { meets } from '../../query/operators.ts';
 import { type Column, columnType, hasDefault } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { type AppliedField, identifierNameOf } from './applied.ts';

@@ -3,7 +3,7 @@ import { escapeStep, enclosing, isObject, type JsonObject, type JsonValue } from
 import { type Check, type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { canFollow } from '../../model/rights.ts';
 import type { Fault } from '../../problem.ts';
-import { meets } from '../../query/checks.ts';
+import { meets } from '../../query/operators.ts';
 import { columnType } from '../columns.ts';
 import type { WriteRequest } from '../store.ts';
 import { isSaid } from './members.ts';

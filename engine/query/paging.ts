@@ -1,0 +1,219 @@
+/** The order of a list, and which part of it: `_cnd[orderBy]`, `_cnd[limit]`, and the cursors of `after=` and `before=`. */
+import { hash } from 'node:crypto';
+import { integer } from '../field-types/integer.ts';
+import { type JsonValue, parsedJson } from '../json/json.ts';
+import { memoized } from '../memo.ts';
+import type { Field, RecordType } from '../model/model.ts';
+import type { Fault } from '../problem.ts';
+import type { Cursor, Filter, ListQuery, OrderBy, Path, PathNames } from './list-query.ts';
+import { complainAbout, type Parameter, quote, textArray, wireArray } from './parameters.ts';
+import { ownPath, resolvePath } from './paths.ts';
+
+// `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties.
+
+export const MAX_ORDER_TERMS = 20;
+
+/** The order of lists without `_cnd[orderBy]`. */
+export function defaultOrder(type: RecordType): readonly OrderBy[] {
+  const order = type.order.map(({ field, descending }) => ({ path: ownPath(type, field), descending }));
+  return withTieBreak(type, order);
+}
+
+/** The order of a list by one field; by the identifier if there is none. */
+export const orderBy = (type: RecordType, field: Field | undefined): readonly OrderBy[] =>
+  withTieBreak(type, field === undefined ? [] : [{ path: ownPath(type, field), descending: false }]);
+
+export const resolveOrder = (parameters: readonly Parameter[], names: PathNames, faults: Fault[]): readonly OrderBy[] =>
+  withTieBreak(
+    names.type,
+    resolveTerms<OrderBy>(parameters, faults, (term, before) => resolveTerm(term, before, names, faults)),
+  );
+
+/** Ends the order at the identifier, which is unique, and adds it if missing. */
+function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
+  const own = order.findIndex(({ path }) => path.relations.length === 0 && path.field === undefined);
+  if (own >= 0) return order.slice(0, own + 1);
+  return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
+}
+
+/** A field as the client wrote it, and its direction. */
+export interface Term {
+  readonly field: Parameter;
+  readonly descending: boolean;
+}
+
+const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
+  ['asc', false],
+  ['desc', true],
+]);
+const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
+
+/** The terms that `resolve` accepts; `before`: those that precede one. */
+export function resolveTerms<T>(
+  parameters: readonly Parameter[],
+  faults: Fault[],
+  resolve: (term: Term, before: readonly T[]) => T | undefined,
+): readonly T[] {
+  const words = orderWords(parameters, faults);
+  const terms = words.flatMap((field, place): readonly Term[] => {
+    const [before, next] = [words[place - 1], words[place + 1]];
+    if (directionOf(field) === undefined) return [{ field, descending: (next && directionOf(next)) ?? false }];
+    if (!before || directionOf(before) !== undefined)
+      complainAbout(faults, field.key)('misplaced-direction', `${quote(field.value)} must follow a field`);
+    return [];
+  });
+  const order: T[] = [];
+  for (const term of terms.slice(0, MAX_ORDER_TERMS)) {
+    const one = resolve(term, order);
+    if (one) order.push(one);
+  }
+  const beyond = terms[MAX_ORDER_TERMS];
+  if (beyond) complainAbout(faults, beyond.field.key)('too-many', `An order has at most ${MAX_ORDER_TERMS} terms`);
+  return order;
+}
+
+const PAIRS = 'Pairs are written _cnd[orderBy][0][0]=name&_cnd[orderBy][0][1]=desc';
+
+/** The fields and directions in their order, from a list of both, or from a list of pairs. */
+function orderWords(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
+  const [first] = parameters;
+  if (!first) return [];
+  const complain = complainAbout(faults, first.key);
+  const textsOf = (some: readonly Parameter[], at: number) => [...(textArray(some, at, complain)?.values() ?? [])];
+  const paired = parameters.filter(({ steps = [] }) => steps.length === 3);
+  if (paired.length === 0) return textsOf(parameters, 1);
+  if (paired.length < parameters.length) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`) ?? [];
+  const pairs = wireArray(parameters, 1, complain);
+  if (pairs && pairs.form !== 'indices')
+    return complain('malformed-array', `The pairs have no indices. ${PAIRS}`) ?? [];
+  return [...(pairs?.items.values() ?? [])].flatMap((pair) => {
+    const words = textsOf(pair, 2);
+    const kinds = words.map((word) => (directionOf(word) === undefined ? 'field' : 'direction')).join(' ');
+    if (['', 'field', 'field direction'].includes(kinds)) return words;
+    return complain('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`) ?? [];
+  });
+}
+
+/** No path has one of these signs. */
+const SIGNS = /[-+:|\s"'[\]]/;
+
+function resolveTerm(
+  { field: { key, value }, descending }: Term,
+  before: readonly OrderBy[],
+  names: PathNames,
+  faults: Fault[],
+): OrderBy | undefined {
+  const complain = complainAbout(faults, key);
+  if (SIGNS.test(value))
+    return complain('unknown-field', `${quote(value)} is not a field; write _cnd[orderBy]=FIELD,desc`);
+  const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
+  if (!path) return undefined;
+  if (path.field?.type.operators.length === 0)
+    return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
+  if (before.some((other) => other.path.name === path.name))
+    return complain('repeated', `The list is ordered by "${path.name}" twice`);
+  return { path, descending };
+}
+
+// `_cnd[limit]`: the offset, then the maximum number of records.
+
+const LIMIT_USAGE =
+  '_cnd[limit] takes the offset, then the limit: _cnd[limit]=0,20 or _cnd[limit]=0&_cnd[limit]=20 (a limit alone: _cnd[limit][1]=20)';
+
+export function resolveLimit(
+  parameters: readonly Parameter[],
+  maxLimit: number,
+  faults: Fault[],
+): Pick<ListQuery, 'offset' | 'limit'> {
+  const none = { offset: 0, limit: undefined };
+  const [first] = parameters;
+  if (!first) return none;
+  const complain = complainAbout(faults, first.key);
+  const items = textArray(parameters, 1, complain);
+  if (!items) return none;
+  if ([...items.keys()].some((index) => index > 1)) return complain('too-many-items', LIMIT_USAGE) ?? none;
+  const isIndexed = (first.steps?.[1] ?? '') !== '';
+  if (items.size === 1 && !isIndexed) return complain('lone-value', LIMIT_USAGE) ?? none;
+  return {
+    offset: wholeNumber(items.get(0), faults) ?? 0,
+    limit: wholeNumber(items.get(1), faults, maxLimit),
+  };
+}
+
+function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = Infinity): number | undefined {
+  if (!item) return undefined;
+  const complain = complainAbout(faults, item.key);
+  const number = Number(item.value);
+  if (!/^\d+$/.test(item.value) || !Number.isSafeInteger(number))
+    return complain('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${LIMIT_USAGE}`);
+  return number > greatest ? complain('limit-too-large', `The largest limit of this list is ${greatest}`) : number;
+}
+
+// `after=` and `before=`: a page that starts or ends at a cursor, stable while rows are added and deleted.
+
+/** A longer one would break the header or the URL that carries it. */
+const MAX_CURSOR_LENGTH = 2048;
+const BINDING_LENGTH = 12;
+
+type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
+
+/** `values` are those of `query.order`. Returns undefined if they are too long; such a list is paged by offset. */
+export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string | undefined {
+  const text = Buffer.from(JSON.stringify([binding(query), ...values])).toString('base64url');
+  return text.length > MAX_CURSOR_LENGTH ? undefined : text;
+}
+
+/** Must be called last: a cursor is bound to the rest of the query, and is not checked if that has faults. */
+export function resolveCursor(
+  query: ListQuery,
+  plain: ReadonlyMap<string, string>,
+  faults: Fault[],
+): Cursor | undefined {
+  const after = plain.get('after');
+  const before = plain.get('before');
+  const text = after ?? before;
+  if (text === undefined || faults.length > 0) return undefined;
+  const direction = after === undefined ? 'before' : 'after';
+  const complain = complainAbout(faults, direction);
+  if (after !== undefined && before !== undefined)
+    return complain('contradiction', 'Give either after or before, not both');
+  if (query.limit === undefined)
+    return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
+  if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
+  const values = cursorValues(query, text, (message) => complain('invalid-cursor', message));
+  return values && { direction, values };
+}
+
+function cursorValues(query: BoundTo, text: string, refuse: (message: string) => undefined) {
+  const isCursor = text.length <= MAX_CURSOR_LENGTH && /^[\w-]+$/.test(text);
+  const content = isCursor ? parsedJson(Buffer.from(text, 'base64url').toString()) : undefined;
+  if (!Array.isArray(content)) return refuse('This is not a cursor; use the links of the list unchanged');
+  const [bound, ...values] = content as readonly JsonValue[];
+  if (bound !== binding(query))
+    return refuse('This cursor belongs to a list with another type, order or filter; start again without it');
+  const fits =
+    values.length === query.order.length && query.order.every(({ path }, index) => isValueOf(path, values[index]));
+  return fits ? values : refuse('This cursor was changed; use the links of the list unchanged');
+}
+
+/** The same for every list with these records in this order, whatever its view. */
+const binding = memoized(({ view, order, filters }: BoundTo): string => {
+  const terms = order.map(({ path, descending }) => [path.name, descending]);
+  const conditions = filters.map(textOf).toSorted();
+  return hash('sha256', JSON.stringify([view.type.name, terms, conditions]), 'base64url').slice(0, BINDING_LENGTH);
+});
+
+function textOf(condition: Filter): string {
+  const { kind } = condition;
+  if (kind === 'value') return JSON.stringify([condition.path.name, condition.operator, condition.value]);
+  if ('items' in condition) return JSON.stringify([kind, ...condition.items.map((item) => item.map(textOf))]);
+  const rest = 'conditions' in condition ? condition.conditions.map(textOf) : [condition.operator, condition.value];
+  return JSON.stringify([kind, condition.path.name, rest]);
+}
+
+/** Forged values must not reach the database: accepts only values that a field of the path could hold. */
+function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
+  if (value === null) return field !== undefined || relations.length > 0;
+  const text = String(value);
+  return (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0');
+}
