@@ -48,8 +48,10 @@ const policyWith = (nonce: string): string =>
     'trusted-types': "'none'",
   });
 
-/** The style until the studio has started. */
-const STYLE = 'body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }';
+/** The style until the studio has started. Its page says so if that takes long, or fails. */
+const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }
+  #studio > p { margin: 4rem; font: 1rem system-ui; visibility: hidden; animation: late 0s 8s forwards }
+  @keyframes late { to { visibility: visible } }`;
 
 const sendPage =
   (title: string, { entry, preload }: Built): RequestHandler =>
@@ -64,7 +66,9 @@ const sendPage =
         </style>
         <script type="module" src="${root}studio/${entry}"></script>
         ${preload.map((name) => html`<link rel="modulepreload" href="${root}studio/${name}" />`)}`,
-      body: html`<div id="studio" data-title="${title}" data-root="${root}"></div>
+      body: html`<div id="studio" data-title="${title}" data-root="${root}">
+          <p>The studio has not loaded. Reload the page; if that does not help, look at the service.</p>
+        </div>
         <noscript
           >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,

@@ -60,11 +60,10 @@ export function dateText(text: string, language: string): string {
   return formatOf(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(time);
 }
 
-/** In local time, with its zone; parts of a minute only where there are any. `isShort`: to the minute, without the zone. */
+/** In local time, with its zone, and with seconds where there are any. `isShort`: to the minute, without the zone. */
 export function timeText(text: string, language: string, isShort = false): string {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return text;
-  const ms = time.getMilliseconds();
   return formatOf(language, {
     year: 'numeric',
     month: 'short',
@@ -72,8 +71,7 @@ export function timeText(text: string, language: string, isShort = false): strin
     hour: '2-digit',
     minute: '2-digit',
     ...(isShort ? {} : { timeZoneName: 'short' }),
-    ...(isShort || (ms === 0 && time.getSeconds() === 0) ? {} : { second: '2-digit' }),
-    ...(isShort || ms === 0 ? {} : { fractionalSecondDigits: 3 }),
+    ...(isShort || time.getSeconds() === 0 ? {} : { second: '2-digit' }),
   }).format(time);
 }
 

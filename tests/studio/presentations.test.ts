@@ -74,7 +74,7 @@ test('a point in time is shown with its zone, and with seconds only where it has
   const name = zone.find(({ type }) => type === 'timeZoneName')?.value ?? '';
   expect(timeText('2026-11-25T12:34:00.000Z', 'en')).toMatch(/^\w+ \d+, 2026, \d\d:\d\d\s[AP]M /);
   expect(timeText('2026-11-25T12:34:00.000Z', 'en')).toContain(name);
-  expect(timeText('2026-11-25T12:34:56Z', 'en')).toContain(':56');
+  expect(timeText('2026-11-25T12:34:56.127Z', 'en')).toMatch(/:56\s/);
   expect(timeText('soon', 'en')).toBe('soon');
 });
 
