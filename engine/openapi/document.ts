@@ -1,118 +1,76 @@
-/** Model -> OpenAPI 3.1 document: deterministic plain data. */
-import { freezeGraph } from '../model/resolve.ts';
-import { isObject, type JsonObject } from '../json/json.ts';
+/** Model -> OpenAPI document: deterministic plain data, from the table of operations. */
+import type { JsonObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
-import { filterSchemas } from './filters.ts';
-import { identifierParameter, SHARED_PARAMETERS, typeParameters } from './parameters.ts';
-import { type Components, createNames, needed, type SchemaNames } from './names.ts';
-import { type Bounds, boundsOf, type DocumentLimits } from './limits.ts';
-import { pathMethods, SHARED_RESPONSES, typeExamples, typeResponses } from './operations.ts';
-import { DRY_RUN_SCHEMAS, HEADERS, SUMMARY_SCHEMAS, TEXT_SCHEMAS } from './shared.ts';
-import { createProblemResponses, PROBLEM_EXAMPLES, PROBLEM_SCHEMAS } from './problems.ts';
-import { simplified } from './simple.ts';
-import { inputSchemas, itemSchema, newSchema, readSchemas } from './schemas.ts';
+import { type Components, createComponents } from './components.ts';
+import { pathMethods } from './operations.ts';
+import { identifierParameter } from './parameters.ts';
 
 export interface About {
   readonly title: string;
   readonly version: string;
-  /** Those of the service; without them, the document has those of the descriptors alone. */
-  readonly limits?: DocumentLimits;
   /** Other interfaces that the service has. */
   readonly dialects?: readonly HttpDialectName[];
+  /** Whether requests need a token. */
+  readonly guarded?: boolean;
 }
 
-const ROOT = '/api/';
-
-/** All there is, or what generators need that know less. */
+/**
+ * `full` is OpenAPI 3.1 with everything. `simple` is for generators that know less: OpenAPI 3.0, JSON alone, one form of
+ * response for each request, filters that compare with one value, and no recursion.
+ */
 export const PROFILES = ['full', 'simple'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-export function createDocument(
-  model: Model,
-  { title, version, limits, dialects = [] }: About,
-  profile: Profile = 'full',
-): JsonObject {
-  const names = createNames();
-  const types = [...model.types.values()];
-  const served = types.filter(({ operations }) => operations.size > 0);
-  // Types with paths come first, so that they get their own names.
-  for (const type of served) names.record(type);
-  const problems = createProblemResponses();
-  const bounds = boundsOf(limits);
-  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, { names, problems, bounds })));
-  const updated = served.map((type) => typeResponses(type, names));
-  const responses = Object.assign({}, SHARED_RESPONSES, ...updated, problems.all());
-  const components = { ...componentsOf(types, names, bounds, profile === 'simple'), responses };
-  const document: JsonObject = {
-    openapi: '3.1.0',
+/** `base`: the address that the service is reached at, without a slash at the end. */
+export function createDocument(model: Model, about: About, profile: Profile = 'full', base = ''): JsonObject {
+  const { title, version, dialects = [], guarded = false } = about;
+  const isSimple = profile === 'simple';
+  const parts = createComponents(isSimple);
+  const served = [...model.types.values()].filter(({ operations }) => operations.size > 0);
+  // Types with paths come first, so that their schemas have the names of the types.
+  for (const { name } of served) parts.nameOf('schemas', `record ${name}`, name);
+  const root = isSimple ? '' : API;
+  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, root, parts)));
+  return {
+    openapi: isSimple ? '3.0.3' : '3.1.0',
     info: {
       title,
       version,
-      summary: 'Records behind a REST interface',
-      description: GUIDE + otherInterfaces(dialects),
+      ...(isSimple ? {} : { summary: 'Records behind a REST interface' }),
+      description: isSimple ? SIMPLE_GUIDE : GUIDE + otherInterfaces(dialects),
       contact: { name: `Maintainers of ${title}` },
-      license: { name: 'MIT', identifier: 'MIT' },
+      license: isSimple
+        ? { name: 'MIT', url: 'https://opensource.org/license/mit' }
+        : { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'Where this document comes from' }],
-    // Replaced by `secured` if requests need tokens.
-    security: [],
+    servers: [{ url: isSimple ? base + API : base || '/', description: 'Where this document comes from' }],
+    security: guarded ? [{ token: [] }] : [],
     tags: served.map(({ name, description }) => ({ name, description: description || `Records of type ${name}.` })),
     paths,
-    components: needed(paths, components),
+    components: {
+      ...parts.all(paths),
+      ...(guarded ? { securitySchemes: { token: BEARER } } : {}),
+    },
   };
-  return freezeGraph(profile === 'full' ? document : simplified(document));
 }
 
-function pathsOf(
-  type: RecordType,
-  parts: Parameters<typeof pathMethods>[2],
-): readonly (readonly [string, JsonObject])[] {
-  const collection = ROOT + encodeURIComponent(type.path);
-  const item = { parameters: [parts.bounds.parameter(identifierParameter(type))] };
+const API = '/api';
+
+function pathsOf(type: RecordType, root: string, parts: Components): readonly (readonly [string, JsonObject])[] {
+  const collection = `${root}/${encodeURIComponent(type.path)}`;
   const all = [
     [collection, pathMethods(type, 'collection', parts), {}],
-    [`${collection}/$summary`, pathMethods(type, 'summary', parts), {}],
-    [`${collection}/{id}`, pathMethods(type, 'item', parts), item],
+    // jest-openapi stops at a path with a dollar sign, whatever the request.
+    [`${collection}/$summary`, parts.isSimple ? {} : pathMethods(type, 'summary', parts), {}],
+    [`${collection}/{id}`, pathMethods(type, 'item', parts), { parameters: [identifierParameter(type)] }],
   ] as const;
   return all
     .filter(([, methods]) => Object.keys(methods).length > 0)
     .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
 }
 
-function componentsOf(
-  types: readonly RecordType[],
-  names: SchemaNames,
-  bounds: Bounds,
-  isSimple: boolean,
-): Omit<Components, 'responses'> {
-  const ofTypes = (make: (type: RecordType, named: SchemaNames, isDefault: boolean) => JsonObject): JsonObject =>
-    Object.assign({}, ...types.map((type) => make(type, names, isSimple)));
-  const { LinesBody, TableBody, ItemTag, ...texts } = TEXT_SCHEMAS;
-  return {
-    schemas: {
-      ...PROBLEM_SCHEMAS,
-      ...DRY_RUN_SCHEMAS,
-      ...SUMMARY_SCHEMAS,
-      ...texts,
-      ...ofTypes(readSchemas),
-      ...bounds.bodies({
-        LinesBody,
-        TableBody,
-        ItemTag,
-        ...ofTypes(inputSchemas),
-        ...ofTypes((type) => ({ [names.creation(type)]: newSchema(type, names, isSimple) })),
-        ...ofTypes((type) => ({ [names.item(type)]: itemSchema(type, names, isSimple) })),
-      }),
-      ...bounds.filters(ofTypes(filterSchemas)),
-    },
-    parameters: bounds.parameters({ ...SHARED_PARAMETERS, ...ofTypes(typeParameters) }),
-    headers: HEADERS,
-    examples: { ...PROBLEM_EXAMPLES, ...ofTypes(typeExamples) },
-  };
-}
-
-/** What holds for every operation, said once instead of at each of them. */
+/** The rules of all operations, once instead of at each of them. */
 const GUIDE = `Every record type has the same operations, with the same rules.
 
 **Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow
@@ -143,7 +101,11 @@ each other.
 HEAD works wherever GET does, and OPTIONS returns the methods of a path.
 `;
 
-/** Clients of these interfaces bring the rules with them; the document would only repeat every path. */
+const SIMPLE_GUIDE = `The same interface as in \`openapi.json\`, for tools that know less of OpenAPI: records as they are shown by
+default, JSON alone, and filters that compare with one value. Everything else, such as summaries, is there as well; the full
+document says how.`;
+
+/** One sentence: clients of these interfaces know their rules, and the paths would only repeat those of this document. */
 function otherInterfaces(dialects: readonly HttpDialectName[]): string {
   if (dialects.length === 0) return '';
   const roots = dialects.map((name) => `\`/${name}\``).join(' and ');
@@ -155,14 +117,3 @@ const BEARER = {
   scheme: 'bearer',
   description: 'A token from the operator of the service. It may be limited to reading, and to some types.',
 };
-
-/** The document with bearer authentication (RFC 6750) if requests need a token. */
-export function secured(document: JsonObject, guarded: boolean): JsonObject {
-  if (!guarded) return document;
-  const components = isObject(document['components']) ? document['components'] : {};
-  return {
-    ...document,
-    security: [{ token: [] }],
-    components: { ...components, securitySchemes: { token: BEARER } },
-  };
-}

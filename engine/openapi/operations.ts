@@ -1,6 +1,7 @@
 /** The operations of each type, from the table of operations: their parameters, bodies and responses. */
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
+import { defaultPath, capitalized, snakeCase } from '../names.ts';
 import {
   CSV_TYPE,
   isUpsertable,
@@ -9,45 +10,19 @@ import {
   type OperationEntry,
   operationEntries,
   type OperationPath,
-  type QueryKind,
-  type RequestHeader,
   type ResponseEntry,
 } from '../operations/table.ts';
 import { MAX_GROUPS } from '../query/summary.ts';
-import {
-  changeExample,
-  creationExample,
-  csvExample,
-  itemExample,
-  recordExample,
-  summaryExample,
-  upsertExample,
-  withExample,
-} from './examples.ts';
-import type { Bounds } from './limits.ts';
-import { arrayOf, manyInWords, oneInWords, oneOrMany, ref, type SchemaNames } from './names.ts';
-import {
-  filters,
-  listParameters,
-  type ParametersOf,
-  type SharedParameter,
-  summaryParameters,
-  uniqueParameter,
-  variantParameter,
-  viewParameters,
-} from './parameters.ts';
-import type { ProblemResponses } from './problems.ts';
-import { DELETED_FOUND, DRY_RUN_CONTENT, type HeaderName, type TEXT_SCHEMAS } from './shared.ts';
-
-interface DocumentParts {
-  readonly names: SchemaNames;
-  readonly problems: ProblemResponses;
-  readonly bounds: Bounds;
-}
+import { arrayOf, type Components, described, integers } from './components.ts';
+import { changeExample, creationExample, itemExample, recordExample, upsertExample } from './examples.ts';
+import { parametersOf } from './parameters.ts';
+import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
+import { dryRunSchema, headersOf, problemResponses } from './shared.ts';
+import { simpleSchema } from './simple.ts';
 
 /** The methods of one of the paths of a type. */
-export function pathMethods(type: RecordType, path: OperationPath, parts: DocumentParts): JsonObject {
-  const offered = operationEntries.filter(
+export function pathMethods(type: RecordType, path: OperationPath, parts: Components): JsonObject {
+  const entries = operationEntries.filter(
     ([, { right, and = right, isOffered, ...entry }]) =>
       entry.path === path &&
       type.operations.has(right) &&
@@ -55,210 +30,170 @@ export function pathMethods(type: RecordType, path: OperationPath, parts: Docume
       (isOffered === undefined || isOffered(type)),
   );
   return Object.fromEntries(
-    offered.map(([, entry]) => [entry.method.toLowerCase(), operationObject(entry, type, parts)]),
+    entries.map(([, entry]) => [entry.method.toLowerCase(), operationObject(entry, type, parts)]),
   );
 }
 
-function operationObject(
-  entry: OperationEntry,
-  type: RecordType,
-  { names, problems, bounds }: DocumentParts,
-): JsonObject {
-  const parameters = [
-    ...(takesUnique(entry, type) ? [uniqueParameter(type, false)] : []),
-    ...PARAMETERS[entry.query](type, names),
-    ...[...SHARED[entry.query], ...headersOf(entry, type)].map((name) => ref('parameters', name)),
-  ];
+function operationObject(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
+  const { name, description } = type;
+  const many = defaultPath(name);
+  const manyInPascal = many.split('-').map(capitalized).join('');
+  const codes = entry.problems.filter(
+    (code) =>
+      code !== 'precondition-required' ||
+      (type.preconditions === 'required' && (entry.right !== 'create' || isUpsertable(type))),
+  );
   return {
-    operationId: entry.id.replace('{one}', names.one(type)).replace('{many}', names.many(type)),
-    summary: entry.title.replace('{one}', oneInWords(type)).replace('{many}', manyInWords(type)),
-    description: [entry.description, ...(type.description === '' ? [] : [type.description])].join('\n\n'),
-    tags: [type.name],
-    parameters: parameters.map(bounds.parameter),
+    operationId: entry.id
+      .replace('{one}', parts.nameOf('one', name, capitalized(name)))
+      .replace('{many}', parts.nameOf('many', name, manyInPascal)),
+    summary: entry.title
+      .replace('{one}', snakeCase(name).replaceAll('_', ' '))
+      .replace('{many}', many.replaceAll('-', ' ')),
+    description: [entry.description, ...(description === '' ? [] : [description])].join('\n\n'),
+    tags: [name],
+    parameters: parametersOf(entry, type, parts),
     ...(entry.body
-      ? { requestBody: { required: true, content: bounds.content(bodyContent(entry, type, names)) } }
+      ? { requestBody: { required: true, content: offered(bodyContent(entry.body, type, parts), parts) } }
       : {}),
-    responses: { ...responsesOf(entry, type, names), ...problems.of(entry, type) },
+    responses: { ...responsesOf(entry, type, parts), ...problemResponses(codes, parts) },
   };
 }
 
-/** Whether a create takes `on` for this type. */
-const takesUnique = (entry: OperationEntry, type: RecordType): boolean =>
-  entry.responses[200]?.upserts === true && isUpsertable(type);
-
-// Parameters.
-
-const PARAMETERS: Readonly<Record<QueryKind, ParametersOf>> = {
-  list: (type, names) => [...listParameters(type, names), ...viewParameters(type, names)],
-  summary: summaryParameters,
-  view: viewParameters,
-  write: viewParameters,
-  upsert: (type, names) => [uniqueParameter(type, true), ...viewParameters(type, names)],
-  remove: (type, names) => [...filters(type, names), ...variantParameter(type, names)],
-};
-
-const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
-
-const SHARED: Readonly<Record<QueryKind, readonly SharedParameter[]>> = {
-  list: [...GROUPS, 'after', 'before'],
-  summary: GROUPS,
-  view: [],
-  write: ['dryRun'],
-  upsert: ['dryRun'],
-  remove: [...GROUPS, 'dryRun'],
-};
-
-const HEADER_PARAMETERS: Readonly<Record<RequestHeader, SharedParameter>> = {
-  'If-Match': 'If-Match',
-  'If-None-Match': 'If-None-Match',
-  'If-None-Match: *': 'If-None-Match-Any',
-  'Idempotency-Key': 'Idempotency-Key',
-  'Prefer: count': 'Prefer-Count',
-  'Prefer: return': 'Prefer-Return',
-  'Prefer: max-affected': 'Prefer-Max-Affected',
-  'X-Position': 'X-Position',
-};
-
-function headersOf({ headers, path }: OperationEntry, { preconditions }: RecordType): readonly SharedParameter[] {
-  const isRequired = path === 'item' && preconditions === 'required';
-  const all = headers.map((name) => HEADER_PARAMETERS[name]);
-  return [...all.map((name) => (name === 'If-Match' && isRequired ? 'If-Match-Required' : name)), 'X-Request-Id'];
+/** The simple profile has JSON alone, without examples. */
+function offered(content: JsonObject, { isSimple }: Components): JsonObject {
+  const json = content[JSON_TYPE];
+  if (!isSimple || !isObject(json) || !isObject(json['schema'])) return content;
+  return { [JSON_TYPE]: { schema: simpleSchema(json['schema']) } };
 }
 
 // Bodies.
 
-function bodyContent({ body }: OperationEntry, type: RecordType, names: SchemaNames): JsonObject {
-  const text = (schema: keyof typeof TEXT_SCHEMAS, value: string): JsonObject =>
-    withExample(ref('schemas', schema), 'A new record.', value);
-  switch (body?.holds) {
-    case 'new': {
-      const example = creationExample(type);
-      return {
-        [JSON_TYPE]: withExample(oneOrMany(ref('schemas', names.creation(type))), 'A new record.', example),
-        [NDJSON_TYPE]: text('LinesBody', `${JSON.stringify(example)}\n`),
-        [CSV_TYPE]: text('TableBody', csvExample(type)),
-      };
-    }
-    case 'whole':
-      return { [JSON_TYPE]: withExample(ref('schemas', names.input(type)), 'A whole record.', upsertExample(type)) };
-    default: {
-      const media =
-        body?.shape === 'records'
-          ? withExample(arrayOf(ref('schemas', names.item(type))), 'A change of one record.', [itemExample(type)])
-          : withExample(ref('schemas', names.input(type)), 'A change of some values.', changeExample(type));
-      return Object.fromEntries((body?.mediaTypes ?? []).map((name) => [name, media]));
-    }
-  }
+const withExample = (schema: JsonObject, summary: string, value: JsonValue): JsonObject => ({
+  schema,
+  // Some readers misread an `example` that has a key "value".
+  examples: { example: { summary, value } },
+});
+
+const oneOrMany = (one: JsonObject): JsonObject => ({ oneOf: [one, arrayOf(one)] });
+
+function bodyContent(
+  { holds, shape, mediaTypes }: NonNullable<OperationEntry['body']>,
+  type: RecordType,
+  parts: Components,
+): JsonObject {
+  const json = (schema: JsonObject, summary: string, value: JsonObject): JsonObject =>
+    shape === 'records' ? withExample(arrayOf(schema), summary, [value]) : withExample(schema, summary, value);
+  if (holds === 'new')
+    return {
+      [JSON_TYPE]: json(oneOrMany(creationRef(type, parts)), 'A new record.', creationExample(type)),
+      [NDJSON_TYPE]: { schema: described('A new record on each line.') },
+      [CSV_TYPE]: {
+        schema: described(
+          'The first line names the columns: fields, the identifier, and relations to one record, whose cells are identifiers. An empty cell is null, the empty text is "" (RFC 4180).',
+        ),
+      },
+    };
+  const media =
+    holds === 'whole'
+      ? json(changeRef(type, parts), 'A whole record.', upsertExample(type))
+      : shape === 'records'
+        ? json(itemRef(type, parts), 'A change of one record.', itemExample(type))
+        : json(changeRef(type, parts), 'A change of some values.', changeExample(type));
+  return Object.fromEntries(mediaTypes.map((name) => [name, media]));
 }
 
 // Responses.
 
-type Status = keyof OperationEntry['responses'];
-
-const statusesOf = ({ responses }: OperationEntry): readonly (readonly [Status, ResponseEntry])[] =>
-  Object.entries(responses).map(([status, response]) => [Number(status) as Status, response]);
-
-function responsesOf(entry: OperationEntry, type: RecordType, names: SchemaNames): JsonObject {
-  const sent = statusesOf(entry).filter(([, { upserts }]) => upserts !== true || isUpsertable(type));
+function responsesOf(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
+  const sent = Object.entries(entry.responses).filter(
+    // The simple profile has one form of a response, which holds records.
+    ([, { holds, upserts }]) => (upserts !== true || isUpsertable(type)) && (holds !== undefined || !parts.isSimple),
+  );
   return Object.fromEntries(
     sent.map(([status, response]) => {
-      const shared = sharedName(entry, status, response) ?? ownName(entry, status, type, names);
-      return [status, shared === undefined ? responseObject(entry, response, type, names) : ref('responses', shared)];
+      const { holds, description, headers } = response;
+      const content = holds && {
+        ...contentOf(holds, type, parts),
+        ...(entry.method === 'GET' || parts.isSimple
+          ? {}
+          : { 'application/vnd.dry-run+json': { schema: dryRunSchema(parts) } }),
+      };
+      const whole = { description, headers: headersOf(headers, parts) };
+      if (content !== undefined) return [status, { ...whole, content: offered(content, parts) }];
+      // Responses without content are the same for every type.
+      const name = status === '304' ? 'NotModified' : entry.right === 'delete' ? 'Deleted' : 'Updated';
+      return [status, parts.use('responses', description, name, () => whole)];
     }),
   );
 }
 
-/** The component of a response that is the same for every type. */
-function sharedName({ right, body }: OperationEntry, status: Status, { holds }: ResponseEntry): string | undefined {
-  if (status === 304) return 'notModified';
-  if (holds === 'counts') return 'deletedFound';
-  if (status !== 204) return undefined;
-  if (right === 'delete') return 'deleted';
-  return body?.shape === 'records' ? 'updatedMany' : 'updated';
+function contentOf(holds: NonNullable<ResponseEntry['holds']>, type: RecordType, parts: Components): JsonObject {
+  const shown = (schema: JsonObject, kind: 'Record' | 'Records'): JsonObject => ({
+    schema,
+    examples: {
+      example: parts.use('examples', `${type.name} ${kind}`, `${type.name}${kind}`, () =>
+        kind === 'Record'
+          ? { summary: 'A record.', value: recordExample(type) }
+          : { summary: 'A list of one record.', value: [recordExample(type)] },
+      ),
+    },
+  });
+  const lines = (ndjson: string, csv: string): JsonObject => ({
+    [NDJSON_TYPE]: { schema: described(ndjson) },
+    [CSV_TYPE]: { schema: described(csv) },
+  });
+  const record = (): JsonObject => recordRef(type, parts);
+  switch (holds) {
+    case 'record':
+      return { [JSON_TYPE]: shown(record(), 'Record') };
+    case 'recordOrRecords':
+      return { [JSON_TYPE]: shown(oneOrMany(record()), 'Record') };
+    case 'records':
+      return { [JSON_TYPE]: shown(arrayOf(record()), 'Records') };
+    case 'list':
+      return {
+        [JSON_TYPE]: shown(arrayOf(record()), 'Records'),
+        ...lines(
+          'One record on each line.',
+          'Fields of the record, and of each record that it links, the identifier (RFC 4180). Null is an empty cell, the empty text is "".',
+        ),
+      };
+    case 'groups':
+      return {
+        [JSON_TYPE]: withExample(
+          arrayOf(
+            parts.use('schemas', 'SummaryGroup', 'SummaryGroup', () => SUMMARY_GROUP),
+            { maxItems: MAX_GROUPS },
+          ),
+          'All records as one group.',
+          [{ by: {}, measures: { count: 1 } }],
+        ),
+        ...lines('One group on each line.', 'A column for each name in `by` and `measure`.'),
+      };
+    case 'counts':
+      return { [JSON_TYPE]: { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } } };
+  }
 }
 
-/** The component of a response that several operations of the type have: the updated record. */
-const ownName = (
-  { right, body }: OperationEntry,
-  status: Status,
-  type: RecordType,
-  names: SchemaNames,
-): string | undefined =>
-  right === 'update' && body?.shape === 'record' && status === 200 ? names.updated(type) : undefined;
+const ANY_VALUES = { type: 'object', additionalProperties: true };
 
-export const typeResponses = (type: RecordType, names: SchemaNames): JsonObject =>
-  Object.fromEntries(
-    operationEntries.flatMap(([, entry]) =>
-      statusesOf(entry).flatMap(([status, response]) => {
-        const name = ownName(entry, status, type, names);
-        return name === undefined ? [] : [[name, responseObject(entry, response, type, names)] as const];
-      }),
-    ),
-  );
-
-/** A response that holds records has a type. A write may be a dry run. */
-function responseObject(
-  { method }: OperationEntry,
-  { holds, description, headers }: ResponseEntry,
-  type?: RecordType,
-  names?: SchemaNames,
-): JsonObject {
-  const content = holds === 'counts' ? COUNTS : type && names && holds ? CONTENTS[holds](type, names) : undefined;
-  const all: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
-  return {
-    description,
-    headers: Object.fromEntries([...all, ...headers].map((name) => [name, ref('headers', name)])),
-    ...(content === undefined ? {} : { content: { ...content, ...(method === 'GET' ? {} : DRY_RUN_CONTENT) } }),
-  };
-}
-
-const COUNTS: JsonObject = { [JSON_TYPE]: { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } } };
-
-/** Records as responses show them: the example is the same in all of them. */
-const shown = (schema: JsonObject, example: string): JsonObject => ({
-  [JSON_TYPE]: { schema, examples: { example: ref('examples', example) } },
-});
-
-const lines = (ndjson: keyof typeof TEXT_SCHEMAS, csv: keyof typeof TEXT_SCHEMAS): JsonObject => ({
-  [NDJSON_TYPE]: { schema: ref('schemas', ndjson) },
-  [CSV_TYPE]: { schema: ref('schemas', csv) },
-});
-
-const recordOf = (type: RecordType, names: SchemaNames): JsonObject => ref('schemas', names.record(type));
-
-type ContentOf = (type: RecordType, names: SchemaNames) => JsonObject;
-
-const recordsContent: ContentOf = (type, names) =>
-  shown(arrayOf(recordOf(type, names)), names.example(type, 'Records'));
-
-const CONTENTS: Readonly<Record<Exclude<NonNullable<ResponseEntry['holds']>, 'counts'>, ContentOf>> = {
-  record: (type, names) => shown(recordOf(type, names), names.example(type, 'Record')),
-  recordOrRecords: (type, names) => shown(oneOrMany(recordOf(type, names)), names.example(type, 'Record')),
-  records: recordsContent,
-  list: (type, names) => ({ ...recordsContent(type, names), ...lines('RecordLines', 'RecordTable') }),
-  groups: (type) => {
-    const [by, measures] = summaryExample(type);
-    const groups = arrayOf(ref('schemas', 'SummaryGroup'), { maxItems: MAX_GROUPS });
-    return {
-      [JSON_TYPE]: withExample(groups, 'One group.', [{ by, measures }]),
-      ...lines('GroupLines', 'GroupTable'),
-    };
+const SUMMARY_GROUP: JsonObject = {
+  type: 'object',
+  required: ['by', 'measures'],
+  properties: {
+    by: described('The values that the records of the group have in common, under the names in `by`.', ANY_VALUES),
+    measures: described('Under the names in `measure`.', ANY_VALUES),
   },
+  additionalProperties: false,
 };
 
-const exampleOf = (summary: string, value: JsonValue): JsonObject => ({ summary, value });
-
-/** By name. */
-export const typeExamples = (type: RecordType, names: SchemaNames): JsonObject => ({
-  [names.example(type, 'Record')]: exampleOf('A record.', recordExample(type)),
-  [names.example(type, 'Records')]: exampleOf('A list of one record.', [recordExample(type)]),
-});
-
-export const SHARED_RESPONSES: JsonObject = Object.fromEntries(
-  operationEntries.flatMap(([, entry]) =>
-    statusesOf(entry).flatMap(([status, response]) => {
-      const name = sharedName(entry, status, response);
-      return name === undefined ? [] : [[name, responseObject(entry, response)] as const];
-    }),
-  ),
-);
+const DELETED_FOUND: JsonObject = {
+  type: 'object',
+  required: ['deleted', 'affected'],
+  properties: {
+    deleted: described('The number of records that matched the filters.', integers(0)),
+    affected: described('The same with those that were deleted or unlinked together with them.', integers(0)),
+  },
+  additionalProperties: false,
+};

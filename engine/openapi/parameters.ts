@@ -1,253 +1,258 @@
-/** The parameters of all operations. */
+/** The parameters of operations: pages, order, filters and views of records, and the request headers. */
+import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
+import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import { MAX_INCLUDE_DEPTH, type RecordType } from '../model/model.ts';
+import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
-import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
+import { capitalized, snakeCase } from '../names.ts';
+import { isUpsertable, type OperationEntry, type QueryKind, type RequestHeader } from '../operations/table.ts';
+import { countOperators, operators } from '../query/operators.ts';
 import { MAX_ORDER_TERMS } from '../query/paging.ts';
-import { comparable, filtersOf, groupFilter } from './filters.ts';
-import { integers, oneInWords, ref, type SchemaNames } from './names.ts';
+import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
+import { arrayOf, type Components, described, integers } from './components.ts';
+import { fieldValueSchema } from './schemas.ts';
 
-const query = (name: string, description: string, more: JsonObject): JsonObject => ({
+type Parameter = JsonObject & { readonly name: string };
+
+const query = (name: string, description: string, more: JsonObject = { schema: { type: 'string' } }): Parameter => ({
   name,
   in: 'query',
   description,
   ...more,
 });
 
-const headerParameter = (name: string, description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
+const header = (name: string, description: string, schema: JsonObject = {}, more: JsonObject = {}): Parameter => ({
   name,
   in: 'header',
   description,
-  schema,
+  schema: { type: 'string', ...schema },
+  ...more,
 });
 
-const array = (name: string, description: string, schema: JsonObject, example: JsonValue): JsonObject => ({
-  name,
-  in: 'query',
-  description,
-  style: 'form',
-  explode: true,
-  schema: { type: 'array', ...schema },
-  example,
-});
+const array = (name: string, description: string, schema: JsonObject, example: JsonValue): Parameter =>
+  query(name, description, { style: 'form', explode: true, schema: { type: 'array', ...schema }, example });
 
-function limitOf(description: string, most: number): JsonObject {
-  // Swagger UI complains of items with a format.
-  const items = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-  return array(LIMIT, description, { items, minItems: 2, maxItems: 2 }, [0, Math.min(10, most)]);
-}
+const limitOf = (what: string, most: number, all: string): Parameter =>
+  array(
+    '_cnd[limit]',
+    `Two items: the offset of the first ${what}, then the maximum number of ${what}s, up to ${most}. Without it, ${all} returned.`,
+    // Swagger UI complains of items with a format.
+    { items: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, minItems: 2, maxItems: 2 },
+    [0, Math.min(10, most)],
+  );
 
-const LIMIT = '_cnd[limit]';
 const ORDER = '_cnd[orderBy]';
-/** Each may be followed by its direction. */
+/** Each term may be followed by its direction. */
 const ORDER_ITEMS: JsonObject = { items: { type: 'string' }, minItems: 1, maxItems: 2 * MAX_ORDER_TERMS };
 
+/** An object in the query string. Swagger UI fills forms with the first example: no condition. */
+const conditions = (name: string, description: string, schema: JsonObject): Parameter =>
+  query(`_cnd[${name}]`, description, {
+    style: 'deepObject',
+    explode: true,
+    schema,
+    examples: { none: { summary: 'No condition', value: {} } },
+  });
+
+/** Filters by index. Each item can have any filter of the list, so that they are not described again. */
+const itemsSchema = (description: string): JsonObject =>
+  described(description, { type: 'object', additionalProperties: { type: 'object', additionalProperties: true } });
+
+function groupFilter(word: string, found: string): Parameter {
+  const description = `Finds what ${found} matches; an item has the filters of a list, under its index`;
+  return conditions(word, `${description}, for example \`_cnd[${word}][0][field]=value\`.`, itemsSchema(description));
+}
+
+const IF_MATCH = 'The entity tag that GET of this URL returned. If it has changed since, the response is 412.';
+
 /** The same for every type. */
-export const SHARED_PARAMETERS = {
+const SHARED = {
   after: query(
     'after',
     'A cursor from a `Link` header: returns the page after it. Opaque, and valid only with the same order and filters.',
-    {
-      schema: { type: 'string' },
-    },
   ),
-  before: query('before', 'A cursor from a `Link` header: returns the page before it.', { schema: { type: 'string' } }),
+  before: query('before', 'A cursor from a `Link` header: returns the page before it.'),
   'Condition-Any': groupFilter('$any', 'at least one item'),
   'Condition-All': groupFilter('$all', 'every item'),
   'Condition-None': groupFilter('$none', 'no item'),
   'Groups-By': query(
     'by',
     `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\` and \`month(field)\` in UTC. Without it, all records are one group.`,
-    { schema: { type: 'string' } },
   ),
   Measures: query(
     'measure',
     `What is said of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
     { schema: { type: 'string' }, example: 'count' },
   ),
-  'Groups-Limit': limitOf(
-    `Two items: the offset of the first group, then the maximum number of groups, up to ${MAX_GROUPS}. Without it, all groups are returned.`,
-    MAX_GROUPS,
-  ),
+  'Groups-Limit': limitOf('group', MAX_GROUPS, 'all groups are'),
   'Groups-OrderBy': array(
     ORDER,
     'The order: names in `by` and `measure`, each optionally followed by asc or desc. The names in `by` break ties.',
     ORDER_ITEMS,
     ['count', 'desc'],
   ),
-  'If-None-Match': headerParameter(
-    'If-None-Match',
-    'An entity tag of this URL. If it is still current, the response is 304.',
-  ),
-  'If-None-Match-Any': headerParameter(
-    'If-None-Match',
-    '`*` only creates: if there is such a record, the response is 412.',
-    {
-      type: 'string',
-      examples: ['*'],
-    },
-  ),
-  'If-Match': headerParameter(
-    'If-Match',
-    'The entity tag that GET of this URL returned. If it has changed since, the response is 412.',
-  ),
-  'If-Match-Required': {
-    ...headerParameter(
-      'If-Match',
-      'The entity tag that GET of this URL returned. If it has changed since, the response is 412.',
-    ),
-    required: true,
-    example: '*',
-  },
-  'Idempotency-Key': headerParameter(
-    'Idempotency-Key',
-    'A unique key for this request, such as a UUID. A retry with the same key writes nothing, and returns the same status with the records as they are now.',
-    { type: 'string', minLength: 1, maxLength: 255 },
-  ),
-  'X-Request-Id': headerParameter(
-    'X-Request-Id',
-    'An identifier for this request in the log; the response repeats it.',
-    {
-      type: 'string',
-      maxLength: 128,
-    },
-  ),
-  'X-Position': headerParameter(
-    'X-Position',
-    'The X-Position that the response to a write had: the read shows at least what was written. Services that read from replicas send it.',
-    { type: 'string', examples: ['1-0/1A2B3C8', 'latest'] },
-  ),
-  'Prefer-Count': headerParameter(
-    'Prefer',
-    'How X-Total-Count is found out: `count=exact` counts, `count=estimated` may estimate where counting is expensive, and `count=none` omits it.',
-    { type: 'string', examples: ['count=none', 'count=estimated', 'count=exact'] },
-  ),
   dryRun: query(
     'dryRun',
     '`true` undoes the write at the end, and returns what it would have answered, and what it would have done to which records.',
     { schema: { type: 'boolean', default: false } },
   ),
-  'Prefer-Max-Affected': {
-    ...headerParameter(
-      'Prefer',
-      '`max-affected=N`: how many records may be deleted or unlinked at most. If they are more, the response is 409, and nothing is deleted. `return=minimal` beside it returns 204.',
-      { type: 'string', examples: ['max-affected=10', 'max-affected=10, return=minimal'] },
-    ),
-    required: true,
-    example: 'max-affected=1',
-  },
-  'Prefer-Return': headerParameter(
-    'Prefer',
-    '`return=minimal` leaves the record out: 201 for a create, otherwise 204.',
-    {
-      type: 'string',
-      examples: ['return=minimal'],
-    },
+  'If-None-Match': header('If-None-Match', 'An entity tag of this URL. If it is still current, the response is 304.'),
+  'If-None-Match-Any': header('If-None-Match', '`*` only creates: if there is such a record, the response is 412.', {
+    examples: ['*'],
+  }),
+  'If-Match': header('If-Match', IF_MATCH),
+  'If-Match-Required': header('If-Match', IF_MATCH, {}, { required: true, example: '*' }),
+  'Idempotency-Key': header(
+    'Idempotency-Key',
+    'A unique key for this request, such as a UUID. A retry with the same key writes nothing, and returns the same status with the records as they are now.',
+    { minLength: 1, maxLength: 255 },
   ),
-} as const satisfies Readonly<Record<string, JsonObject>>;
+  'X-Request-Id': header('X-Request-Id', 'An identifier for this request in the log; the response repeats it.', {
+    maxLength: 128,
+  }),
+  'X-Position': header(
+    'X-Position',
+    'The X-Position that the response to a write had: the read shows at least what was written. Services that read from replicas send it.',
+    { examples: ['1-0/1A2B3C8', 'latest'] },
+  ),
+  'Prefer-Count': header(
+    'Prefer',
+    'How X-Total-Count is found out: `count=exact` counts, `count=estimated` may estimate where counting is expensive, and `count=none` omits it.',
+    { examples: ['count=none', 'count=estimated', 'count=exact'] },
+  ),
+  'Prefer-Max-Affected': header(
+    'Prefer',
+    '`max-affected=N`: how many records may be deleted or unlinked at most. If they are more, the response is 409, and nothing is deleted. `return=minimal` beside it returns 204.',
+    { examples: ['max-affected=10', 'max-affected=10, return=minimal'] },
+    { required: true, example: 'max-affected=1' },
+  ),
+  'Prefer-Return': header('Prefer', '`return=minimal` leaves the record out: 201 for a create, otherwise 204.', {
+    examples: ['return=minimal'],
+  }),
+} as const satisfies Readonly<Record<string, Parameter>>;
 
-export type SharedParameter = keyof typeof SHARED_PARAMETERS;
+type SharedName = keyof typeof SHARED;
 
-export const identifierParameter = (type: RecordType): JsonObject => ({
+/** Generators that know less have no use for these: they ask for other forms of the answer, or for none. */
+const LEFT_OUT: ReadonlySet<SharedName> = new Set([
+  'Condition-Any',
+  'Condition-All',
+  'Condition-None',
+  'dryRun',
+  'If-None-Match',
+  'If-None-Match-Any',
+  'X-Request-Id',
+  'X-Position',
+  'Prefer-Count',
+  'Prefer-Return',
+]);
+
+const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
+
+const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly SharedName[]>> = {
+  list: [...GROUPS, 'after', 'before'],
+  summary: ['Groups-By', 'Measures', 'Groups-Limit', 'Groups-OrderBy', ...GROUPS],
+  view: [],
+  write: ['dryRun'],
+  upsert: ['dryRun'],
+  remove: [...GROUPS, 'dryRun'],
+};
+
+const HEADERS: Readonly<Record<RequestHeader, SharedName>> = {
+  'If-Match': 'If-Match',
+  'If-None-Match': 'If-None-Match',
+  'If-None-Match: *': 'If-None-Match-Any',
+  'Idempotency-Key': 'Idempotency-Key',
+  'Prefer: count': 'Prefer-Count',
+  'Prefer: return': 'Prefer-Return',
+  'Prefer: max-affected': 'Prefer-Max-Affected',
+  'X-Position': 'X-Position',
+};
+
+/** The parameters of an operation, except the identifier in its path. */
+export function parametersOf(entry: OperationEntry, type: RecordType, parts: Components): readonly JsonObject[] {
+  const isUpsert = entry.query === 'upsert';
+  const takesUnique = isUpsert || (entry.responses[200]?.upserts === true && isUpsertable(type));
+  const isFiltered = entry.query === 'list' || entry.query === 'summary' || entry.query === 'remove';
+  const hasView = entry.query !== 'summary' && entry.query !== 'remove';
+  const several = [
+    ...(isFiltered ? filters(type, parts) : []),
+    ...(hasView ? view(type, parts) : []),
+    ...variant(type, parts),
+  ];
+  const isTagRequired = entry.path === 'item' && type.preconditions === 'required';
+  const headers = entry.headers.map((name) =>
+    name === 'If-Match' && isTagRequired ? 'If-Match-Required' : HEADERS[name],
+  );
+  const shared: readonly SharedName[] = [...SHARED_BY_QUERY[entry.query], ...headers, 'X-Request-Id'];
+  return [
+    ...(takesUnique ? [uniqueParameter(type, isUpsert)] : []),
+    ...(entry.query === 'list' ? [pageLimit(type), orderBy(type)] : []),
+    ...several.map((parameter) => {
+      const wanted = `${type.name}_${parameter.name}`.replace(/__cnd\[(.*)\]$/, 'Filter_$1');
+      return parts.use('parameters', `${type.name} ${parameter.name}`, wanted, () => parameter);
+    }),
+    ...shared
+      .filter((name) => !parts.isSimple || !LEFT_OUT.has(name))
+      .map((name) => parts.use('parameters', name, name, () => SHARED[name])),
+  ];
+}
+
+export const identifierParameter = ({ name }: RecordType): JsonObject => ({
   name: 'id',
   in: 'path',
   required: true,
-  description: `The identifier of the ${oneInWords(type)}.`,
+  description: `The identifier of the ${snakeCase(name).replaceAll('_', ' ')}.`,
   schema: integers(1),
   example: 1,
 });
 
-const namesParameter = (name: string, description: string): JsonObject =>
-  query(name, description, {
-    allowEmptyValue: true,
-    schema: { type: 'string' },
-  });
-
-export type ParametersOf = (type: RecordType, names: SchemaNames) => readonly JsonObject[];
-
-const references =
-  (parameters: ParametersOf): ParametersOf =>
-  (type, names) =>
-    parameters(type, names).map(({ name }) => ref('parameters', names.parameter(type, String(name))));
-
-/** The parameters that several operations of the type refer to. */
-export function typeParameters(type: RecordType, names: SchemaNames): JsonObject {
-  const all = [...view(type), ...filtersOf(type, names)];
-  return {
-    [limitName(type)]: limit(type),
-    ...Object.fromEntries(all.map((parameter) => [names.parameter(type, String(parameter['name'])), parameter])),
-  };
-}
-
-function view(type: RecordType): readonly JsonObject[] {
-  const relations = [...type.relations.keys()];
-  const asked = [...type.relations.values()].filter(({ shown }) => !shown).map(({ name }) => `\`${name}\``);
-  const fields = [type.identifier.name, ...type.fields.keys()].slice(0, 2).join(',');
-  const include =
-    relations.length === 0
-      ? []
-      : [
-          namesParameter(
-            'include',
-            `The relations to show, instead of all on the first level${asked.length > 0 ? ` except ${asked.join(', ')}` : ''}: \`include=${relations.slice(0, 2).join(',')}\`. ` +
-              `Dots lead to relations of related records, up to ${MAX_INCLUDE_DEPTH} levels; an empty value shows none.`,
-          ),
-        ];
-  return [
-    ...include,
-    namesParameter('fields', `The fields to show, in addition to the identifier: \`fields=${fields}\`.`),
-    ...variant(type),
-  ];
-}
-
-function variant({ variants, defaultVariant }: RecordType): readonly JsonObject[] {
-  if (variants.size === 1) return [];
-  const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
-  return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
-}
-
-/** `include`, `fields` and `variant`, which most operations take. */
-export const viewParameters = references(view);
-
-export const variantParameter = references(variant);
-
-/** `on`, which PUT of a collection needs, and POST takes. */
-export function uniqueParameter(type: RecordType, required: boolean): JsonObject {
+/** `on`, which names unique values. */
+function uniqueParameter(type: RecordType, required: boolean): Parameter {
   const all = namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(','));
   const description = required
     ? 'The unique values by which the record is found: their keys, which must be in the body.'
     : 'Unique values by which records are found: those that are there already are changed, the others created. Their keys must be in each record.';
-  return {
-    ...query('on', description, { schema: { type: 'string', enum: all } }),
-    ...(required ? { required, example: all[0] ?? '' } : {}),
-  };
+  const schema = { type: 'string', enum: all };
+  return query('on', description, { schema, ...(required ? { required, example: all[0] ?? '' } : {}) });
 }
 
-// The parameters of lists: page, order, and a filter for each value.
+// Views: `include`, `fields` and `variant`. The simple profile describes the default view only.
 
-export const listParameters: ParametersOf = (type, names) => [
-  ref('parameters', limitName(type)),
-  orderBy(type),
-  ...filters(type, names),
-];
-
-/** Of summaries: what groups are made by, what is said of them, and page, order and filters as of lists. */
-export const summaryParameters: ParametersOf = (type, names) => [
-  ...(['Groups-By', 'Measures', 'Groups-Limit', 'Groups-OrderBy'] as const).map((name) => ref('parameters', name)),
-  ...filters(type, names),
-  ...variantParameter(type, names),
-];
-
-/** Types with the same limit share it. */
-const limitName = ({ maxLimit }: RecordType): string => `Limit-${maxLimit}`;
-
-const limit = ({ maxLimit }: RecordType): JsonObject =>
-  limitOf(
-    `Two items: the offset of the first record, then the maximum number of records, up to ${maxLimit}. Without it, the whole list is returned.`,
-    maxLimit,
+function view(type: RecordType, parts: Components): readonly Parameter[] {
+  if (parts.isSimple) return [];
+  const names = { allowEmptyValue: true, schema: { type: 'string' } };
+  const relations = [...type.relations.values()];
+  const asked = relations.filter(({ shown }) => !shown).map(({ name }) => `\`${name}\``);
+  const first = relations.slice(0, 2).map(({ name }) => name);
+  const fields = [type.identifier.name, ...type.fields.keys()].slice(0, 2);
+  const include = query(
+    'include',
+    `The relations to show, instead of all on the first level${asked.length > 0 ? ` except ${asked.join(', ')}` : ''}: \`include=${first.join()}\`. ` +
+      `Dots lead to relations of related records, up to ${MAX_INCLUDE_DEPTH} levels; an empty value shows none.`,
+    names,
   );
+  return [
+    ...(relations.length === 0 ? [] : [include]),
+    query('fields', `The fields to show, in addition to the identifier: \`fields=${fields.join()}\`.`, names),
+  ];
+}
 
-function orderBy(type: RecordType): JsonObject {
+function variant({ variants, defaultVariant }: RecordType, { isSimple }: Components): readonly Parameter[] {
+  if (variants.size === 1 || isSimple) return [];
+  const schema = { type: 'string', enum: [...variants.keys()], default: defaultVariant.name };
+  return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
+}
+
+// Lists: page, order, and a filter for each value.
+
+const pageLimit = ({ maxLimit }: RecordType): Parameter => limitOf('record', maxLimit, 'the whole list is');
+
+/** Fields of all variants: their descriptions name the variants that lack them. */
+const comparable = ({ fields }: RecordType): readonly Field[] =>
+  [...fields.values()].filter(({ type }) => type.operators.length > 0);
+
+function orderBy(type: RecordType): Parameter {
   const sortable = [type.identifier.name, ...comparable(type).map(({ name }) => name)];
   const description =
     'The order: fields, each optionally followed by asc or desc. ' +
@@ -256,4 +261,75 @@ function orderBy(type: RecordType): JsonObject {
   return array(ORDER, description, ORDER_ITEMS, [type.identifier.name, 'desc']);
 }
 
-export const filters = references(filtersOf);
+function filters(type: RecordType, parts: Components): readonly Parameter[] {
+  const { identifier, relations } = type;
+  const byIdentifier = (name: string, description: string): Parameter =>
+    filter(name, description, 'Integer', integer.operators, integers(Number.MIN_SAFE_INTEGER), parts);
+  return [
+    byIdentifier(identifier.name, identifier.description),
+    ...comparable(type).map((field) => fieldFilter(field, type, parts)),
+    ...[...relations.values()].flatMap((relation) => {
+      const { name, target, description, toMany } = relation;
+      if (!toMany) return byIdentifier(name, `${description || target.name}, by its identifier.`);
+      return parts.isSimple ? [] : setFilter(relation, parts);
+    }),
+  ];
+}
+
+function fieldFilter(field: Field, type: RecordType, parts: Components): Parameter {
+  const schema = fieldValueSchema({ ...field, nullable: false }, type);
+  const { description, type: jsonType = 'string', format, enum: values } = schema;
+  const value =
+    jsonType === 'integer'
+      ? integers(Number.MIN_SAFE_INTEGER)
+      : { type: jsonType, ...(format === undefined ? {} : { format }) };
+  const kind = (typeof format === 'string' ? format.split('-') : [field.type.name]).map(capitalized).join('');
+  const listed = values === undefined ? value : { ...value, enum: values };
+  return filter(field.name, String(description), kind, field.type.operators, listed, parts);
+}
+
+/** A filter with any of its operators; in the simple profile, of equal values. Filters of one kind share a schema. */
+function filter(
+  name: string,
+  description: string,
+  kind: string,
+  known: readonly OperatorName[],
+  value: JsonObject,
+  parts: Components,
+): Parameter {
+  const text = `Filter by ${name}. ${description}`;
+  if (parts.isSimple) return query(`_cnd[${name}]`, text, { schema: value });
+  const short = `\n\n\`_cnd[${name}]=value\` is short for \`_cnd[${name}][eq]=value\`.`;
+  const schema = operands(known, value);
+  if ('enum' in value) return conditions(name, text + short, schema);
+  const shared = parts.use('schemas', `filter ${JSON.stringify(schema)}`, `${kind}Filter`, () => schema);
+  return conditions(name, text + short, shared);
+}
+
+const setFilter = ({ name, target }: Relation, parts: Components): Parameter =>
+  conditions(
+    name,
+    `Filter by the records of the set ${name} (${target.name}), for example \`_cnd[${name}][$count][gte]=1\`.`,
+    parts.use('schemas', 'filter of sets', 'SetFilter', () => ({
+      type: 'object',
+      properties: {
+        $some: itemsSchema('The filters of each item match at least one and the same record.'),
+        $none: itemsSchema('The filters of each item match no record.'),
+        $every: itemsSchema('The filters of each item match every record.'),
+        $count: operands(countOperators, integers(Number.MIN_SAFE_INTEGER)),
+      },
+      additionalProperties: false,
+    })),
+  );
+
+const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject => ({
+  type: 'object',
+  properties: Object.fromEntries(
+    known.map((operator) => {
+      const { wants, description } = operators[operator];
+      const schema = { value, values: arrayOf(value, { maxItems: MAX_IN_VALUES }), flag: { type: 'boolean' } }[wants];
+      return [operator, { ...schema, description }];
+    }),
+  ),
+  additionalProperties: false,
+});

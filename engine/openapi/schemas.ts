@@ -1,89 +1,159 @@
-/** The schemas of records in responses: at their own path with relations one level deep, and inside other records. */
+/** The schemas of records in responses, where relations are shown one level deep, and of records in bodies. */
 import { isObject, type JsonObject } from '../json/json.ts';
 import { generatedMeanings } from '../descriptor/descriptor.ts';
-import { ruleOf } from '../model/checks.ts';
-import { type Field, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';
-import { capitalized } from '../names.ts';
-import { arrayOf, ref, type SchemaNames } from './names.ts';
+import type { ItemShape } from '../field-types/field-type.ts';
 import {
   type BodyWriting,
   changeSchema,
-  ITEM_TAG,
   creationSchema,
+  ITEM_TAG,
+  relatedDemand,
   relatedSchema,
   valueSchema,
 } from '../model/bodies.ts';
-import type { ItemShape } from '../field-types/field-type.ts';
+import { type Field, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';
+import { capitalized } from '../names.ts';
+import { arrayOf, type Components, described, integers } from './components.ts';
 
-/**
- * By name. The schema of a record refers to those of related records, which refer to no others. `isDefault`: records as
- * requests without parameters show them, complete.
- */
-export function readSchemas(type: RecordType, names: SchemaNames, isDefault = false): JsonObject {
-  const relations = [...type.relations.values()].filter(({ shown }) => shown || !isDefault);
-  const all = [...type.relations.values()];
-  const shown = relations.map((relation) => [relation.name, readRelationSchema(relation, names)] as const);
-  const related = all.map((relation) => [names.related(relation), shownSchema(relation, isDefault)] as const);
-  return {
-    [names.record(type)]: {
+/** Whether a relation shows and accepts every field of its records. */
+const hasAllFields = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
+
+/** `BookShelfOwner`: the relation `owner` of a BookShelf. */
+const longName = ({ source, name }: Relation): string => source.name + name.split('_').map(capitalized).join('');
+
+/** The fields of all variants: their descriptions name the variants that lack them. */
+const fieldsOf = ({ fields, defaultVariant }: RecordType, { isSimple }: Components): readonly Field[] =>
+  isSimple ? defaultVariant.fields : [...fields.values()];
+
+// Responses.
+
+export const recordRef = (type: RecordType, parts: Components): JsonObject =>
+  parts.use('schemas', `record ${type.name}`, type.name, () => {
+    const relations = [...type.relations.values()].filter(({ shown }) => shown || !parts.isSimple);
+    const shown = relations.map((relation) => [relation.name, shownRelation(relation, parts)] as const);
+    const fields = fieldsOf(type, parts);
+    return {
       title: type.title.one,
-      ...recordSchema(type, fieldsFor(type, isDefault), Object.fromEntries(shown), type.description, isDefault),
-    },
-    ...Object.fromEntries(related),
-  };
-}
+      ...recordSchema(type, fields, Object.fromEntries(shown), type.description, parts),
+    };
+  });
 
-function shownSchema({ target, fields }: Relation, isDefault: boolean): JsonObject {
-  const text = `${target.description || target.name}\n\nAs shown inside other records.`;
-  return recordSchema(target, fields, {}, text, isDefault);
-}
-
-/** `fields`, `include` and `variant` can leave out every key but the identifier. */
+/** In the full profile, only the identifier is required: `fields`, `include` and `variant` can leave out every other key. */
 function recordSchema(
   type: RecordType,
   fields: readonly Field[],
   relations: JsonObject,
-  text: string,
-  isComplete: boolean,
+  description: string,
+  { isSimple }: Components,
 ): JsonObject {
   const { identifier } = type;
-  const shown = identifier.inRecord ? { [identifier.name]: identifierSchema(type) } : {};
-  const described = fields.map((field) => [field.name, fieldValueSchema(field, type)] as const);
-  const properties = { ...shown, ...Object.fromEntries(described), ...relations };
-  const required = Object.keys(isComplete ? properties : shown);
+  const always = identifier.inRecord ? { [identifier.name]: identifierSchema(type) } : {};
+  const values = fields.map((field) => [field.name, fieldValueSchema(field, type)] as const);
+  const properties = { ...always, ...Object.fromEntries(values), ...relations };
+  const required = Object.keys(isSimple ? properties : always);
   return {
     type: 'object',
-    ...(text === '' ? {} : { description: text }),
+    ...(description === '' ? {} : { description }),
     ...(required.length === 0 ? {} : { required }),
     properties,
   };
 }
 
-function readRelationSchema(relation: Relation, names: SchemaNames): JsonObject {
-  const { name, title, description, target, toMany, required, shown } = relation;
-  const related = ref('schemas', names.related(relation));
+function shownRelation(relation: Relation, parts: Components): JsonObject {
+  const { name, title, description, target, fields, toMany, required, shown } = relation;
+  const [thing, wanted] = hasAllFields(relation)
+    ? [target.name, target.name]
+    : [`${relation.source.name}.${name}`, longName(relation)];
+  const related = parts.use('schemas', `related ${thing}`, `Related${wanted}`, () => {
+    const text = `${target.description || target.name}\n\nAs shown inside other records.`;
+    return recordSchema(target, fields, {}, text, parts);
+  });
   const asked = shown ? '' : `\n\nShown only if \`include\` or \`fields\` names it: \`include=${name}\`.`;
-  const text = { title, description: (description === '' ? target.name : description) + asked };
-  if (toMany) return arrayOf(related, { ...text, maxItems: MAX_SHOWN_ROWS });
-  return required ? { ...related, ...text } : { anyOf: [related, { type: 'null' }], ...text };
+  const about = { title, description: (description || target.name) + asked };
+  if (toMany) return arrayOf(related, { ...about, maxItems: MAX_SHOWN_ROWS });
+  return required ? { ...related, ...about } : { anyOf: [related, { type: 'null' }], ...about };
 }
 
-/** By name, including related records. They refer to each other at any depth. */
-export function inputSchemas(type: RecordType, names: SchemaNames, isDefault = false): JsonObject {
-  const writing = writingOf(names);
-  const nested = [...type.relations.values()].map((relation) => {
-    const schema = nestedSchema(relation, inputSchema(relation.target, relation.fields, writing), writing);
-    return [names.nestedInput(relation), schema] as const;
+// Bodies. Related records refer to each other at any depth.
+
+/** A body that changes a record. */
+export const changeRef = (type: RecordType, parts: Components): JsonObject =>
+  parts.use('schemas', `input ${type.name}`, `${type.name}Input`, () =>
+    inputSchema(type, fieldsOf(type, parts), writingOf(parts)),
+  );
+
+/** A body that creates a record, with defaults. */
+export const creationRef = (type: RecordType, parts: Components): JsonObject =>
+  parts.use('schemas', `creation ${type.name}`, `New${type.name}`, () => ({
+    ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
+    ...creationSchema(type, fieldsOf(type, parts), {
+      ...writingOf(parts),
+      identifier: chosenIdentifier,
+      field: (field) => ({
+        ...fieldValueSchema(field, type),
+        ...(field.default === undefined ? {} : { default: field.default }),
+      }),
+    }),
+  }));
+
+/** An item of an array that changes records: it names its record, and may have its tag. */
+export const itemRef = (type: RecordType, parts: Components): JsonObject =>
+  parts.use('schemas', `item ${type.name}`, `Changed${type.name}`, () => {
+    const { name } = type.identifier;
+    const { properties, ...schema } = inputSchema(type, fieldsOf(type, parts), writingOf(parts));
+    return {
+      ...schema,
+      properties: {
+        ...(isObject(properties) ? properties : {}),
+        [name]: identifierSchema(type),
+        ...(parts.isSimple ? {} : { [ITEM_TAG]: TAG }),
+      },
+      required: [name, ...(type.preconditions === 'required' && !parts.isSimple ? [ITEM_TAG] : [])],
+    };
   });
-  return { ...Object.fromEntries(nested), [names.input(type)]: inputSchema(type, fieldsFor(type, isDefault), writing) };
+
+const TAG = described(
+  'The entity tag that GET of the record returned. If it has changed since, nothing is written: 412. * stands for any.',
+  { type: 'string', pattern: '^(\\*|"[^"]*")$' },
+);
+
+const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWriting): JsonObject => ({
+  type: 'object',
+  description: `A change of a ${type.name}. Keys that are left out stay as they are.${rulesOf(type)}`,
+  ...changeSchema(type, fields, writing),
+});
+
+/** Rules that a JSON Schema cannot express. */
+const rulesOf = ({ checks }: RecordType): string =>
+  checks.length === 0
+    ? ''
+    : `\n\nThe record must also meet these checks:\n\n${checks.map(({ message }) => `- ${message}`).join('\n')}`;
+
+/** A related record in a body. */
+function nestedRef(relation: Relation, parts: Components): JsonObject {
+  const { source, target, name, inverse } = relation;
+  const demand = relatedDemand(relation);
+  if (demand === 'nothing' && hasAllFields(relation) && inverse === undefined) return changeRef(target, parts);
+  const [thing, wanted] =
+    demand !== 'link'
+      ? [`input ${source.name}.${name}`, `${longName(relation)}Input`]
+      : hasAllFields(relation)
+        ? [`link ${target.name}`, `Linked${target.name}`]
+        : [`link ${source.name}.${name}`, `Linked${longName(relation)}`];
+  return parts.use('schemas', thing, wanted, () => nestedSchema(relation, parts));
 }
 
 /**
- * A related record in a body. Left out is what a client has no reason to send there: the relation that leads back, and of a
- * link whatever is not the identifier. GET may show it, and what GET shows can be sent back: so these names are allowed.
+ * Properties that a client has no reason to send are allowed, but not listed: the relation that leads back, and for a link,
+ * all but the identifier. GET shows them, and a client may send back what GET shows.
  */
-function nestedSchema(relation: Relation, input: JsonObject, writing: BodyWriting): JsonObject {
-  const { target, nested, inverse } = relation;
+function nestedSchema(relation: Relation, parts: Components): JsonObject {
+  const { target, fields, nested, inverse } = relation;
+  const writing = {
+    ...writingOf(parts),
+    related: (one: Relation) => (one === inverse || nested === 'link' ? {} : nestedRef(one, parts)),
+  };
+  const input = inputSchema(target, fields, writing);
   const { additionalProperties, properties, description, ...others } = input;
   const known = Object.entries(isObject(properties) ? properties : {});
   const allowed = [...new Set([target.identifier.name, ...known.map(([name]) => name)])];
@@ -93,71 +163,17 @@ function nestedSchema(relation: Relation, input: JsonObject, writing: BodyWritin
     return relatedSchema(relation, { type: 'object', description: link, ...open }, writing);
   }
   if (inverse === undefined) return relatedSchema(relation, input, writing);
-  const left = known.filter(([name]) => name !== inverse.name);
+  const listed = known.filter(([name]) => name !== inverse.name);
   const back = `${String(description)}\n\nThe relation back, \`${inverse.name}\`, is not needed; it can stay as GET showed it.`;
-  const schema = { ...others, description: back, properties: Object.fromEntries(left), ...open };
+  const schema = { ...others, description: back, properties: Object.fromEntries(listed), ...open };
   return relatedSchema(relation, schema, writing);
 }
 
-/** The fields of all variants: their descriptions name the variants that lack them. */
-const fieldsFor = ({ fields, defaultVariant }: RecordType, isDefault: boolean): readonly Field[] =>
-  isDefault ? defaultVariant.fields : [...fields.values()];
-
-const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWriting): JsonObject => ({
-  type: 'object',
-  description: `A change of a ${type.name}. Keys that are left out stay as they are.${rulesOf(type)}`,
-  ...changeSchema(type, fields, writing),
-  ...checksOf(type),
-});
-
-/** Rules that a JSON Schema cannot express, for people. */
-const rulesOf = ({ checks }: RecordType): string =>
-  checks.length === 0
-    ? ''
-    : `\n\nThe record must also meet these checks:\n\n${checks.map(({ message }) => `- ${message}`).join('\n')}`;
-
-/** The same for programs, as the descriptor has them. */
-const checksOf = ({ checks }: RecordType): JsonObject =>
-  checks.length === 0
-    ? {}
-    : { 'x-checks': checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })) };
-
-/** An item of an array that changes records: it names its record, and may have its tag. */
-export function itemSchema(type: RecordType, names: SchemaNames, isDefault = false): JsonObject {
-  const { name } = type.identifier;
-  const { properties, ...schema } = inputSchema(type, fieldsFor(type, isDefault), writingOf(names));
-  const isTagRequired = type.preconditions === 'required' && !isDefault;
-  const required = [name, ...(isTagRequired ? [ITEM_TAG] : [])];
-  return {
-    ...schema,
-    properties: {
-      ...(isObject(properties) ? properties : {}),
-      [name]: identifierSchema(type),
-      ...(isDefault ? {} : { [ITEM_TAG]: ref('schemas', 'ItemTag') }),
-    },
-    required,
-  };
-}
-
-/** A body that creates a record, with defaults. */
-export const newSchema = (type: RecordType, names: SchemaNames, isDefault = false): JsonObject => ({
-  ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
-  ...creationSchema(type, fieldsFor(type, isDefault), {
-    ...writingOf(names),
-    identifier: chosenIdentifier,
-    field: (field) => ({
-      ...fieldValueSchema(field, type),
-      ...(field.default === undefined ? {} : { default: field.default }),
-    }),
-  }),
-  ...checksOf(type),
-});
-
-const writingOf = (names: SchemaNames): BodyWriting => ({
+const writingOf = (parts: Components): BodyWriting => ({
   refused: { not: {} },
   identifier: identifierSchema,
   field: fieldValueSchema,
-  related: (relation) => ref('schemas', names.nestedInput(relation)),
+  related: (relation) => nestedRef(relation, parts),
   about: (relation) => ({
     title: relation.title,
     description: `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.'),
@@ -180,18 +196,20 @@ function usage({ target, toMany, nested, owned, required, link: at }: Relation):
   return `${link}${created}${required ? '' : ', null removes the link'}.${tree}`;
 }
 
-// The JSON Schemas of fields and identifiers, with everything that the descriptors declare. They stand in each record and
-// body: what closed objects share can only be named property by property, and generators would make a type of each.
+// Values. Each record and body has the schemas of its fields in full: generators would make a type of each component.
 
 const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 
 /** A value of the field, in requests and responses. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { title, readOnly, generated, sensitive, caseless, multiline, examples } = field;
+  const { title, readOnly, generated, sensitive, caseless, multiline, examples, valueTitles } = field;
   return {
     title,
     ...valueSchema(field, describedValue),
-    ...valueTitles(field),
+    // In the order of `enum`. Null, which may be the last value of `enum`, has no title.
+    ...([...valueTitles].some(([value, one]) => value !== one)
+      ? { 'x-enum-descriptions': [...valueTitles.values()] }
+      : {}),
     description: fieldDescription(field, type),
     ...(readOnly || generated !== undefined ? { readOnly: true } : {}),
     ...(generated === undefined ? {} : { 'x-generated': generated }),
@@ -202,29 +220,20 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   };
 }
 
-/** In the order of the values, as generators of clients know it; null, which may follow them, has none. */
-const valueTitles = (field: Field): JsonObject =>
-  [...field.valueTitles].some(([value, title]) => value !== title)
-    ? { 'x-enum-descriptions': [...field.valueTitles.values()] }
-    : {};
-
-/** Up to 2^53. */
-const LONG = { format: 'int64' };
-
 const describedValue = (schema: JsonObject, { nullable, description, examples }: ItemShape): JsonObject => ({
   ...(nullable || schema['type'] !== undefined ? {} : ANYTHING),
   ...schema,
-  ...([schema['type']].flat().includes('integer') && schema['format'] === undefined ? LONG : {}),
+  // Integers reach 2^53, which generators would otherwise take for 32 bits.
+  ...([schema['type']].flat().includes('integer') && schema['format'] === undefined ? { format: 'int64' } : {}),
   ...(description === '' ? {} : { description }),
   ...(examples.length === 0 ? {} : { examples }),
 });
 
 function fieldDescription(field: Field, type: RecordType): string {
   const { description, name, unique, readOnly, generated, isNowByDefault, sensitive, caseless } = field;
-  const expected = field.type.expected(field);
   const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
-    description === '' ? `${capitalized(name)}: ${expected}` : description,
+    description === '' ? `${capitalized(name)}: ${field.type.expected(field)}` : description,
     ...(unique ? [caseless ? 'Unique, whatever its case' : 'Unique'] : []),
     ...(caseless ? ['Filters and order ignore case'] : []),
     ...(readOnly ? ['Read-only: a body may repeat the value, but not change it'] : []),
@@ -240,17 +249,14 @@ function fieldDescription(field: Field, type: RecordType): string {
 }
 
 /** The identifier of an existing record. */
-const identifierSchema = ({ identifier }: RecordType): JsonObject => ({
-  title: identifier.title,
-  type: 'integer',
-  ...LONG,
-  minimum: 1,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: identifier.description,
+const identifierSchema = ({ identifier: { title, description } }: RecordType): JsonObject => ({
+  title,
+  ...integers(1),
+  description,
   examples: [1],
 });
 
-/** In bodies that create a record. */
+/** The identifier in a body that creates a record. */
 const chosenIdentifier = (type: RecordType, maximum: number): JsonObject => ({
   ...identifierSchema(type),
   maximum,

@@ -1,18 +1,26 @@
-/** Components that are the same for every type: the headers of responses, and the schemas of what is no record. */
+/** What is the same for every type: the headers of responses, the problem responses, and the reports of dry runs. */
+import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../json/json.ts';
-import { arrayOf, integers, ref } from './names.ts';
+import { operationEntries } from '../operations/table.ts';
+import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
+import { arrayOf, type Components, described, integers } from './components.ts';
 
-const header = (description: string, example?: string): JsonObject => ({
+const header = (description: string, example: string): JsonObject => ({
   description,
-  schema: { type: 'string', ...(example === undefined ? {} : { examples: [example] }) },
+  schema: { type: 'string', examples: [example] },
 });
 
-const always = (one: JsonObject): JsonObject => ({ ...one, required: true });
-
-export const HEADERS = {
-  'Cache-Control': always(header('Caches must revalidate before each reuse.', 'no-cache')),
-  Vary: always(header('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer')),
-  'X-Request-Id': always(header('The identifier of the request: the one that was sent, or a new one.')),
+const HEADERS = {
+  'Cache-Control': { ...header('Caches must revalidate before each reuse.', 'no-cache'), required: true },
+  Vary: {
+    ...header('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer'),
+    required: true,
+  },
+  'X-Request-Id': {
+    description: 'The identifier of the request: the one that was sent, or a new one.',
+    schema: { type: 'string' },
+    required: true,
+  },
   ETag: header('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
   Location: header('The path of the new record. Absent for arrays and dry runs.', '/api/things/1'),
   'X-Total-Count': {
@@ -29,13 +37,18 @@ export const HEADERS = {
     '1-0/3000148',
   ),
   'Preference-Applied': header('The preferences that were applied (RFC 7240).', 'return=minimal'),
-  'Retry-After': always({
+  'Retry-After': {
     description: 'Seconds to wait before trying again.',
     schema: { ...integers(0), examples: [1] },
-  }),
+    required: true,
+  },
   Accept: header('The media types that a request body may have here.', 'application/json'),
   'Accept-Encoding': header('The encodings that a request body may have here.', 'identity'),
-  'WWW-Authenticate': always(header('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer')),
+  'Accept-Patch': header('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
+  'WWW-Authenticate': {
+    ...header('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer'),
+    required: true,
+  },
   RateLimit: header(
     'The number of requests left, and the seconds until the next window. Services that limit requests send it.',
     '"minute";r=0;t=42',
@@ -44,68 +57,144 @@ export const HEADERS = {
     'The number of requests allowed per window, and its length in seconds. Services that limit requests send it.',
     '"minute";q=1200;w=60',
   ),
-  'Accept-Patch': header('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
-} as const satisfies Readonly<Record<string, JsonObject>>;
+} as const satisfies JsonObject;
 
-export type HeaderName = keyof typeof HEADERS;
+type HeaderName = keyof typeof HEADERS;
 
-// Schemas.
+/** Every response has them. Generated clients have no use for the first ones. */
+const COMMON: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'Cache-Control',
+  'Vary',
+  'X-Request-Id',
+  'X-Position',
+  'Preference-Applied',
+]);
 
-/** Of a deletion by filters. */
-export const DELETED_FOUND: JsonObject = {
+export const headersOf = (own: readonly HeaderName[], parts: Components): JsonObject =>
+  Object.fromEntries(
+    [...COMMON, ...own]
+      .filter((name) => !parts.isSimple || !LEFT_OUT.has(name))
+      .map((name) => [name, parts.use('headers', name, name, () => HEADERS[name])]),
+  );
+
+// Problems (RFC 9457). Each status has one response, which names every problem of that status.
+
+const CODES = Object.keys(problemKinds) as readonly ProblemCode[];
+const POSSIBLE: ReadonlySet<ProblemCode> = new Set(operationEntries.flatMap(([, { problems }]) => problems));
+
+const PROBLEM_HEADERS: { readonly [status in number]?: readonly HeaderName[] } = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  415: ['Accept', 'Accept-Encoding', 'Accept-Patch'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** References to the responses for these problems, by status. */
+export function problemResponses(codes: readonly ProblemCode[], parts: Components): JsonObject {
+  const statuses = [...new Set(codes.map((code) => problemKinds[code].status))];
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const name = (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
+      return [String(status), parts.use('responses', name, name, () => problemResponse(status, parts))];
+    }),
+  );
+}
+
+function problemResponse(status: number, parts: Components): JsonObject {
+  const codes = CODES.filter((code) => problemKinds[code].status === status && POSSIBLE.has(code));
+  const examples = codes.map((code) => {
+    const { title } = problemKinds[code];
+    const value = { type: `urn:problem:${code}`, title, status, detail: title, instance: '/api/…', message: title };
+    return [code, { summary: title, value }] as const;
+  });
+  return {
+    description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
+    headers: headersOf(PROBLEM_HEADERS[status] ?? [], parts),
+    content: {
+      'application/problem+json': {
+        schema: problemSchema(parts),
+        ...(parts.isSimple ? {} : { examples: Object.fromEntries(examples) }),
+      },
+    },
+  };
+}
+
+const problemSchema = (parts: Components): JsonObject =>
+  parts.use('schemas', 'Problem', 'Problem', () => ({
+    type: 'object',
+    description: 'Why a request was rejected or failed (RFC 9457).',
+    required: ['type', 'title', 'status', 'detail', 'instance', 'message'],
+    properties: {
+      type: {
+        type: 'string',
+        format: 'uri',
+        enum: CODES.map((code) => `urn:problem:${code}`),
+        description: 'The kind of problem.',
+      },
+      title: described('A short summary of the kind of problem.'),
+      status: described('The status of the response.', {
+        type: 'integer',
+        format: 'int32',
+        minimum: 400,
+        maximum: 599,
+      }),
+      detail: described('What is wrong with this request.'),
+      instance: described('The path of the request.'),
+      message: described('The same as detail.'),
+      errors: described(
+        'Every error, with its location.',
+        arrayOf(
+          parts.use('schemas', 'Fault', 'Fault', () => faultSchema(parts)),
+          { maxItems: MAX_ERRORS },
+        ),
+      ),
+      errorCount: described('The total number of errors, if not all are listed.', integers(1)),
+    },
+    additionalProperties: false,
+  }));
+
+const faultSchema = (parts: Components): JsonObject => ({
   type: 'object',
-  required: ['deleted', 'affected'],
+  description: 'One error in a request. Its location is a pointer into the body, a parameter, a header, or a relation.',
+  required: ['code', 'message'],
   properties: {
-    deleted: { ...integers(0), description: 'The number of records that matched the filters.' },
-    affected: { ...integers(0), description: 'The same with those that were deleted or unlinked together with them.' },
+    pointer: described('JSON Pointer into the body (RFC 6901).'),
+    parameter: described('The query or path parameter.'),
+    header: described('The request header.'),
+    relation: described(
+      'The relation, or path of relations, of the stored record; used if nothing in the request refers to it.',
+    ),
+    line: described('The line of the record, in NDJSON and CSV.', integers(1)),
+    code: described('A short code for the kind of error.'),
+    message: described('What is wrong, in words.'),
+    records: described(
+      'Of a conflict: the stored records in the way, at most ten; only those that the token may read.',
+      arrayOf(
+        parts.use('schemas', 'RecordName', 'RecordName', () => RECORD_NAME),
+        { maxItems: 10 },
+      ),
+    ),
+  },
+  additionalProperties: false,
+  oneOf: [{ required: ['pointer'] }, { required: ['parameter'] }, { required: ['header'] }, { required: ['relation'] }],
+});
+
+const RECORD_NAME: JsonObject = {
+  type: 'object',
+  description: 'A stored record.',
+  required: ['type', 'identifier'],
+  properties: {
+    type: described('The name of its record type.'),
+    identifier: described('Its identifier, as in the path.', integers(1)),
   },
   additionalProperties: false,
 };
 
-export const DRY_RUN_CONTENT: JsonObject = { 'application/vnd.dry-run+json': { schema: ref('schemas', 'DryRun') } };
-
-const described = (description: string, schema: JsonObject): JsonObject => ({ description, ...schema });
-
-const values = (description: string): JsonObject =>
-  described(description, { type: 'object', additionalProperties: true });
-
-export const SUMMARY_SCHEMAS: JsonObject = {
-  SummaryGroup: {
-    type: 'object',
-    required: ['by', 'measures'],
-    properties: {
-      by: values('The values that the records of the group have in common, under the names in `by`.'),
-      measures: values('Under the names in `measure`.'),
-    },
-    additionalProperties: false,
-  },
-};
-
-const text = (description: string): JsonObject => described(description, { type: 'string' });
-
-/** Of bodies that are not JSON, and of the tag in an item. */
-export const TEXT_SCHEMAS = {
-  RecordLines: text('One record on each line.'),
-  RecordTable: text(
-    'Fields of the record, and of each record that it links, the identifier (RFC 4180). Null is an empty cell, the empty text is "".',
-  ),
-  GroupLines: text('One group on each line.'),
-  GroupTable: text('A column for each name in `by` and `measure`.'),
-  LinesBody: text('A new record on each line.'),
-  TableBody: text(
-    'The first line names the columns: fields, the identifier, and relations to one record, whose cells are identifiers. An empty cell is null, the empty text is "" (RFC 4180).',
-  ),
-  ItemTag: {
-    ...text(
-      'The entity tag that GET of the record returned. If it has changed since, nothing is written: 412. * stands for any.',
-    ),
-    pattern: '^(\\*|"[^"]*")$',
-  },
-} as const satisfies JsonObject;
-
-/** The report that a dry run returns: the same for every type. */
-export const DRY_RUN_SCHEMAS: JsonObject = {
-  DryRun: {
+/** The report of a dry run. */
+export const dryRunSchema = (parts: Components): JsonObject =>
+  parts.use('schemas', 'DryRun', 'DryRun', () => ({
     type: 'object',
     description: 'What a write would return, and what it would do. Nothing of it was kept.',
     required: ['dryRun', 'answer', 'effects'],
@@ -125,22 +214,22 @@ export const DRY_RUN_SCHEMAS: JsonObject = {
         },
         additionalProperties: false,
       },
-      effects: { type: 'array', items: ref('schemas', 'DryRunEffect') },
+      effects: arrayOf(parts.use('schemas', 'DryRunEffect', 'DryRunEffect', () => EFFECT)),
     },
     additionalProperties: false,
+  }));
+
+const EFFECT: JsonObject = {
+  type: 'object',
+  description: 'What would happen to records of one type, those that are addressed included.',
+  required: ['effect', 'type', 'count'],
+  properties: {
+    effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
+    type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
+    relation: described('The relation of these records that would be linked or unlinked.'),
+    keys: described('The keys that would change.', arrayOf({ type: 'string' })),
+    count: described('The number of records.', integers(0)),
+    identifiers: described('Their identifiers, up to 1,000.', arrayOf(integers(1), { maxItems: 1000 })),
   },
-  DryRunEffect: {
-    type: 'object',
-    description: 'What would happen to records of one type, those that are addressed included.',
-    required: ['effect', 'type', 'count'],
-    properties: {
-      effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
-      type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
-      relation: described('The relation of these records that would be linked or unlinked.', { type: 'string' }),
-      keys: described('The keys that would change.', arrayOf({ type: 'string' })),
-      count: described('The number of records.', integers(0)),
-      identifiers: described('Their identifiers, up to 1,000.', arrayOf(integers(1), { maxItems: 1000 })),
-    },
-    additionalProperties: false,
-  },
+  additionalProperties: false,
 };

@@ -5,12 +5,11 @@ import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
 import type { Client } from '../access/clients.ts';
 import type { Cors } from '../http/send.ts';
-import { isObject, type JsonObject } from '../json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { createBoundedCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import { createDocument, type Profile, PROFILES, secured } from '../openapi/document.ts';
-import type { DocumentLimits } from '../openapi/limits.ts';
+import { createDocument, type Profile, PROFILES } from '../openapi/document.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import { assetFile, publicFile } from './assets.ts';
@@ -26,7 +25,7 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
   readonly agents: boolean;
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
-  readonly limits: RequestLimits & DocumentLimits;
+  readonly limits: RequestLimits;
 }
 
 interface PageRoutes {
@@ -98,9 +97,7 @@ export function createPages(
       const profile = profileIn(request.url);
       const model = modelFor(request);
       const base = publicUrl || request.baseUrl;
-      return kept(model, `${path} ${profile} ${base}`, () =>
-        print(reachedAt(base, secured(createDocument(model, about, profile), guarded))),
-      );
+      return kept(model, `${path} ${profile} ${base}`, () => print(createDocument(model, about, profile, base)));
     };
     page(path, mediaType, textFor, documents, allow);
   };
@@ -145,15 +142,6 @@ const sendFile =
   (_, response) =>
     // Folders above the file may begin with a dot.
     response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
-
-function reachedAt(base: string, document: JsonObject): JsonObject {
-  const { servers } = document;
-  if (base === '' || !Array.isArray(servers)) return document;
-  const moved = servers.map((server) =>
-    isObject(server) ? { ...server, url: base + String(server['url']).replace(/\/$/, '') } : server,
-  );
-  return { ...document, servers: moved };
-}
 
 const PROFILE = 'profile';
 

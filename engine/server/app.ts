@@ -7,7 +7,6 @@ import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
 import { UNEMBEDDED } from '../http/send.ts';
-import type { DocumentLimits } from '../openapi/limits.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
@@ -18,8 +17,7 @@ import { Problem } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 
 type MountedSettings = Pick<Settings, 'title' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'> &
-  RequestLimits &
-  DocumentLimits;
+  RequestLimits;
 type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
 const AGENTS = '/mcp';
