@@ -28,7 +28,7 @@ export function unknownField(
   const why = kind
     ? `${quoted(name)} is a ${kind} relation, which cannot be used here`
     : `${type.name || 'the type'} has no field ${quoted(name)}${didYouMean(name, known)}`;
-  return [finding('unknown-field', path, at, why)];
+  return [finding('unknown-field', path, why, at)];
 }
 
 /** A claim to a name in a namespace. */

@@ -54,7 +54,7 @@ function checkPresence({ operations }: TypeDraft, name: string, field: FieldDraf
     ],
   ];
   return faults.flatMap(([faulty, code, key, message]) =>
-    faulty ? [finding(code, ['fields', name, key], 'value', `${quoted(name)} ${message}`)] : [],
+    faulty ? [finding(code, ['fields', name, key], `${quoted(name)} ${message}`)] : [],
   );
 }
 
@@ -63,16 +63,16 @@ function checkTitles(name: string, field: FieldDraft): readonly Finding[] {
   if (field.titles === undefined) return [];
   const path = ['fields', name, 'titles'];
   const values = listed(shapeOf(field))?.map(String);
-  if (!values)
-    return [
-      finding('misplaced-key', path, 'key', `"titles" are those of the values of "enum", which ${quoted(name)} lacks`),
-    ];
+  if (!values) {
+    const message = `"titles" are those of the values of "enum", which ${quoted(name)} lacks`;
+    return [finding('misplaced-key', path, message, 'key')];
+  }
   const listedValues = new Set(values);
   return Object.keys(field.titles)
     .filter((value) => !listedValues.has(value))
     .map((value) => {
       const known = didYouMean(value, values) || `; it has ${shortened(values.join(', '), MAX_LISTED)}`;
-      return finding('unknown-value', [...path, value], 'key', `"enum" has no value ${quoted(value)}${known}`);
+      return finding('unknown-value', [...path, value], `"enum" has no value ${quoted(value)}${known}`, 'key');
     });
 }
 
@@ -84,7 +84,7 @@ function checkValues(schema: Schema, path: readonly string[], field: FieldDraft)
     ...checkItems(schema, fieldType, shape, path),
     ...fieldType
       .faults(shape)
-      .map(({ keyword, message }) => finding('contradictory-constraints', [...path, keyword], 'value', message)),
+      .map(({ keyword, message }) => finding('contradictory-constraints', [...path, keyword], message)),
   ];
   return faults.length > 0
     ? faults
@@ -113,12 +113,12 @@ function checkSamples(
   const respelled = (value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     const answered = fieldType.canonical?.(value) ?? value;
     const message = `${quoted(value)} is answered as ${quoted(answered)}; write it so`;
-    return answered === value ? [] : [finding('other-spelling', [...path, ...key], 'value', message)];
+    return answered === value ? [] : [finding('other-spelling', [...path, ...key], message)];
   };
   const refusal = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath): readonly Finding[] => {
     if (schema.accepts(jsonSchema, value)) return respelled(value, ...key);
     const message = `${quoted(path.at(-1))} does not accept ${quoted(value)}; expected ${fieldType.expected(shape)}${code === 'bad-default' && fieldType.now ? `, or ${NOW}` : ''}${hint(jsonSchema['type'], value)}`;
-    return [finding(code, [...path, ...key], 'value', message, needsQuotes(jsonSchema['type'], value))];
+    return [finding(code, [...path, ...key], message, 'value', needsQuotes(jsonSchema['type'], value))];
   };
   return [
     ...(fallback === null ? [] : refusal('bad-default', fallback, 'default')),
@@ -138,7 +138,6 @@ function checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: r
           finding(
             'contradictory-constraints',
             [...path, 'enum', index],
-            'value',
             `${quoted(value)} is listed, but the field must be ${fieldType.expected(others)}`,
           ),
         ],
@@ -160,7 +159,6 @@ export const checkSeeds: TypeCheck = (type) => {
       finding(
         'duplicate-seed',
         ['seed', index, type.identifier],
-        'value',
         `an earlier seed record already has the identifier ${quoted(identifiers[index])}`,
       ),
     ),
@@ -171,23 +169,12 @@ const isIdentifier = (value: unknown): boolean => Number.isSafeInteger(value) &&
 
 function checkIdentifier({ complete, identifier }: TypeDraft, value: unknown, index: number): readonly Finding[] {
   if (isIdentifier(value) || !complete) return [];
-  if (value === undefined)
-    return [
-      finding(
-        'seed-identifier',
-        ['seed', index],
-        'value',
-        `a seed record needs its identifier, ${quoted(identifier)}, so that it is inserted only once`,
-      ),
-    ];
-  return [
-    finding(
-      'seed-identifier',
-      ['seed', index, identifier],
-      'value',
-      `an identifier is an integer from 1, not ${quoted(value)}`,
-    ),
-  ];
+  if (value === undefined) {
+    const message = `a seed record needs its identifier, ${quoted(identifier)}, so that it is inserted only once`;
+    return [finding('seed-identifier', ['seed', index], message)];
+  }
+  const message = `an identifier is an integer from 1, not ${quoted(value)}`;
+  return [finding('seed-identifier', ['seed', index, identifier], message)];
 }
 
 function checkKeys(type: TypeDraft, seed: JsonObject, index: number): readonly Finding[] {
@@ -209,7 +196,6 @@ export const checkVariants: TypeCheck = (type) => {
           finding(
             'unknown-variant',
             ['variants', 'default'],
-            'value',
             `"omit" has no variant ${quoted(chosen)}${didYouMean(chosen, names) || `; it has ${names.join(', ')}`}`,
           ),
         ]
@@ -225,12 +211,6 @@ function checkOmitted(type: TypeDraft, variant: string, name: string, index: num
   const field = type.fields.get(name);
   if (!field) return unknownField(type, name, [...type.fields.keys()], path);
   if (!field.required || !type.operations?.has('create')) return [];
-  return [
-    finding(
-      'variant-omits-required',
-      path,
-      'value',
-      `${quoted(name)} is required: variant ${quoted(variant)} cannot create records without it`,
-    ),
-  ];
+  const message = `${quoted(name)} is required: variant ${quoted(variant)} cannot create records without it`;
+  return [finding('variant-omits-required', path, message)];
 }

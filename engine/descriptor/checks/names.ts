@@ -29,7 +29,7 @@ function hiddenIds(type: TypeDraft): readonly TypeFinding[] {
   return (['fields', 'relations'] as const).flatMap((kind): readonly TypeFinding[] => {
     if (!type[kind].has(ID)) return [];
     const message = `/json-server and /simple-rest show the identifier ${quoted(type.identifier)} as "${ID}", and hide this; give it another name if their clients need it`;
-    return [[type, finding('hidden-id', [kind, ID], 'key', message)]];
+    return [[type, finding('hidden-id', [kind, ID], message, 'key')]];
   });
 }
 
@@ -42,8 +42,8 @@ function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
       finding(
         'duplicate-name',
         path,
-        at,
         `${owner} has the same name as ${earlier}; upper and lower case count as the same`,
+        at,
       ),
   });
   return nameConflicts([
@@ -73,7 +73,7 @@ function tooManyColumns(type: TypeDraft, brought: number): readonly TypeFinding[
   const columns = 1 + type.fields.size + caseless + brought + (type.draft.open === true ? 1 : 0);
   if (columns <= MAX_COLUMNS) return [];
   const message = `the table would have ${columns} columns, and can have at most ${MAX_COLUMNS}: one for each field, another one for each caseless field, and one for each belongsTo relation`;
-  return [[type, finding('bad-value', ['fields'], 'key', message)]];
+  return [[type, finding('bad-value', ['fields'], message, 'key')]];
 }
 
 /** Duplicate names among these have been reported already, and are not reported again. */
@@ -84,7 +84,7 @@ function ownColumns(type: TypeDraft): readonly NameClaim[] {
     name,
     owner,
     type,
-    found: (earlier) => finding('duplicate-name', [], 'value', earlier),
+    found: (earlier) => finding('duplicate-name', [], earlier),
   }));
 }
 
@@ -100,8 +100,8 @@ function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readon
     finding(
       'duplicate-column',
       path,
-      at,
       `relation ${quoted(name)} would use the column ${quoted(column)} of ${table.name}, which belongs to ${earlier}; set another "column"`,
+      at,
     );
   return { name: column, owner: `relation ${quoted(name)} of ${type.name}`, type, table, found };
 }
@@ -121,12 +121,7 @@ export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFindin
       owner: type.where.file,
       type,
       found: (earlier) =>
-        finding(
-          'duplicate-type',
-          ['type'],
-          'value',
-          `the type ${quoted(type.name)} is already described in ${earlier}`,
-        ),
+        finding('duplicate-type', ['type'], `the type ${quoted(type.name)} is already described in ${earlier}`),
     })),
   );
 
@@ -134,7 +129,7 @@ export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFindin
 export const checkDefaultNames: TypeCheck = ({ draft, lost, name, operations }) => {
   if (name === '' || nameFault(name)) return [];
   const fault = (key: string, wrong: TextFault | undefined): readonly Finding[] =>
-    wrong ? [finding(wrong.code, ['type'], 'value', `the default ${key}: ${wrong.message}; set "${key}"`)] : [];
+    wrong ? [finding(wrong.code, ['type'], `the default ${key}: ${wrong.message}; set "${key}"`)] : [];
   return [
     ...(draft.path === undefined && !lost.has('path') && operations?.size !== 0
       ? fault('path', pathFault(pathOf(draft)))
@@ -169,7 +164,7 @@ function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameCl
     name,
     owner: type.name,
     type,
-    found: (earlier) => finding(`duplicate-${key}`, [place], 'value', message(earlier)),
+    found: (earlier) => finding(`duplicate-${key}`, [place], message(earlier)),
   };
 }
 
@@ -187,8 +182,8 @@ function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
     finding(
       'duplicate-table',
       path,
-      at,
       `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`,
+      at,
     );
   return { name: table, owner: label(side), type, found };
 }
@@ -236,11 +231,11 @@ function faults(
   const holder = taken.find((one) => (one === name ? one === former : folded(one) === folded(former)));
   if (holder !== undefined) {
     const message = `${quoted(former)} still exists, so ${quoted(name)} cannot be its new name`;
-    return [finding('former-name-taken', path, 'value', message)];
+    return [finding('former-name-taken', path, message)];
   }
   const rival = all.slice(0, index).find((one) => one.former === former);
   if (!rival) return [];
-  return [finding('duplicate-rename', path, 'value', `${quoted(former)} was already renamed to ${quoted(rival.name)}`)];
+  return [finding('duplicate-rename', path, `${quoted(former)} was already renamed to ${quoted(rival.name)}`)];
 }
 
 // The fields in order, label, unique and indexes.
@@ -262,7 +257,7 @@ function checkOrder(type: TypeDraft): readonly Finding[] {
       ...notComparable(type, name, ['order', index]),
     ]),
     ...twice.map((index) =>
-      finding('repeated-item', ['order', index], 'value', `${quoted(order[index])} is already in the order`),
+      finding('repeated-item', ['order', index], `${quoted(order[index])} is already in the order`),
     ),
   ];
 }
@@ -282,9 +277,7 @@ function checkGroups(type: TypeDraft, key: string, groups: readonly (readonly st
     group.flatMap((name, index) => {
       const path = [key, row, index];
       if (name === type.identifier)
-        return [
-          finding('bad-value', path, 'value', `${quoted(name)} is the identifier, which is always unique and indexed`),
-        ];
+        return [finding('bad-value', path, `${quoted(name)} is the identifier, which is always unique and indexed`)];
       return [...unknownField(type, name, known, path), ...notComparable(type, name, path)];
     }),
   );
@@ -293,12 +286,6 @@ function checkGroups(type: TypeDraft, key: string, groups: readonly (readonly st
 function notComparable(type: TypeDraft, name: string, path: YamlPath): readonly Finding[] {
   const fieldType = fieldTypes.get(type.fields.get(name)?.type ?? '');
   if (!fieldType || fieldType.operators.length > 0) return [];
-  return [
-    finding(
-      'not-comparable',
-      path,
-      'value',
-      `${quoted(name)} is of type ${fieldType.name}, whose values cannot be compared`,
-    ),
-  ];
+  const message = `${quoted(name)} is of type ${fieldType.name}, whose values cannot be compared`;
+  return [finding('not-comparable', path, message)];
 }

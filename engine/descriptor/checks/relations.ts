@@ -14,17 +14,11 @@ function checkTarget({ name, relation, target }: RelationEnd, { byName, allNamed
   if (relation.type === undefined) return [];
   if (!target) {
     const message = `no file describes the type ${quoted(relation.type)}${didYouMean(relation.type, byName.keys())}`;
-    return allNamed ? [finding('unknown-type', path, 'value', message)] : [];
+    return allNamed ? [finding('unknown-type', path, message)] : [];
   }
   if (target.draft.identifier?.inRecord !== false) return [];
-  return [
-    finding(
-      'hidden-identifier',
-      path,
-      'value',
-      `records of ${target.name} do not show their identifier (inRecord: false), so nothing can link to them`,
-    ),
-  ];
+  const message = `records of ${target.name} do not show their identifier (inRecord: false), so nothing can link to them`;
+  return [finding('hidden-identifier', path, message)];
 }
 
 function checkShown({ name, relation, target }: RelationEnd): readonly Finding[] {
@@ -54,19 +48,13 @@ function checkInverse(side: RelationEnd, schema: Schema): readonly Finding[] {
   if (relation.inverse === undefined || !target || type.name === '') return [];
   const path = ['relations', name, 'inverse'];
   const other = schema.named(side);
-  if (!other) return target.complete ? [finding('unknown-inverse', path, 'value', unknownInverse(side, schema))] : [];
+  if (!other) return target.complete ? [finding('unknown-inverse', path, unknownInverse(side, schema))] : [];
   const wrong = mismatch(side, other, schema);
-  if (wrong) return [finding('inverse-mismatch', ['relations', name, wrong.key], 'value', wrong.message)];
+  if (wrong) return [finding('inverse-mismatch', ['relations', name, wrong.key], wrong.message)];
   const [first = side] = schema.claimants(other);
   if (first === side || other.relation.inverse !== undefined) return [];
-  return [
-    finding(
-      'duplicate-inverse',
-      path,
-      'value',
-      `${label(other)} is already the inverse of ${label(first)}, and cannot be the inverse of ${type.name}.${name} too`,
-    ),
-  ];
+  const message = `${label(other)} is already the inverse of ${label(first)}, and cannot be the inverse of ${type.name}.${name} too`;
+  return [finding('duplicate-inverse', path, message)];
 }
 
 function unknownInverse({ type, target, relation }: RelationEnd, schema: Schema): string {
@@ -137,14 +125,8 @@ function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
     .sidesOf(target)
     .filter((one) => one.target === type && one.relation.kind === 'belongsTo' && isAlone(one, schema));
   if (!back || more.length > 0 || rivals.length > 1) return [];
-  return [
-    finding(
-      'unpaired-relations',
-      ['relations', name],
-      'key',
-      `if ${label(side)} and ${label(back)} are two sides of one relation, declare it ("inverse: ${back.name}" here); otherwise each has its own column`,
-    ),
-  ];
+  const message = `if ${label(side)} and ${label(back)} are two sides of one relation, declare it ("inverse: ${back.name}" here); otherwise each has its own column`;
+  return [finding('unpaired-relations', ['relations', name], message, 'key')];
 }
 
 const isAlone = (side: RelationEnd, schema: Schema): boolean =>
@@ -155,14 +137,8 @@ function checkOwnColumn(side: RelationEnd, schema: Schema): readonly Finding[] {
   const { name, relation } = side;
   const other = schema.inverse(side);
   if (relation.column === undefined || other?.relation.kind !== 'belongsTo' || relation.kind === 'belongsTo') return [];
-  return [
-    finding(
-      'misplaced-column',
-      ['relations', name, 'column'],
-      'key',
-      `this relation uses the column of ${label(other)}; set "column" there`,
-    ),
-  ];
+  const message = `this relation uses the column of ${label(other)}; set "column" there`;
+  return [finding('misplaced-column', ['relations', name, 'column'], message, 'key')];
 }
 
 // Cycles of required relations: the first record could never be created.
@@ -202,7 +178,6 @@ function describe(cycle: readonly RelationEnd[]): TypeFinding {
     finding(
       'required-cycle',
       ['relations', first.name, 'required'],
-      'value',
       `required relations form a cycle, so the first record can never be created: ${way}`,
     ),
   ];
@@ -213,7 +188,7 @@ export const checkTrees: TypeCheck = (type, schema) =>
     const { name, relation, target } = side;
     if (relation.acyclic !== true || !target || target === type) return [];
     const message = `${quoted(name)} leads to ${target.name}, so no record of ${type.name} can be above itself; remove "acyclic"`;
-    return [finding('needless-acyclic', ['relations', name, 'acyclic'], 'value', message)];
+    return [finding('needless-acyclic', ['relations', name, 'acyclic'], message)];
   });
 
 // Deletion: whether both sides agree, and whether records can be deleted at all.
@@ -230,24 +205,12 @@ function checkOnDelete(side: RelationEnd, schema: Schema): readonly Finding[] {
   const other = schema.inverse(side);
   const path = ['relations', name, 'onDelete'];
   if (other?.relation.owned && (relation.onDelete === 'restrict' || relation.onDelete === 'setNull')) {
-    return [
-      finding(
-        'contradictory-deletion',
-        path,
-        'value',
-        `${other.type.name}.${other.name} owns these records, so they are deleted with their parent; ${quoted(relation.onDelete)} contradicts that`,
-      ),
-    ];
+    const message = `${other.type.name}.${other.name} owns these records, so they are deleted with their parent; ${quoted(relation.onDelete)} contradicts that`;
+    return [finding('contradictory-deletion', path, message)];
   }
   if (relation.onDelete !== 'setNull' || !relation.required) return [];
-  return [
-    finding(
-      'set-null-required',
-      path,
-      'value',
-      `${quoted(name)} is required and cannot become null; use restrict or cascade`,
-    ),
-  ];
+  const message = `${quoted(name)} is required and cannot become null; use restrict or cascade`;
+  return [finding('set-null-required', path, message)];
 }
 
 function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
@@ -255,14 +218,8 @@ function checkBlocked(side: RelationEnd, schema: Schema): readonly Finding[] {
   const blocks = type.operations?.size === 0 && deletionOf(relation, schema.inverse(side)?.relation) === 'restrict';
   if (!blocks || !target?.complete || !target.operations?.has('delete')) return [];
   const [path, at] = relationKey(side, 'onDelete');
-  return [
-    finding(
-      'blocked-deletion',
-      path,
-      at,
-      `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; set "owned" there, or "onDelete: cascade" or "setNull" here`,
-    ),
-  ];
+  const message = `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; set "owned" there, or "onDelete: cascade" or "setNull" here`;
+  return [finding('blocked-deletion', path, message, at)];
 }
 
 // Types that no request can reach.
@@ -278,7 +235,6 @@ export const checkReachability: SchemaCheck = ({ types, sides, allNamed }) => {
       finding(
         'unreachable-type',
         ['type'],
-        'value',
         `${type.name} has no operations, and no other type has a relation to it, so no request can reach it`,
       ),
     ]);

@@ -36,7 +36,7 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison, part: Ya
   const deepest = groups[MAX_GROUP_DEPTH];
   if (deepest !== undefined) {
     const message = `Groups can be nested ${MAX_GROUP_DEPTH} deep at most: take this one apart`;
-    return [finding('too-deep', place.slice(0, deepest + 1), 'key', message)];
+    return [finding('too-deep', place.slice(0, deepest + 1), message, 'key')];
   }
   const known = [
     ...fieldFaults(type, name, place, 'key'),
@@ -45,15 +45,15 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison, part: Ya
   const fieldType = typeOf(type, name);
   if (known.length > 0 || !fieldType) return known;
   if (other === name)
-    return [finding('bad-operand', at, 'value', `${quoted(name)} is compared with itself; name another field`)];
+    return [finding('bad-operand', at, `${quoted(name)} is compared with itself; name another field`)];
   if (!fieldType.operators.includes(comparison.operator)) {
     const message = `${quoted(name)} cannot be compared by ${quoted(comparison.operator)}; ${fieldType.name} takes ${anyOf(fieldType.operators)}`;
-    return [finding('not-comparable', [...place, comparison.operator], 'key', message)];
+    return [finding('not-comparable', [...place, comparison.operator], message, 'key')];
   }
   const otherType = other === undefined ? undefined : typeOf(type, other);
   if (other !== undefined)
     return otherType && !areComparable(fieldType, otherType)
-      ? [finding('not-comparable', at, 'value', unlike(comparison, fieldType, otherType))]
+      ? [finding('not-comparable', at, unlike(comparison, fieldType, otherType))]
       : [];
   return operandFaults(comparison, fieldType, at);
 }
@@ -65,9 +65,8 @@ function fieldFaults(type: TypeDraft, name: string, path: YamlPath, at: 'key' | 
   const unknown = unknownField(type, name, [...type.fields.keys()], path, at);
   const fieldType = typeOf(type, name);
   if (unknown.length > 0 || !fieldType || fieldType.operators.length > 0 || path.at(-1) === 'at') return unknown;
-  return [
-    finding('not-comparable', path, at, `${quoted(name)} is of type ${fieldType.name}, which cannot be compared`),
-  ];
+  const message = `${quoted(name)} is of type ${fieldType.name}, which cannot be compared`;
+  return [finding('not-comparable', path, message, at)];
 }
 
 const areComparable = (one: FieldType, other: FieldType): boolean =>
@@ -84,7 +83,7 @@ function operandFaults(
 ): readonly Finding[] {
   if (operator === 'null') return [];
   const excess = operator === 'like' ? patternExcess(String(operand)) : undefined;
-  if (excess !== undefined) return [finding('bad-operand', at, 'value', excess)];
+  if (excess !== undefined) return [finding('bad-operand', at, excess)];
   const values = Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
   return values.flatMap((value, index) => {
     if (isValueOf(type, value) || operator === 'like') return [];
@@ -93,7 +92,7 @@ function operandFaults(
     const advice = value === null ? '; for null, write { null: true }' : hint(expected, value);
     const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not a value of that type${advice}`;
     const place = Array.isArray(operand) ? [...at, index] : at;
-    return [finding('bad-operand', place, 'value', message, needsQuotes(expected, value))];
+    return [finding('bad-operand', place, message, 'value', needsQuotes(expected, value))];
   });
 }
 
@@ -120,7 +119,7 @@ export const checkGenerated: TypeCheck = (type) => [
 const isGenerated = ({ generated }: FieldDraft = {}): boolean => generated !== undefined;
 
 const against = (name: string, path: YamlPath, why: string, at: At = 'value'): Finding =>
-  finding('generated-conflict', path, at, `${quoted(name)} is generated: ${why}`);
+  finding('generated-conflict', path, `${quoted(name)} is generated: ${why}`, at);
 
 /** The words of a field that are about values in requests. */
 function wordsAgainst(field: FieldDraft): readonly (readonly [word: string, why: string])[] {
@@ -144,7 +143,7 @@ function checkTwice({ fields }: TypeDraft): readonly Finding[] {
     const [name = '', word] = generated[index] ?? [];
     const [first] = generated[words.indexOf(word)] ?? [];
     const message = `${quoted(first)} is ${quoted(word)} already; one field of a type is enough`;
-    return finding('duplicate-generated', ['fields', name, 'generated'], 'value', message);
+    return finding('duplicate-generated', ['fields', name, 'generated'], message);
   });
 }
 
