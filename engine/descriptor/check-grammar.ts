@@ -101,8 +101,8 @@ function textFinding(
   if (keyword === 'type' || typeof data !== 'string') return undefined;
   const fault = textFaults[String(parentSchema?.['format'])]?.(data);
   if (!fault) return undefined;
-  if (propertyName === undefined) return finding(fault.code, path, fault.message);
-  return finding(fault.code, [...path, propertyName], fault.message, 'key');
+  if (propertyName === undefined) return finding(fault.code, path, 'value', fault.message);
+  return finding(fault.code, [...path, propertyName], 'key', fault.message);
 }
 
 /** The subject of a message: a key, or an item of the list with that key. */
@@ -116,7 +116,7 @@ function subject(path: YamlPath): string {
 const refused =
   (says: (bound: string) => string): Explain =>
   ({ params, keyword }, path) =>
-    finding('bad-value', path, `${subject(path)} ${says(String(params['limit'] ?? params[keyword]))}`);
+    finding('bad-value', path, 'value', `${subject(path)} ${says(String(params['limit'] ?? params[keyword]))}`);
 
 const explanations: Readonly<Record<string, Explain>> = {
   additionalProperties: ({ params, parentSchema }, path) =>
@@ -124,8 +124,12 @@ const explanations: Readonly<Record<string, Explain>> = {
   'false schema': (_, path) => {
     const meant = groupMeant(String(path.at(-1)));
     const advice = meant === undefined ? '' : `; did you mean ${quoted(meant)}?`;
-    const message = `${subject(path)} is not a group; there are ${[...GROUPS.keys()].join(', ')}${advice}`;
-    return finding('unknown-key', path, message, 'key');
+    return finding(
+      'unknown-key',
+      path,
+      'key',
+      `${subject(path)} is not a group; there are ${[...GROUPS.keys()].join(', ')}${advice}`,
+    );
   },
   required: ({ params }, path) => {
     const missing = String(params['missingProperty']);
@@ -133,8 +137,8 @@ const explanations: Readonly<Record<string, Explain>> = {
       ...finding(
         'missing-key',
         path,
-        `${owner(path)} needs the key ${quoted(missing)}`,
         path.length === 0 ? 'value' : 'key',
+        `${owner(path)} needs the key ${quoted(missing)}`,
       ),
       missing,
     };
@@ -143,8 +147,8 @@ const explanations: Readonly<Record<string, Explain>> = {
     finding(
       'wrong-type',
       path,
-      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(params['type'], data)}`,
       'value',
+      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(params['type'], data)}`,
       needsQuotes(params['type'], data),
     ),
   enum: ({ params, data }, path) => {
@@ -153,13 +157,21 @@ const explanations: Readonly<Record<string, Explain>> = {
     const advice = others
       ? `; ${quoted(data)} is for fields of type ${others.join(' or ')}`
       : suggested(String(data), values.map(String)) || kindMeant(path, data);
-    const message = `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${advice}`;
-    return finding('unknown-value', path, message);
+    return finding(
+      'unknown-value',
+      path,
+      'value',
+      `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${advice}`,
+    );
   },
   uniqueItems: ({ params, data }, path) => {
     const index = Math.max(Number(params['i']), Number(params['j']));
-    const message = `${quoted(Array.isArray(data) ? data[index] : undefined)} is listed twice in ${quoted(path.at(-1))}`;
-    return finding('repeated-item', [...path, index], message);
+    return finding(
+      'repeated-item',
+      [...path, index],
+      'value',
+      `${quoted(Array.isArray(data) ? data[index] : undefined)} is listed twice in ${quoted(path.at(-1))}`,
+    );
   },
   minimum: refused((limit) => `must be at least ${limit}`),
   maximum: refused((limit) => `must be at most ${limit}`),
@@ -191,16 +203,19 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   const elsewhere = (
     path.length === 2 ? wordOwners[String(path[0])] : path.at(-1) === 'items' ? itemWords : undefined
   )?.get(key);
-  if (elsewhere) {
-    const message = `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`;
-    return finding('misplaced-key', at, message, 'key');
-  }
+  if (elsewhere)
+    return finding(
+      'misplaced-key',
+      at,
+      'key',
+      `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`,
+    );
   const near = suggested(key, known);
   const section = near === '' ? ofAnother(key, path) : undefined;
   if (section !== undefined)
-    return finding('misplaced-key', at, `${owner(path)} does not take ${quoted(key)}, which is for ${section}`, 'key');
+    return finding('misplaced-key', at, 'key', `${owner(path)} does not take ${quoted(key)}, which is for ${section}`);
   const suggestion = near || `; known keys: ${known.join(', ')}`;
-  return finding('unknown-key', at, `${owner(path)} has no key ${quoted(key)}${suggestion}`, 'key');
+  return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
 }
 
 /** Where a field has the kind of a relation as its type. */
@@ -267,6 +282,6 @@ function displaced(value: JsonValue): readonly Finding[] {
     const members = value[section];
     return Object.entries(isObject(members) ? members : {})
       .filter(([, member]) => isObject(member) && isStrange(member))
-      .map(([name]) => finding('misplaced-key', [section, name], `${quoted(name)} ${message}`, 'key'));
+      .map(([name]) => finding('misplaced-key', [section, name], 'key', `${quoted(name)} ${message}`));
   });
 }

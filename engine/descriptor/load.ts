@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
-import type { RawValues } from '../json/texts.ts';
+import type { RawValues } from '../json/tokenizer.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
 import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
@@ -12,7 +12,14 @@ import { type Finding, inQuotes } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
 import { toJson } from './to-json.ts';
-import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
+import {
+  checkDeletion,
+  checkInverses,
+  checkReachability,
+  checkRequiredCycles,
+  checkTargets,
+  checkTrees,
+} from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';
 import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
 import {
@@ -172,7 +179,10 @@ const checks: readonly TypeCheck[] = [
   checkChecks,
   checkRenames,
   checkDefaultNames,
-  checkRelations,
+  checkTargets,
+  checkInverses,
+  checkDeletion,
+  checkTrees,
 ];
 const schemaChecks: readonly SchemaCheck[] = [
   checkNames,

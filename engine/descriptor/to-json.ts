@@ -2,7 +2,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import type { RawMember, RawValues } from '../json/texts.ts';
+import type { RawMember, RawValues } from '../json/tokenizer.ts';
 import type { YamlPath } from './source.ts';
 
 /** The faulty node, and why. */

@@ -2,37 +2,48 @@
 import type { IncomingMessage } from 'node:http';
 import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
-import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
-import { MissingObject } from '../storage/unavailable.ts';
+import {
+  answerTooLong,
+  type Fault,
+  MAX_ERRORS,
+  Problem,
+  type ProblemCode,
+  problemKinds,
+  shortenedPath,
+} from '../problem.ts';
 import type { Answer } from './answer.ts';
+import { MissingObject } from '../storage/unavailable.ts';
+import { PROBLEM_TYPE } from './negotiation.ts';
 
-const PROBLEM_TYPE = 'application/problem+json';
+/** The token lacks a right (RFC 6750, 3.1). */
+const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' };
 
+/** An answer whose body is text. */
 type ProblemAnswer = Answer & { readonly body: string };
 
-/** The code of the problem that a request was answered with, for log and metrics. */
-const answered = new WeakMap<IncomingMessage, ProblemCode>();
-export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
+interface FailedRequest {
+  readonly request: IncomingMessage;
+  /** The path of the request. */
+  readonly instance: string;
+  readonly requestId: string;
+}
 
-/** `instance`: the path of the request. */
 export function problemAnswer(
   error: unknown,
-  request: IncomingMessage,
-  instance: string,
-  requestId: string,
+  { request, instance, requestId }: FailedRequest,
   log: Log,
 ): ProblemAnswer {
   const problem = problemFor(error, requestId, log);
   answered.set(request, problem.code);
-  const isRepeatable = IDEMPOTENT.has(request.method) || request.headers['idempotency-key'] !== undefined;
-  if (problem.code !== 'outcome-unknown' || !isRepeatable) return render(problem, instance);
-  return render(new Problem(problem.code, problem.message, { retryAfter: 1 }), instance);
+  return render(forClient(problem, request), instance);
 }
 
-/** Writes that may be sent again though their outcome is unknown. */
-const IDEMPOTENT = new Set<string | undefined>(['PUT', 'DELETE']);
+const answered = new WeakMap<IncomingMessage, ProblemCode>();
 
-/** An error that is not a Problem is a fault of the service: it is logged, and not sent. */
+/** The code of the problem that a request was answered with, for log and metrics. */
+export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
+
+/** An error that is not a Problem is a fault of the service: logged, and not sent. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
   if (error instanceof Problem) {
     if (error.code === 'missing-privilege' || error instanceof MissingObject)
@@ -40,15 +51,30 @@ export function problemFor(error: unknown, requestId: string, log: Log): Problem
     return error;
   }
   if (isTooLong(error)) return answerTooLong(error);
-  // A client that has left is no fault of the service, and will not see this problem.
+  // Nobody is there to see it, and it is not a fault of the service.
   if (error instanceof CallerGone) return new Problem('bad-request', error.message);
   log.error({ requestId, err: error }, 'a request failed');
   return new Problem('internal-error', 'The service could not answer; its log says why');
 }
 
-/** Whether a text would be longer than V8 allows: half a gigabyte. The error may come from another realm, of another class. */
+/** Seconds after which a write of unknown outcome may be sent again, if it cannot be done twice. */
+const REPEAT_AFTER = 1;
+const IDEMPOTENT = new Set(['PUT', 'DELETE']);
+
+function forClient(problem: Problem, { method = '', headers }: IncomingMessage): Problem {
+  if (problem.code !== 'outcome-unknown') return problem;
+  const isRepeatable = IDEMPOTENT.has(method) || headers['idempotency-key'] !== undefined;
+  return isRepeatable ? new Problem(problem.code, problem.message, { retryAfter: REPEAT_AFTER }) : problem;
+}
+
+/** A text longer than V8 allows: half a gigabyte. Told by its shape, not its class: errors may come from another realm. */
 function isTooLong(error: unknown): boolean {
-  const { name, message, code } = Object(error) as Partial<Record<'name' | 'message' | 'code', unknown>>;
+  if (typeof error !== 'object' || error === null) return false;
+  const { name, message, code } = error as {
+    readonly name?: unknown;
+    readonly message?: unknown;
+    readonly code?: unknown;
+  };
   return code === 'ERR_STRING_TOO_LONG' || (name === 'RangeError' && message === 'Invalid string length');
 }
 
@@ -60,8 +86,7 @@ export function render(problem: Problem, instance?: string): ProblemAnswer {
     headers: {
       'Content-Type': PROBLEM_TYPE,
       ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
-      // The token lacks a right (RFC 6750, 3.1).
-      ...(code === 'forbidden' ? { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' } : {}),
+      ...(code === 'forbidden' ? INSUFFICIENT_SCOPE : {}),
       ...headers,
     },
     body: JSON.stringify({
@@ -71,8 +96,13 @@ export function render(problem: Problem, instance?: string): ProblemAnswer {
       detail: message,
       instance: instance === undefined ? undefined : shortenedPath(instance),
       message,
-      ...(errors.length > 0 ? { errors: errors.slice(0, MAX_ERRORS) } : {}),
-      ...(errors.length > MAX_ERRORS ? { errorCount: errors.length } : {}),
+      ...listed(errors),
     }),
   };
+}
+
+function listed(errors: readonly Fault[]): object {
+  if (errors.length === 0) return {};
+  if (errors.length <= MAX_ERRORS) return { errors };
+  return { errors: errors.slice(0, MAX_ERRORS), errorCount: errors.length };
 }

@@ -3,9 +3,21 @@ import type { Limits } from '../edge/limits.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from './json.ts';
 import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { compact, NO_RAW_VALUES, type RawMember, type RawValues } from './texts.ts';
 
 export type TextLimits = Pick<Limits, 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
+
+/** The members to store as written: by record of a body, then by key in text order. */
+export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
+export type RawMembers = ReadonlyMap<string, RawMember>;
+
+export const NO_RAW_VALUES: RawValues = new Map();
+
+export interface RawMember {
+  /** The key with its quotes and escapes. */
+  readonly name: string;
+  /** The value, without white space between its tokens. */
+  readonly text: string;
+}
 
 /** Which members of an object are kept as they are written; `undefined`: neither the member nor anything inside it. */
 export interface KeptMembers {
@@ -112,13 +124,13 @@ class Tokenizer {
       this.#skipSpace();
       const start = this.#at;
       if (this.#text.charCodeAt(start) !== QUOTE) throw this.#unexpected('a key in double quotes');
-      this.#path.push('');
       const key = this.#string('The key');
       const end = this.#at;
+      if (!this.#take(COLON)) throw this.#unexpected('":"');
+      this.#path.push(key);
       if (Object.hasOwn(object, key)) throw this.#fault(`the key ${JSON.stringify(shortened(key))} is repeated`, start);
       this.#keys += 1;
       if (this.#keys > this.#limits.bodyKeys) throw this.#tooMuch(`more than ${this.#limits.bodyKeys} keys`);
-      if (!this.#take(COLON)) throw this.#leaving(() => this.#unexpected('":"'));
       const way = kept?.of(key);
       if (way === 'text') object[key] = this.#member(object, key, this.#text.slice(start, end));
       else if (key === '__proto__') this.#reserved(object);
@@ -174,7 +186,7 @@ class Tokenizer {
     this.#at += 1;
   }
 
-  /** `role`: what messages call it. A key becomes the last step of the path. */
+  /** `role`: what messages call it. */
   #string(role: 'The key' | 'The string'): string {
     const start = this.#at;
     let at = start + 1;
@@ -183,18 +195,18 @@ class Tokenizer {
       if (code === BACKSLASH) {
         isPlain = false;
         ESCAPE.lastIndex = at;
-        if (!ESCAPE.test(this.#text)) throw this.#inString(role, 'a string has an unknown escape', at);
+        if (!ESCAPE.test(this.#text)) throw this.#fault('a string has an unknown escape', at);
         at = ESCAPE.lastIndex;
       } else if (code >= SPACE) at += 1;
-      else if (Number.isNaN(code)) throw this.#inString(role, 'a string does not end', start);
-      else throw this.#inString(role, 'a control character in a string must be escaped', at);
+      else if (Number.isNaN(code)) throw this.#fault('a string does not end', start);
+      else throw this.#fault('a control character in a string must be escaped', at);
     }
     this.#at = at + 1;
-    const value = isPlain ? this.#text.slice(start + 1, at) : String(JSON.parse(this.#text.slice(start, at + 1)));
-    if (role === 'The key') this.#path[this.#path.length - 1] = value;
+    if (isPlain) return this.#text.slice(start + 1, at);
+    const value = String(JSON.parse(this.#text.slice(start, at + 1)));
     // Only an escape can bring U+0000 or half a pair into a string: neither is JSON, or UTF-8, as it stands.
-    const fault = isPlain ? undefined : textFault(value, role);
-    if (fault) this.#refuse(...fault);
+    const fault = textFault(value, role);
+    if (fault) this.#refuse(...fault, role === 'The key' ? [...this.#path, value] : this.#path);
     return value;
   }
 
@@ -233,22 +245,12 @@ class Tokenizer {
 
   // Faults.
 
-  #refuse(code: string, message: string): void {
-    this.#faults.push({ pointer: pointer(this.#path), code, message });
+  #refuse(code: string, message: string, at: readonly (string | number)[] = this.#path): void {
+    this.#faults.push({ pointer: pointer(at), code, message });
   }
 
   #tooMuch(what: string): Problem {
     return new Problem('content-too-large', `${this.#what} has ${what}; send it in parts`);
-  }
-
-  /** A fault of the object, and not of its member. */
-  #leaving(make: () => Problem): Problem {
-    this.#path.pop();
-    return make();
-  }
-
-  #inString(role: string, message: string, at: number): Problem {
-    return role === 'The key' ? this.#leaving(() => this.#fault(message, at)) : this.#fault(message, at);
   }
 
   #unexpected(expected: string): Problem {
@@ -308,3 +310,130 @@ export const kindOf = (value: unknown): string =>
       : typeof value === 'object'
         ? 'an object'
         : `a ${typeof value}`;
+
+// JSON values as they are written: their texts are taken apart, compared and patched without loss. The texts
+// are valid JSON; reading ends also where somebody else has stored something else.
+
+const isSpace = (code: number): boolean => code === SPACE || code === NEWLINE || code === RETURN || code === TAB;
+const opens = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_ARRAY;
+const closes = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
+
+/** Index of the next character that is not white space. */
+function skipSpace(text: string, start: number): number {
+  let at = start;
+  while (isSpace(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+/** Index after the string that starts at `start`. */
+function afterString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    if ((end - first) % 2 === 0) return end + 1;
+  }
+  return text.length;
+}
+
+interface RawValue {
+  /** Without white space between tokens. */
+  readonly text: string;
+  /** Index after the value. */
+  readonly end: number;
+}
+
+/** The value that starts at `start`. A number or literal ends at the next delimiter. */
+function valueAt(text: string, start: number): RawValue {
+  let depth = 0;
+  let at = start;
+  let from = start;
+  let taken = '';
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    const isBlank = code <= SPACE && isSpace(code);
+    if (depth === 0 && (code === COMMA || isBlank || closes(code))) break;
+    if (isBlank) {
+      taken += text.slice(from, at);
+      from = at + 1;
+    }
+    if (opens(code)) depth += 1;
+    else if (closes(code)) depth -= 1;
+    at = code === QUOTE ? afterString(text, at) : at + 1;
+    if (depth === 0 && (code === QUOTE || closes(code))) break;
+  }
+  return { text: taken + text.slice(from, at), end: at };
+}
+
+/** Removes white space around and between tokens. */
+export const compact = (text: string): string => valueAt(text, skipSpace(text, 0)).text;
+
+/** The members of an object by key; of anything else, none. */
+export function membersOf(text: string): Map<string, RawMember> {
+  const members = new Map<string, RawMember>();
+  let at = skipSpace(text, 0);
+  if (text.charCodeAt(at) !== OPEN_OBJECT) return members;
+  for (;;) {
+    // Past the brace or comma.
+    at = skipSpace(text, at + 1);
+    if (text.charCodeAt(at) !== QUOTE) return members;
+    const afterName = afterString(text, at);
+    const name = text.slice(at, afterName);
+    const value = valueAt(text, skipSpace(text, skipSpace(text, afterName) + 1));
+    members.set(name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1), { name, text: value.text });
+    at = skipSpace(text, value.end);
+  }
+}
+
+/** The text of an object with these members. */
+export const rawObject = (members: Iterable<RawMember>): string =>
+  `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
+
+/** JSON Merge Patch (RFC 7396, section 2): what the patch does not name stays as it was written, where it was. */
+export function mergePatch(target: string | undefined, patch: string): string {
+  const text = compact(patch);
+  if (!text.startsWith('{')) return text;
+  const members = membersOf(target ?? '');
+  for (const [key, change] of membersOf(text)) {
+    const before = members.get(key);
+    if (change.text === 'null') members.delete(key);
+    else members.set(key, { name: before?.name ?? change.name, text: mergePatch(before?.text, change.text) });
+  }
+  return rawObject(members.values());
+}
+
+/** Whether two texts are the same value, whatever the order of keys, the escapes and the notation of numbers. */
+export const sameValue = (a: string, b: string): boolean => a === b || canonical(compact(a)) === canonical(compact(b));
+
+function canonical(text: string): string {
+  const first = text.charCodeAt(0);
+  if (first === QUOTE) return text.includes('\\') ? JSON.stringify(JSON.parse(text)) : text;
+  if (first === OPEN_ARRAY) return `[${itemsOf(text).map(canonical).join(',')}]`;
+  if (first !== OPEN_OBJECT) return canonicalNumber(text);
+  const members = [...membersOf(text)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member.text)}`).join(',')}}`;
+}
+
+function itemsOf(text: string): readonly string[] {
+  const items: string[] = [];
+  let at = 1;
+  while (at < text.length - 1) {
+    const item = valueAt(text, at);
+    items.push(item.text);
+    at = item.end + 1;
+  }
+  return items;
+}
+
+const WHOLE_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Digits without leading and trailing zeros, and the exponent. `true`, `false` and `null` are returned unchanged. */
+function canonicalNumber(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = WHOLE_NUMBER.exec(text) ?? [];
+  // An exponent too large for exact arithmetic is kept: the number only equals the same text.
+  if (whole === '' || !Number.isSafeInteger(Number(exponent))) return text;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  if (end === 0) return '0';
+  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+}

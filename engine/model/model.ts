@@ -11,7 +11,7 @@ import type {
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import type { RawValues } from '../json/texts.ts';
+import type { RawValues } from '../json/tokenizer.ts';
 
 export interface Field extends Shape {
   readonly name: string;

@@ -15,7 +15,7 @@ import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject } from '../json/json.ts';
 import { generatedName, pluralOf, titleFrom } from '../names.ts';
-import { NO_RAW_VALUES, type RawValues } from '../json/texts.ts';
+import { NO_RAW_VALUES, type RawValues } from '../json/tokenizer.ts';
 import {
   type Check,
   type Field,

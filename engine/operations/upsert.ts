@@ -1,6 +1,5 @@
 /** Writes by unique values: the record that has those of a body is updated, or created where there is none. */
-import { inDocumentOrder } from '../json/document-order.ts';
-import { enclosing, escapeStep, isObject, type JsonValue } from '../json/json.ts';
+import { inDocumentOrder, enclosing, escapeStep, isObject, type JsonValue } from '../json/json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType, UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';

@@ -5,7 +5,7 @@ import type { JsonValue } from '../json/json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
-import type { RawValues } from '../json/texts.ts';
+import type { RawValues } from '../json/tokenizer.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';

@@ -1,6 +1,6 @@
 /** Checks that a body which mentions a record several times is consistent about its values, links and sets. */
 import { escapeStep, type JsonValue } from '../json/json.ts';
-import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../json/texts.ts';
+import { NO_RAW_VALUES, type RawMembers, type RawValues } from '../json/tokenizer.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { JoinTable, OwnChildOf, RecordType, Reference } from '../model/model.ts';
 import type { Fault } from '../problem.ts';

@@ -1,8 +1,7 @@
 /** Compiles body schemas with Ajv into validators that return faults with messages. */
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { inDocumentOrder } from '../json/document-order.ts';
-import { isObject, type JsonObject } from '../json/json.ts';
+import { inDocumentOrder, isObject, type JsonObject } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
@@ -11,7 +10,7 @@ import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema 
 import { type ErrorsWithin, faultsOf } from './faults.ts';
 import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import type { RawValues } from '../json/texts.ts';
+import type { RawValues } from '../json/tokenizer.ts';
 
 /** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {

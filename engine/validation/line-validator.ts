@@ -1,7 +1,6 @@
 /** Validates the lines of an export: records as for create, but with read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { escapeStep, type JsonObject } from '../json/json.ts';
-import { onePerLocation } from '../json/document-order.ts';
+import { escapeStep, type JsonObject, onePerLocation } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';

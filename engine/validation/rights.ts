@@ -1,6 +1,5 @@
 /** Bodies of clients that may not see or write everything: what is hidden does not exist, the rest is refused by name. */
-import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep } from '../json/json.ts';
-import { inDocumentOrder } from '../json/document-order.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep, inDocumentOrder } from '../json/json.ts';
 import { type BodyRecord, documentOf } from '../model/bodies.ts';
 import { type Field, identifierIn, type RecordType, type Relation } from '../model/model.ts';
 import { canSet, canWriteThrough, relationsFor, requiresHidden, type Rights } from '../model/rights.ts';

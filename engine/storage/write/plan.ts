@@ -3,7 +3,7 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
-import { rawObject } from '../../json/texts.ts';
+import { rawObject } from '../../json/tokenizer.ts';
 import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
 import { type Cascade, type Deletion, isIn, startWalk, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { exchangeConflict, findHolders, heldAs } from './conflicts.ts';

@@ -3,17 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { shortened } from '../../names.ts';
 import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
-import {
-  membersOf,
-  type RawMember,
-  type RawMembers,
-  type RawReading,
-  readingOf,
-  readMembers,
-  sameValue,
-  skipValue,
-  takeValue,
-} from '../../json/texts.ts';
+import { membersOf, mergePatch, type RawMember, type RawMembers, sameValue } from '../../json/tokenizer.ts';
 import { columnType, encode, encodedDefault } from '../columns.ts';
 import { assign, contradiction, isCompared } from './members.ts';
 import { resolveRelation } from './relation.ts';
@@ -187,52 +177,3 @@ export function openKeysOf(node: Node): RawMembers {
 }
 
 const NO_MEMBERS: RawMembers = new Map();
-
-// JSON Merge Patch (RFC 7396, section 2) on texts: what the patch does not name stays as it was written, where it was.
-
-/** An object by its keys; anything else as its text. */
-type Patch = string | ReadonlyMap<string, MemberPatch>;
-
-interface MemberPatch {
-  /** The key in its quotes. */
-  readonly name: string;
-  readonly patch: Patch;
-}
-
-export function mergePatch(target: string | undefined, patch: string): string {
-  const changes = readPatch(readingOf(patch));
-  return changed(readingOf(target ?? 'null'), changes) ?? 'null';
-}
-
-function readPatch(reading: RawReading): Patch {
-  if (reading.text[reading.at] !== '{') return takeValue(reading);
-  const changes = new Map<string, MemberPatch>();
-  readMembers(reading, (key, name) => changes.set(key, { name, patch: readPatch(reading) }));
-  return changes;
-}
-
-/** The object that begins here, with its changes; goes behind it. Only the patch is held in parts: a target may be far longer. */
-function merged(target: RawReading, changes: ReadonlyMap<string, MemberPatch>): string {
-  const members: string[] = [];
-  const found = new Set<string>();
-  readMembers(target, (key, name) => {
-    const change = changes.get(key);
-    const text = change === undefined ? takeValue(target) : changed(target, change.patch);
-    if (change !== undefined) found.add(key);
-    if (text !== undefined) members.push(`${name}:${text}`);
-  });
-  for (const [key, { name, patch }] of changes)
-    if (!found.has(key) && patch !== 'null') members.push(`${name}:${typeof patch === 'string' ? patch : made(patch)}`);
-  return `{${members.join(',')}}`;
-}
-
-/** The new text of the value at the reading position; undefined if the patch removes it. */
-function changed(target: RawReading, patch: Patch): string | undefined {
-  if (typeof patch !== 'string' && target.text[target.at] === '{') return merged(target, patch);
-  skipValue(target);
-  if (typeof patch !== 'string') return made(patch);
-  return patch === 'null' ? undefined : patch;
-}
-
-/** The object that a patch makes of nothing. */
-const made = (changes: ReadonlyMap<string, MemberPatch>): string => merged(readingOf('{}'), changes);

@@ -1,6 +1,5 @@
 /** Relations of a body -> links, records to create, records to unlink. One function for each place where a link is stored. */
-import { firstPlace } from '../../json/document-order.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { firstPlace, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { documentOf } from '../../model/bodies.ts';
 import { identifierIn, type Link, type Relation } from '../../model/model.ts';
 import { canWriteThrough } from '../../model/rights.ts';

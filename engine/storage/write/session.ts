@@ -1,13 +1,12 @@
 /** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
-import { inDocumentOrder } from '../../json/document-order.ts';
+import { inDocumentOrder, escapeStep, type JsonObject } from '../../json/json.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, type JsonObject } from '../../json/json.ts';
 import { type BodyRecord, documentOf } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
-import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/texts.ts';
+import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import type { Reader, Row, Writer } from '../driver.ts';
 import type { Stamp } from './stamps.ts';
 import type { WriteTable, Tables } from './tables.ts';
