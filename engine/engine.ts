@@ -1,5 +1,4 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import { type Access, clientOf, isGuarded, tokenNameOf, openAccess, type Reports } from './access/access.ts';
 import { type Client, type Clients, createClients } from './access/clients.ts';
@@ -14,20 +13,19 @@ import { createHandler, type Handler, type HandlerOptions, type HostSteps } from
 import { type AddressOf, createAddressOf } from './edge/client-address.ts';
 
 import type { RateLimit } from './edge/rate-limit.ts';
-import { type AskedFor, type Observe, type Service, shownQuery, targetOf } from './http/request.ts';
+import { createObservers } from './http/observed.ts';
+import type { Service } from './http/request.ts';
 import { createDialects, dialectsByRoot } from './http/dialects/dialect.ts';
-import { bodyParsers } from './http/bodies.ts';
 import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
 import type { Granted, Rights } from './model/rights.ts';
-import { bodyReaders } from './operations/body.ts';
 import { Problem, StartError } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { readinessOf } from './storage/readiness.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
-import type { DatabaseObserver, OnStatement } from './storage/database.ts';
+import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { databaseAt, openStorage } from './storage/open.ts';
 import type { Clock } from './storage/write/stamps.ts';
@@ -93,14 +91,14 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const addressOf = createAddressOf(settings.trustedProxies);
   const rateLimit = await rateLimitOf(settings, addressOf, access);
   const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
-  const statements = statementObserver(settings, log, metrics, nameOf);
+  const { onStatement, observe, within } = createObservers(settings, log, metrics, nameOf);
   let { model } = schema;
   const onServed = (served: Model): void => {
     model = served;
     forget();
   };
   const observers = {
-    onStatement: statements?.onStatement,
+    onStatement,
     log,
     onServed,
     onFit: fitReporter(log),
@@ -140,8 +138,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
         path: API_ROOT + encodeURIComponent(type.path),
         store,
         readContent,
-        bodies: bodyReaders(type, settings),
-        parsers: bodyParsers(type, settings, rights),
+        limits: settings,
         idempotencyHours,
         queries: queriesOf(type, rights),
         validators: validatorsOf(type),
@@ -166,8 +163,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     awaitReader,
     budget,
     addressOf,
-    observe: requestObserver(settings, log, metrics, nameOf),
-    within: statements?.within,
+    observe,
+    within,
     guarded: access !== undefined,
     rateLimit,
     roots: [...dialects.keys()],
@@ -272,61 +269,4 @@ function seenBy(request: IncomingMessage, clients: Clients): Model {
     if (error instanceof Problem) return NOTHING;
     throw error;
   }
-}
-
-// Observers of requests and statements, for log and metrics; undefined if both are off.
-
-function requestObserver(
-  { accessLog }: Pick<Settings, 'accessLog'>,
-  log: Log,
-  metrics: Metrics | undefined,
-  nameOf: NameOf,
-): Observe | undefined {
-  if (!accessLog) return metrics?.observe;
-  return (observed) => {
-    metrics?.observe(observed);
-    const { asked, label: _, milliseconds, ...fields } = observed;
-    const took = { milliseconds: Math.round(milliseconds * 1000) / 1000 };
-    log.info({ ...fields, ...fieldsOf(asked, nameOf), ...took }, 'request');
-  };
-}
-
-/** The name of the token of a request. */
-type NameOf = (request: IncomingMessage) => string | undefined;
-
-/** Those that are undefined are left out of the log. */
-const fieldsOf = ({ request, requestId, address, traceparent, label }: AskedFor, nameOf: NameOf) => ({
-  ...label,
-  requestId,
-  token: nameOf(request),
-  address,
-  traceparent,
-});
-
-interface StatementObserver {
-  readonly onStatement: OnStatement;
-  readonly within?: HandlerOptions['within'];
-}
-
-function statementObserver(
-  { slowStatement }: Pick<Settings, 'slowStatement'>,
-  log: Log,
-  metrics: Metrics | undefined,
-  nameOf: NameOf,
-): StatementObserver | undefined {
-  if (slowStatement === Infinity)
-    return metrics && { onStatement: (_sql, milliseconds) => metrics.statement(milliseconds) };
-  const current = new AsyncLocalStorage<AskedFor>();
-  return {
-    within: (asked, work) => current.run(asked, work),
-    onStatement: (sql, milliseconds) => {
-      metrics?.statement(milliseconds);
-      if (milliseconds < slowStatement) return;
-      const asked = current.getStore();
-      // The statement has placeholders instead of values.
-      const took = { sql, milliseconds: Math.round(milliseconds) };
-      const who = asked && { ...fieldsOf(asked, nameOf), query: shownQuery(targetOf(asked.request).query) };
-      log.warn({ ...who, ...took }, 'slow statement');
-    },
-  };
 }

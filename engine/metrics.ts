@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnWait } from './storage/admission.ts';
 import type { ServerUsage } from './storage/driver.ts';
-import type { Label, Observed } from './http/request.ts';
+import type { Label, Observed } from './http/observed.ts';
 import { Problem } from './problem.ts';
 import { workerNumber } from './process.ts';
 

@@ -122,6 +122,14 @@ export class Problem extends Error {
     this.errors = errors.map(shortenedFault);
     this.headers = headers;
   }
+
+  /** The same problem with its faults in other words, of which the first stands in its message. */
+  withErrors(errors: readonly Fault[]): Problem {
+    const { code, message, headers, cause, retryAfter } = this;
+    const [before, after] = [this.errors[0], errors[0]];
+    const detail = before && after ? message.replace(before.message, () => after.message) : message;
+    return new Problem(code, detail, { errors, headers, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  }
 }
 
 /** A problem made of faults: its detail is the first message and the number of the others. */

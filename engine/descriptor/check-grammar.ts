@@ -101,8 +101,8 @@ function textFinding(
   if (keyword === 'type' || typeof data !== 'string') return undefined;
   const fault = textFaults[String(parentSchema?.['format'])]?.(data);
   if (!fault) return undefined;
-  if (propertyName === undefined) return finding(fault.code, path, 'value', fault.message);
-  return finding(fault.code, [...path, propertyName], 'key', fault.message);
+  if (propertyName === undefined) return finding(fault.code, path, fault.message);
+  return finding(fault.code, [...path, propertyName], fault.message, 'key');
 }
 
 /** The subject of a message: a key, or an item of the list with that key. */
@@ -116,7 +116,7 @@ function subject(path: YamlPath): string {
 const refused =
   (says: (bound: string) => string): Explain =>
   ({ params, keyword }, path) =>
-    finding('bad-value', path, 'value', `${subject(path)} ${says(String(params['limit'] ?? params[keyword]))}`);
+    finding('bad-value', path, `${subject(path)} ${says(String(params['limit'] ?? params[keyword]))}`);
 
 const explanations: Readonly<Record<string, Explain>> = {
   additionalProperties: ({ params, parentSchema }, path) =>
@@ -124,12 +124,8 @@ const explanations: Readonly<Record<string, Explain>> = {
   'false schema': (_, path) => {
     const meant = groupMeant(String(path.at(-1)));
     const advice = meant === undefined ? '' : `; did you mean ${quoted(meant)}?`;
-    return finding(
-      'unknown-key',
-      path,
-      'key',
-      `${subject(path)} is not a group; there are ${[...GROUPS.keys()].join(', ')}${advice}`,
-    );
+    const message = `${subject(path)} is not a group; there are ${[...GROUPS.keys()].join(', ')}${advice}`;
+    return finding('unknown-key', path, message, 'key');
   },
   required: ({ params }, path) => {
     const missing = String(params['missingProperty']);
@@ -137,8 +133,8 @@ const explanations: Readonly<Record<string, Explain>> = {
       ...finding(
         'missing-key',
         path,
-        path.length === 0 ? 'value' : 'key',
         `${owner(path)} needs the key ${quoted(missing)}`,
+        path.length === 0 ? 'value' : 'key',
       ),
       missing,
     };
@@ -147,8 +143,8 @@ const explanations: Readonly<Record<string, Explain>> = {
     finding(
       'wrong-type',
       path,
-      'value',
       `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(params['type'], data)}`,
+      'value',
       needsQuotes(params['type'], data),
     ),
   enum: ({ params, data }, path) => {
@@ -157,21 +153,13 @@ const explanations: Readonly<Record<string, Explain>> = {
     const advice = others
       ? `; ${quoted(data)} is for fields of type ${others.join(' or ')}`
       : suggested(String(data), values.map(String)) || kindMeant(path, data);
-    return finding(
-      'unknown-value',
-      path,
-      'value',
-      `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${advice}`,
-    );
+    const message = `${found(data)} is not allowed here; expected ${anyOf(values.map(String))}${advice}`;
+    return finding('unknown-value', path, message);
   },
   uniqueItems: ({ params, data }, path) => {
     const index = Math.max(Number(params['i']), Number(params['j']));
-    return finding(
-      'repeated-item',
-      [...path, index],
-      'value',
-      `${quoted(Array.isArray(data) ? data[index] : undefined)} is listed twice in ${quoted(path.at(-1))}`,
-    );
+    const message = `${quoted(Array.isArray(data) ? data[index] : undefined)} is listed twice in ${quoted(path.at(-1))}`;
+    return finding('repeated-item', [...path, index], message);
   },
   minimum: refused((limit) => `must be at least ${limit}`),
   maximum: refused((limit) => `must be at most ${limit}`),
@@ -203,19 +191,16 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   const elsewhere = (
     path.length === 2 ? wordOwners[String(path[0])] : path.at(-1) === 'items' ? itemWords : undefined
   )?.get(key);
-  if (elsewhere)
-    return finding(
-      'misplaced-key',
-      at,
-      'key',
-      `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`,
-    );
+  if (elsewhere) {
+    const message = `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`;
+    return finding('misplaced-key', at, message, 'key');
+  }
   const near = suggested(key, known);
   const section = near === '' ? ofAnother(key, path) : undefined;
   if (section !== undefined)
-    return finding('misplaced-key', at, 'key', `${owner(path)} does not take ${quoted(key)}, which is for ${section}`);
+    return finding('misplaced-key', at, `${owner(path)} does not take ${quoted(key)}, which is for ${section}`, 'key');
   const suggestion = near || `; known keys: ${known.join(', ')}`;
-  return finding('unknown-key', at, 'key', `${owner(path)} has no key ${quoted(key)}${suggestion}`);
+  return finding('unknown-key', at, `${owner(path)} has no key ${quoted(key)}${suggestion}`, 'key');
 }
 
 /** Where a field has the kind of a relation as its type. */
@@ -282,6 +267,6 @@ function displaced(value: JsonValue): readonly Finding[] {
     const members = value[section];
     return Object.entries(isObject(members) ? members : {})
       .filter(([, member]) => isObject(member) && isStrange(member))
-      .map(([name]) => finding('misplaced-key', [section, name], 'key', `${quoted(name)} ${message}`));
+      .map(([name]) => finding('misplaced-key', [section, name], `${quoted(name)} ${message}`, 'key'));
   });
 }

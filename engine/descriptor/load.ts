@@ -12,14 +12,7 @@ import { type Finding, inQuotes } from './report.ts';
 import { readDescriptor, unplaced } from './read.ts';
 import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
 import { toJson } from './to-json.ts';
-import {
-  checkDeletion,
-  checkInverses,
-  checkReachability,
-  checkRequiredCycles,
-  checkTargets,
-  checkTrees,
-} from './checks/relations.ts';
+import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';
 import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
 import {
@@ -179,10 +172,7 @@ const checks: readonly TypeCheck[] = [
   checkChecks,
   checkRenames,
   checkDefaultNames,
-  checkTargets,
-  checkInverses,
-  checkDeletion,
-  checkTrees,
+  checkRelations,
 ];
 const schemaChecks: readonly SchemaCheck[] = [
   checkNames,

@@ -44,8 +44,8 @@ export interface Finding {
 export const finding = (
   code: DiagnosticCode,
   path: YamlPath,
-  at: At,
   message: string,
+  at: At = 'value',
   isUnquoted = false,
 ): Finding => ({ code, path, at, message, isUnquoted });
 

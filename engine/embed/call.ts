@@ -7,7 +7,7 @@ import type { Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
-import { type Body, NO_BODY, textOf } from '../operations/body.ts';
+import { type Body, NO_BODY, readBody, textOf } from '../operations/body.ts';
 import { create } from '../operations/write.ts';
 import { deleteOne } from '../operations/write.ts';
 import { get, type RecordResult } from '../operations/read.ts';
@@ -161,7 +161,7 @@ async function write(
   const once = onceOf(textIn(options.idempotencyKey), service, hash);
   const isItem = OPERATIONS[entry].path === 'item';
   const shape = isItem ? 'record' : entry === 'updateMany' ? 'records' : 'either';
-  const body: Body = text === '' ? NO_BODY : service.bodies[shape](text);
+  const body: Body = text === '' ? NO_BODY : readBody(text, shape, service.type, service.limits);
   const result = await operation(service, {
     id: isItem ? parseIdentifier(String(id)) : 0,
     query: service.queries.write(parameters),

@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
+import type { Cors } from './headers.ts';
 import { targetOf } from './request.ts';
-import type { Cors } from './send.ts';
 
 /** Throws a Problem. */
 export type Admit = (request: IncomingMessage) => void;
@@ -14,61 +14,46 @@ export type Admit = (request: IncomingMessage) => void;
 interface AdmissionOptions {
   /** Whether requests need a token. */
   readonly guarded: boolean;
-  /** Names of the service; `*` among them allows every name. */
+  /** Names of the service; `*` among them allows every name. Empty: the host application decides. */
   readonly allowedHosts: readonly string[];
   /** The empty string if there is none. */
   readonly publicUrl: string;
   readonly cors: Cors;
 }
 
-/** For every request. Without names, the host application decides which hosts it answers to. */
 export function createAdmission({ guarded, allowedHosts, publicUrl, cors }: AdmissionOptions): Admit {
-  const refuseHost = allowedHosts.length === 0 ? () => undefined : hostCheck(allowedHosts, publicUrl);
   return (request) => {
-    refuseHost(request);
+    if (allowedHosts.length > 0) refuseOtherHosts(request, allowedHosts, publicUrl);
     if (!guarded) refuseOtherSites(request, cors, publicUrl);
   };
 }
 
-/** For agents, which a page can send requests to under a name of its own (DNS rebinding), also in a host application. */
+/** For agents: even in a host application, a page can reach them under a name of its own (DNS rebinding). */
 export function createAgentAdmission({ guarded, allowedHosts, publicUrl, cors }: AdmissionOptions): Admit {
-  const refuseHost = guarded && allowedHosts.length === 0 ? () => undefined : hostCheck(allowedHosts, publicUrl);
   return (request) => {
-    refuseHost(request);
+    if (!guarded || allowedHosts.length > 0) refuseOtherHosts(request, allowedHosts, publicUrl);
     const { origin } = request.headers;
     if (origin === undefined || cors.allows(origin) || isOwn(origin, request, publicUrl)) return;
     throw otherSite('Origin', origin);
   };
 }
 
-// Names of the service.
-
-/** An address, or this machine: no name server decides where these lead. */
+/** Addresses and names of this machine: no name server decides where they lead. */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 
-function hostCheck(names: readonly string[], publicUrl: string): Admit {
-  if (names.includes('*')) return () => undefined;
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  if (publicUrl !== '') known.add(new URL(publicUrl).hostname);
-  /** Clients repeat themselves. */
-  let last: string | undefined;
-  return ({ headers: { host } }) => {
-    // Browsers always send one.
-    if (host === undefined || host === last) return;
-    const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
-    if (!FIXED.test(name) && !known.has(name)) throw misdirected(name);
-    last = host;
-  };
-}
-
-const misdirected = (name: string): Problem =>
-  new Problem(
+function refuseOtherHosts({ headers }: IncomingMessage, names: readonly string[], publicUrl: string): void {
+  // Browsers always send a host.
+  if (headers.host === undefined || names.includes('*')) return;
+  const name = headers.host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+  if (FIXED.test(name) || names.some((known) => known.toLowerCase() === name)) return;
+  if (publicUrl !== '' && new URL(publicUrl).hostname === name) return;
+  throw new Problem(
     'misdirected-request',
     `This service is not called "${shortened(name)}"; the setting ALLOWED_HOSTS can add the name, and PUBLIC_URL the address behind a proxy`,
   );
+}
 
-// Pages of other sites (Fetch Metadata). Browsers send Sec-Fetch-Site to https and to this machine.
-
+/** Refuses by Fetch Metadata, which browsers send to https and to this machine, else by Origin or Referer. */
 function refuseOtherSites(request: IncomingMessage, cors: Cors, publicUrl: string): void {
   const { origin, referer, 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && cors.allows(origin)) return;
@@ -84,7 +69,7 @@ function refuseOtherSites(request: IncomingMessage, cors: Cors, publicUrl: strin
   }
 }
 
-/** A link to a page that people read, which shows no other site what is in it. */
+/** A link to a page for people, whose content no other site can read. */
 const isNavigation = (request: IncomingMessage): boolean =>
   request.method === 'GET' &&
   request.headers['sec-fetch-mode'] === 'navigate' &&
@@ -94,13 +79,8 @@ const isNavigation = (request: IncomingMessage): boolean =>
 /** The scheme is not known behind a proxy that ends TLS. */
 function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publicUrl: string): boolean {
   if (publicUrl !== '' && new URL(publicUrl).origin === origin) return true;
-  return ['http', 'https'].some((scheme) => origin === originOf(scheme, host));
-}
-
-/** Without the port that the scheme implies. */
-function originOf(scheme: string, host: string): string | undefined {
-  const url = `${scheme}://${host}`;
-  return host !== '' && URL.canParse(url) ? new URL(url).origin : undefined;
+  const urls = ['http', 'https'].map((scheme) => `${scheme}://${host}`);
+  return host !== '' && urls.some((url) => URL.canParse(url) && new URL(url).origin === origin);
 }
 
 function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from: string): Problem {

@@ -1,11 +1,19 @@
-/** Answers over HTTP: adapters build them from results of operations, and `send` writes them. */
+/** Answers over HTTP: made from results of operations, and written to the connection. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import Negotiator from 'negotiator';
+import { CallerGone } from '../edge/caller.ts';
+import type { AwaitReader } from '../edge/slow-readers.ts';
+import type { Log } from '../log.ts';
 import { canRead, type Rights } from '../model/rights.ts';
 import type { WriteResult } from '../operations/operation.ts';
-import { asNamed, isKnown, type Preconditions } from '../operations/preconditions.ts';
+import { asNamed, codedTag, CODING_NAMES, isKnown, type Preconditions } from '../operations/preconditions.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import type { EffectKind, WriteEffect } from '../storage/store.ts';
-
-export type HeaderMap = Readonly<Record<string, string>>;
+import { linger } from './content.ts';
+import { type HeaderMap, requestIdOf, setHeaders } from './headers.ts';
 
 export interface Answer {
   readonly status: number;
@@ -14,9 +22,9 @@ export interface Answer {
   readonly body: string | AsyncIterable<string> | undefined;
 }
 
-const JSON_CONTENT: HeaderMap = Object.freeze({ 'Content-Type': JSON_TYPE });
+const JSON_CONTENT: HeaderMap = { 'Content-Type': JSON_TYPE };
 
-/** Of a read: the text, or 304 if the client has it already. Without a tag it is always the text. */
+/** The text that was read, or 304 if the client has it already. Without a tag it is always the text. */
 export function readAnswer(
   given: Preconditions,
   body: Answer['body'],
@@ -26,12 +34,10 @@ export function readAnswer(
   if (tag === undefined) return { status: 200, headers, body };
   if (isKnown(given, tag))
     return { status: 304, headers: { ETag: asNamed(given.ifNoneMatch ?? '', tag) }, body: undefined };
-  // Most reads: a literal costs a fraction of a spread.
-  if (headers === JSON_CONTENT) return { status: 200, headers: { 'Content-Type': JSON_TYPE, ETag: tag }, body };
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 
-/** Of a write, or the report of its dry run. `url` is that of the collection. */
+/** The result of a write, or the report of its dry run. `url` is that of the collection. */
 export function writeAnswer(
   { status, json, tag, created, effects }: WriteResult,
   url: string,
@@ -43,55 +49,171 @@ export function writeAnswer(
     ...(tag === undefined ? {} : { ETag: tag }),
     ...applied,
   };
-  if (effects)
-    return {
-      status: status === 204 ? 200 : status,
-      headers: REPORT_CONTENT,
-      body: report(status, headers, json, effects, rights),
-    };
+  if (effects) {
+    // The headers are inside the report: nothing is at its location, and nothing has its tag.
+    const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
+    const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects, rights))}}`;
+    return { status: status === 204 ? 200 : status, headers: { 'Content-Type': DRY_RUN_TYPE }, body };
+  }
   if (json === undefined) return { status, headers, body: status === 204 ? undefined : '' };
   return { status, headers: { ...JSON_CONTENT, ...headers }, body: json };
 }
 
-// The report of a dry run: what the write would have answered, and what it would have done to which records.
-
-/** A media type of its own, so that no client takes the report for the answer. */
+/** The report of a dry run has a media type of its own, so that no client takes it for the answer. */
 export const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
-const REPORT_CONTENT: HeaderMap = { 'Content-Type': DRY_RUN_TYPE };
-
-/** The headers of the answer are inside the report: nothing is at its location, and nothing has its tag. */
-function report(
-  status: number,
-  headers: HeaderMap,
-  json: string | undefined,
-  effects: readonly WriteEffect[],
-  rights: Rights,
-): string {
-  const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
-  const shown = KINDS.flatMap((kind) => shownOf(kind, effects, rights));
-  return `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shown)}}`;
-}
 
 /** In the order of the report. */
 const KINDS: readonly EffectKind[] = ['created', 'changed', 'linked', 'unlinked', 'deleted'];
 
 const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
 
-/** Types that the token may not read count as one, of which clients learn the number only. */
-function shownOf(kind: EffectKind, effects: readonly WriteEffect[], rights: Rights): readonly object[] {
-  const isSeen = ({ type }: WriteEffect): boolean => canRead(rights, type);
-  const all = effects.filter((one) => one.kind === kind);
-  const known = all.filter(isSeen).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
-  const count = all.reduce((sum, one) => (isSeen(one) ? sum : sum + one.count), 0);
-  return [
-    ...known.map(({ type, relation, keys, identifiers, ...one }) => ({
-      effect: kind,
+/** Types that the token may not read are shown as one without a name. */
+function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly object[] {
+  return KINDS.flatMap((effect) => {
+    const all = effects.filter(({ kind }) => kind === effect).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+    const isSeen = ({ type }: WriteEffect): boolean => canRead(rights, type);
+    const shown = all.filter(isSeen).map(({ type, relation, keys, count, identifiers }) => ({
+      effect,
       type,
       ...(relation === undefined ? {} : { relation }),
       ...(keys.length > 0 ? { keys } : {}),
-      count: one.count,
+      count,
       identifiers,
-    })),
-    ...(count > 0 ? [{ effect: kind, type: null, count }] : []),
-  ];
+    }));
+    const count = all.reduce((sum, one) => (isSeen(one) ? sum : sum + one.count), 0);
+    return count > 0 ? [...shown, { effect, type: null, count }] : shown;
+  });
+}
+
+// Sending.
+
+export interface SendOptions {
+  readonly awaitReader: AwaitReader;
+  readonly log: Log;
+  /** Whether the service is about to stop; then each answer is the last one on its connection. */
+  readonly isDraining: () => boolean;
+}
+
+/** Never rejects: if the answer cannot be sent to its end, the connection is closed. */
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+  { awaitReader, log, isDraining }: SendOptions,
+): Promise<void> {
+  if (isOver(response)) return discard(body);
+  if (isDraining()) response.shouldKeepAlive = false;
+  try {
+    const coding = codingOf(request, body);
+    const tag = headers['ETag'];
+    const described = {
+      ...headers,
+      ...(coding === undefined ? {} : { 'Content-Encoding': coding }),
+      ...(coding === undefined || tag === undefined ? {} : { ETag: codedTag(tag, coding) }),
+    };
+    if (typeof body === 'object') {
+      setHead(response, status, described);
+      await sendPieces(request, response, coding === undefined ? body : compressed(body, coding), awaitReader);
+    } else {
+      const content = body === undefined || coding === undefined ? body : await compress(body, coding);
+      // The client may have left while the text was compressed.
+      if (isOver(response)) return;
+      setHead(response, status, described);
+      if (content !== undefined) response.setHeader('Content-Length', Buffer.byteLength(content));
+      response.end(request.method === 'HEAD' ? undefined : content);
+    }
+    awaitReader(request, response);
+  } catch (error) {
+    // After the status is sent, only a broken connection tells that the answer is incomplete.
+    if (!(error instanceof CallerGone))
+      log.error({ requestId: requestIdOf(request, response), err: error }, 'an answer broke off');
+    response.destroy();
+    return discard(body);
+  }
+  // An answer that closes the connection does so at once: what still arrives is not read.
+  if (!request.complete && headers['Connection'] !== 'close') linger(request);
+}
+
+/** Whether the client has left, or a host application has answered meanwhile, as after a time of its own. */
+const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): boolean =>
+  destroyed || headersSent || writableEnded;
+
+async function discard(body: Answer['body']): Promise<void> {
+  if (typeof body === 'object') await body[Symbol.asyncIterator]().return?.();
+}
+
+function setHead(response: ServerResponse, status: number, headers: HeaderMap): void {
+  response.statusCode = status;
+  setHeaders(response, headers);
+}
+
+/** Sends pieces no faster than the client reads them. */
+async function sendPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  pieces: AsyncIterable<string | Buffer>,
+  awaitReader: AwaitReader,
+): Promise<void> {
+  let goOn: () => void = () => undefined;
+  // Two listeners serve all pieces: the middleware `compression` keeps each listener of `drain` until the end.
+  response.on('drain', () => goOn()).on('close', () => goOn());
+  for await (const piece of pieces) {
+    if (request.method === 'HEAD' || response.destroyed || response.writableEnded) break;
+    if (response.write(piece)) continue;
+    const stop = awaitReader(request, response, piece.length);
+    await new Promise<void>((resolve) => (goOn = resolve));
+    stop();
+    // The next piece may take its time.
+    response.setTimeout(0);
+  }
+  response.end();
+}
+
+// Content codings (RFC 9110, 8.4.1).
+
+type Coding = (typeof CODING_NAMES)[number];
+
+/** Fast rather than small: answers are compressed for each request. */
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 };
+const COMPRESSORS: Readonly<Record<Coding, () => Transform>> = {
+  br: () => createBrotliCompress({ params: BROTLI }),
+  gzip: () => createGzip({ level: 5 }),
+};
+
+/** Characters; shorter answers are sent as they are. */
+const MIN_COMPRESSED = 2048;
+
+function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | undefined {
+  if (body === undefined || (typeof body === 'string' && body.length < MIN_COMPRESSED)) return undefined;
+  return acceptedCoding(String(headers['accept-encoding'] ?? ''));
+}
+
+/** As @types/negotiator does not know yet: of codings that the client likes alike, the first preferred one. */
+interface PreferringNegotiator {
+  encoding(available: string[], options: { readonly preferred: readonly string[] }): string | undefined;
+}
+
+const OFFERED_CODINGS = [...CODING_NAMES, 'identity'];
+
+/** The coding that the client likes best; undefined if it takes none, or likes plain text better. */
+export function acceptedCoding(header = ''): Coding | undefined {
+  if (header === '') return undefined;
+  // x-gzip is another name of gzip (RFC 9110, 8.4.1.3). Ranges by the thousand are not read.
+  const headers = { 'accept-encoding': header.slice(0, 1024).replace('x-gzip', 'gzip') };
+  const negotiator: PreferringNegotiator = new Negotiator({ headers });
+  const best = negotiator.encoding(OFFERED_CODINGS, { preferred: OFFERED_CODINGS });
+  return CODING_NAMES.find((name) => name === best);
+}
+
+function compress(text: string, coding: Coding): Promise<Buffer> {
+  const compressor = COMPRESSORS[coding]();
+  compressor.end(text);
+  return buffer(compressor);
+}
+
+/** An error of the source reaches the reader, and a reader that stops early stops the source. */
+function compressed(pieces: AsyncIterable<string>, coding: Coding): AsyncIterable<Buffer> {
+  const compressor = COMPRESSORS[coding]();
+  pipeline(Readable.from(pieces), compressor, () => undefined);
+  return compressor;
 }

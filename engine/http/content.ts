@@ -1,59 +1,51 @@
 /** The bytes of a body, read to their end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Caller, CallerGone } from '../edge/caller.ts';
 import type { Budget } from '../edge/budget.ts';
-import { Problem, StartError } from '../problem.ts';
+import { type Caller, CallerGone } from '../edge/caller.ts';
 import { isChunked } from '../edge/connections.ts';
-import type { Settings } from '../settings/settings.ts';
 import { JSON_TYPE } from '../operations/table.ts';
+import { Problem, StartError } from '../problem.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type BodyTypes, bodyTypeOf, requireBodyType } from './negotiation.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
 
-/** Of a request without a body. */
 export const NO_CONTENT = Buffer.alloc(0);
 
 /** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
 const BYTE_COST = 4;
-const USUAL_COST = BYTE_COST + 3;
-/** The first buffer of a body that comes in several pieces. */
-const FIRST_BYTES = 16 * 1024;
 
-/** Draws from the budget for the caller. */
-export type ReadContent = (from: BodySource, types: BodyTypes) => Promise<Content>;
-
-interface BodySource {
-  readonly request: IncomingMessage;
-  readonly caller: Caller;
-}
+/** Reserves memory from the budget for the caller. */
+export type ReadContent = (request: IncomingMessage, caller: Caller, types: BodyTypes) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
-  refuseImpossible(limit, budget);
-  return async ({ request, caller }, types) => {
+  const most = Math.floor(budget.limit / (BYTE_COST + 3));
+  if (limit > most)
+    throw new StartError(
+      `BODY_LIMIT is ${limit}, but with a MEMORY_LIMIT of ${budget.limit} a body can have ${most} bytes at most; change one of them`,
+    );
+  return async (request, caller, types) => {
     if (!hasBody(request)) return NO_CONTENT;
     requireBodyType(request, types);
-    const mediaType = bodyTypeOf(request);
-    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, mediaType);
+    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, request);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
-    const body = createGrowing(limit, caller, mediaType);
-    await collect(request, body);
-    const bytes = body.whole();
-    // For `parsedInFront`, if the request has to begin anew.
+    const bytes = await readBytes(request, caller, limit);
+    caller.take(BYTE_COST * bytes.length);
+    // A request that begins anew finds it by `parsedInFront`.
     Object.assign(request, { body: bytes });
     return bytes;
   };
 }
 
-/** A body that never fits would be refused with 503 forever. */
-function refuseImpossible(limit: number, budget: Budget): void {
-  const most = Math.floor(budget.limit / USUAL_COST);
-  if (limit <= most) return;
-  throw new StartError(
-    `BODY_LIMIT is ${limit}, but with a MEMORY_LIMIT of ${budget.limit} a body can have ${most} bytes at most; change one of them`,
-  );
+const hasBody = (request: IncomingMessage): boolean =>
+  isChunked(request) || (request.headers['content-length'] ?? '0') !== '0';
+
+function tooLarge(limit: number, request: IncomingMessage): Problem {
+  const what = bodyTypeOf(request) === JSON_TYPE ? 'an array' : 'it';
+  return new Problem('content-too-large', `The body is larger than ${limit} bytes; send ${what} in parts`);
 }
 
 /** `express.json()` and similar parsers read the stream to its end and leave the result in `request.body`. */
@@ -65,100 +57,67 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? NO_CONTENT : { parsed: body };
 }
 
-function collect(request: IncomingMessage, body: Growing): Promise<void> {
+/** Chunks are copied into one buffer: an object for each would take more memory than a small chunk itself. */
+async function readBytes(request: IncomingMessage, caller: Caller, limit: number): Promise<Buffer> {
+  let held: Buffer = NO_CONTENT;
+  let size = 0;
+  await eachChunk(request, (chunk) => {
+    const needed = size + chunk.length;
+    if (needed > limit) throw tooLarge(limit, request);
+    if (size === 0) {
+      // Most bodies come in one chunk, which needs no copy.
+      caller.take(needed);
+      held = chunk;
+    } else {
+      if (needed > held.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
+        caller.take(larger.length - held.length);
+        held.copy(larger);
+        held = larger;
+      }
+      chunk.copy(held, size);
+    }
+    size = needed;
+  });
+  return held.subarray(0, size);
+}
+
+/** Resolves at the end of the body. Rejects with what `onChunk` throws, or with CallerGone if the client leaves. */
+function eachChunk(request: IncomingMessage, onChunk: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      outcome();
+    };
     const onData = (chunk: Buffer): void => {
       try {
-        body.add(chunk);
+        onChunk(chunk);
       } catch (error) {
         settle(() => reject(error));
       }
     };
     const onEnd = (): void => settle(resolve);
     const onGone = (): void => settle(() => reject(new CallerGone()));
-    const settle = (outcome: () => void): void => {
-      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-      outcome();
-    };
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
 }
 
-interface Growing {
-  add(chunk: Buffer): void;
-  /** Draws the memory to parse it as well. */
-  whole(): Buffer;
-}
-
-/** One buffer for all pieces: an object for each would take more memory than a small piece itself. */
-function createGrowing(limit: number, caller: Caller, mediaType: string): Growing {
-  let held: Buffer = NO_CONTENT;
-  let size = 0;
-  const makeRoom = (needed: number): void => {
-    const enlarged = Math.min(limit, Math.max(needed, 2 * held.length, FIRST_BYTES));
-    caller.take(enlarged - held.length);
-    const larger = Buffer.allocUnsafeSlow(enlarged);
-    held.copy(larger, 0, 0, size);
-    held = larger;
-  };
-  return {
-    add: (chunk) => {
-      const needed = size + chunk.length;
-      if (needed > limit) throw tooLarge(limit, mediaType);
-      // Most bodies come in one piece, which needs no copy.
-      if (size === 0) {
-        caller.take(chunk.length);
-        held = chunk;
-      } else {
-        if (needed > held.length) makeRoom(needed);
-        chunk.copy(held, size);
-      }
-      size = needed;
-    },
-    whole: () => {
-      caller.take(BYTE_COST * size);
-      return held.subarray(0, size);
-    },
-  };
-}
-
-function tooLarge(limit: number, mediaType: string): Problem {
-  const what = mediaType === JSON_TYPE ? 'an array' : 'it';
-  return new Problem('content-too-large', `The body is larger than ${limit} bytes; send ${what} in parts`);
-}
-
-// A body where none is taken.
-
-/** An empty body is no body: proxies announce it by `Content-Length: 0` or chunks without bytes. */
+/** Refuses a body where none is taken. Proxies announce an empty one by `Content-Length: 0`, or by chunks without bytes. */
 export async function refuseContent(request: IncomingMessage): Promise<void> {
-  if (!hasBody(request) || (isChunked(request) && !(await hasBytes(request)))) return;
-  const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
-  const header = isChunked(request) ? 'Transfer-Encoding' : 'Content-Length';
-  throw new Problem('invalid-header', message, { errors: [{ header, code: 'unexpected-body', message }] });
-}
-
-function hasBytes(request: IncomingMessage): Promise<boolean> {
-  if (request.readableEnded) {
-    const found = parsedInFront(request);
-    return Promise.resolve(found !== undefined && ('parsed' in found || found.length > 0));
-  }
-  return new Promise((resolve) => {
-    const onData = (): void => settle(true);
-    const onEnd = (): void => settle(false);
-    const settle = (found: boolean): void => {
-      request.off('data', onData).off('end', onEnd).off('error', onEnd).off('close', onEnd);
-      resolve(found);
-    };
-    request.on('data', onData).on('end', onEnd).on('error', onEnd).on('close', onEnd);
-  });
+  if (!hasBody(request)) return;
+  const refuse = (): never => {
+    const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
+    const header = isChunked(request) ? 'Transfer-Encoding' : 'Content-Length';
+    throw new Problem('invalid-header', message, { errors: [{ header, code: 'unexpected-body', message }] });
+  };
+  const parsed = parsedInFront(request);
+  if (!isChunked(request) || (parsed !== undefined && parsed !== NO_CONTENT)) refuse();
+  if (parsed === undefined) await eachChunk(request, refuse);
 }
 
 // The rest of a body whose request was answered before it was read.
 
 const LINGER_MS = 10_000;
-
-const hasBody = (request: IncomingMessage): boolean =>
-  isChunked(request) || (request.headers['content-length'] ?? '0') !== '0';
 
 /**
  * Closing a connection on which unread bytes arrive resets it, and the client may lose the answer with it
@@ -166,8 +125,7 @@ const hasBody = (request: IncomingMessage): boolean =>
  */
 export function linger(request: IncomingMessage): void {
   if (request.complete || !hasBody(request)) return;
-  const stop = destroyLater(request.socket);
-  request.once('close', stop);
+  request.once('close', destroyLater(request.socket));
   request.resume();
 }
 

@@ -1,72 +1,55 @@
 /** Serves requests for records: route, operation, answer. An Express middleware, and a listener of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CallerGone } from '../edge/caller.ts';
 import type { Budget } from '../edge/budget.ts';
+import { CallerGone } from '../edge/caller.ts';
 import type { AddressOf } from '../edge/client-address.ts';
 import type { RateLimit } from '../edge/rate-limit.ts';
 import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
-import type { Answer, HeaderMap } from './answer.ts';
+import { type Answer, DRY_RUN_TYPE, send, type SendOptions } from './answer.ts';
+import { type Cors, createCors, createHead, type HeaderMap, requestIdOf, setHeaders } from './headers.ts';
 import { acceptedType } from './negotiation.ts';
+import { type AskedFor, type Observe, watchRequest } from './observed.ts';
 import { problemAnswer, problemFor } from './problems.ts';
-import {
-  askedFor,
-  type AskedFor,
-  fullPath,
-  HttpCaller,
-  type Observe,
-  type Target,
-  targetOf,
-  watchRequest,
-} from './request.ts';
+import { fullPath, HttpCaller, targetOf } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
-import {
-  type Cors,
-  createCors,
-  createHead,
-  type HeadOptions,
-  requestIdOf,
-  send,
-  type SendOptions,
-  setHeaders,
-} from './send.ts';
 
 /** Without `next`, paths outside of the interface are 404. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
-export type HandlerOptions = SendOptions &
-  HeadOptions & {
-    readonly budget: Budget;
-    readonly addressOf: AddressOf;
-    /** Names that requests may be for; empty if the host application decides that. */
-    readonly allowedHosts: readonly string[];
-    /** The address behind a proxy; the empty string if there is none. */
-    readonly publicUrl: string;
-    /** Characters that a URL may have. */
-    readonly urlLimit: number;
-    /** undefined if the number of requests is not limited. */
-    readonly rateLimit: RateLimit | undefined;
-    /** The roots of dialects. */
-    readonly roots: readonly string[];
-    /** Called for each request when it is over; undefined if neither log nor metrics are on. */
-    readonly observe: Observe | undefined;
-    /** Runs work so that the log of slow statements knows the request; undefined if there is none. */
-    readonly within: ((asked: AskedFor, work: () => void) => void) | undefined;
-  };
+export interface HandlerOptions extends SendOptions {
+  /** Origins whose pages may use the service. */
+  readonly corsOrigins: readonly string[];
+  /** Whether requests need a token. */
+  readonly guarded: boolean;
+  readonly budget: Budget;
+  readonly addressOf: AddressOf;
+  /** Names that requests may be for; empty if the host application decides that. */
+  readonly allowedHosts: readonly string[];
+  /** The address behind a proxy; the empty string if there is none. */
+  readonly publicUrl: string;
+  /** Characters that a URL may have. */
+  readonly urlLimit: number;
+  /** undefined if the number of requests is not limited. */
+  readonly rateLimit: RateLimit | undefined;
+  /** The roots of dialects. */
+  readonly roots: readonly string[];
+  readonly observe: Observe | undefined;
+  readonly within: ((asked: AskedFor, work: () => void) => void) | undefined;
+}
 
-/** The routes below a root that the client of a request has. Throws a Problem if it has none. */
+/** Finds the routes below a root for the client of a request. Throws a Problem if the client has no access. */
 type RoutesOf = (request: IncomingMessage, root: string) => Routes;
 
-/** For a host that serves more than records: the steps that hold for its other requests as well. */
+/** The steps that a host which serves more than records applies to its other requests as well. */
 export interface HostSteps {
   /** Logs and counts the request when it is over, and calls `next`. */
   watch(request: IncomingMessage, response: ServerResponse, next?: () => void): void;
   readonly addressOf: AddressOf;
   /** Throws a Problem if the request must not reach the service. */
   readonly admit: Admit;
-  /** The same for agents. */
   readonly admitAgent: Admit;
   /** Counts the request against the rate limit. `next` gets the Problem if the client has sent too many. */
   limit(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
@@ -84,67 +67,62 @@ export interface HostSteps {
 const PREFLIGHT: Answer = { status: 204, headers: {}, body: undefined };
 
 export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { handler: Handler; host: HostSteps } {
-  const { observe, within, roots, addressOf, rateLimit, guarded, urlLimit, budget, log, publicUrl } = options;
+  const { observe, within, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = createCors(options.corsOrigins);
-  const admission = { guarded, publicUrl, cors, allowedHosts: options.allowedHosts };
-  const admit = createAdmission(admission);
-  const setHead = createHead(options);
+  const admit = createAdmission({ ...options, cors });
+  const setHead = createHead(cors, guarded);
 
-  function watch(
-    request: IncomingMessage,
-    response: ServerResponse,
-    next: (asked?: AskedFor) => void = () => undefined,
-  ): void {
+  function watch(request: IncomingMessage, response: ServerResponse, next: (asked?: AskedFor) => void): void {
     if (observe === undefined && within === undefined) return next();
-    const asked = askedFor(request, requestIdOf(request, response), addressOf(request));
+    const requestId = requestIdOf(request, response);
+    const asked: AskedFor = { request, requestId, address: addressOf(request), label: undefined };
     if (observe) watchRequest(asked, response, observe);
     if (within) within(asked, () => next(asked));
     else next(asked);
   }
 
-  /** The problem as an answer; undefined if the client has left. */
-  function refusal(error: unknown, request: IncomingMessage, response: ServerResponse): Answer | undefined {
-    if (error instanceof CallerGone) return undefined;
-    const instance = fullPath(targetOf(request));
-    return problemAnswer(error, { request, instance, requestId: requestIdOf(request, response) }, log);
-  }
-
-  function operate(serving: Serving): Answer | Promise<Answer> {
-    const { request, response, target, asked } = serving;
-    const { url = '', method = '' } = request;
+  function operate(request: IncomingMessage, caller: HttpCaller, asked?: AskedFor): Answer | Promise<Answer> {
+    const { url = '', method = '', headers } = request;
+    const target = targetOf(request);
     if (url.length > urlLimit)
       throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${urlLimit} are allowed`);
     // Browsers send preflight requests without a token.
-    if (guarded && method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined)
-      return PREFLIGHT;
+    if (guarded && method === 'OPTIONS' && headers['access-control-request-method'] !== undefined) return PREFLIGHT;
     const root = rootOf(target.path, roots) ?? API_ROOT;
     const routes = routesOf(request, root);
     if (!target.path.startsWith(root)) throw pathProblem(fullPath(target), knownPaths(routes, root));
     const { route, identifier } = findRoute(routes, target.path, root);
     if (method === 'OPTIONS') return route.options;
-    const { serve, mediaTypes, tried, label } = route.offers.get(method) ?? refuseMethod(method, route);
+    const { serve, mediaTypes, label } = route.offers.get(method) ?? refuseMethod(method, route);
     if (asked) asked.label = label;
-    const offered = tried !== undefined && isDryRun(target.query) ? tried : mediaTypes;
-    const mediaType = acceptedType(request.headers.accept, offered);
-    const caller = (serving.caller ??= new HttpCaller(request, response, budget, addressOf));
+    const offered = isDryRun(method, target.query) ? [...mediaTypes, DRY_RUN_TYPE] : mediaTypes;
+    const mediaType = acceptedType(headers.accept, offered);
     return serve({ request, caller, target, identifier, mediaType });
   }
 
-  async function respond(serving: Serving, isLimited = true): Promise<void> {
-    const { request, response } = serving;
-    let answer: Answer | undefined;
+  const refusal = (error: unknown, request: IncomingMessage, response: ServerResponse): Answer =>
+    problemAnswer(error, request, fullPath(targetOf(request)), requestIdOf(request, response), log);
+
+  async function respond(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { asked, isLimited = true }: { readonly asked?: AskedFor | undefined; readonly isLimited?: boolean },
+  ): Promise<void> {
+    const caller = new HttpCaller(request, response, budget, addressOf);
     setHead(request, response);
+    let answer: Answer | undefined;
     try {
       admit(request);
       if (isLimited && rateLimit) setHeaders(response, await rateLimit(request));
-      const given = withCurrentModel(() => operate(serving));
+      const given = withCurrentModel(() => operate(request, caller, asked));
       // On SQLite a GET by id has its answer at once, and is sent in this turn.
       answer = given instanceof Promise ? await given : given;
     } catch (error) {
-      answer = refusal(error, request, response);
+      if (!(error instanceof CallerGone)) answer = refusal(error, request, response);
     }
-    if (answer) await send(request, response, answer, options, serving.caller);
-    serving.caller?.release();
+    if (caller.written !== undefined) setHeaders(response, { 'X-Position': caller.written });
+    if (answer) await send(request, response, answer, options);
+    caller.release();
   }
 
   const reply: HostSteps['reply'] = (answer, request, response) => {
@@ -154,14 +132,13 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { ha
 
   return {
     handler: (request, response, next) => {
-      const target = targetOf(request);
-      if (next !== undefined && rootOf(target.path, roots) === undefined) return next();
-      watch(request, response, (asked) => void respond({ request, response, target, asked }));
+      if (next !== undefined && rootOf(targetOf(request).path, roots) === undefined) return next();
+      watch(request, response, (asked) => void respond(request, response, { asked }));
     },
     host: {
       addressOf,
       admit,
-      admitAgent: createAgentAdmission(admission),
+      admitAgent: createAgentAdmission({ ...options, cors }),
       watch: (request, response, next) => watch(request, response, () => next?.()),
       limit: (request, response, next) => {
         if (rateLimit === undefined) return next();
@@ -172,30 +149,19 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { ha
         void rateLimit(request).then(counted, next);
       },
       cors,
-      notFound: (request, response) =>
-        void respond({ request, response, target: targetOf(request), asked: undefined }, false),
+      notFound: (request, response) => void respond(request, response, { isLimited: false }),
       reply,
       problemFor: (error, requestId) => problemFor(error, requestId, log),
       refuse: (error, request, response) => {
-        const answer = refusal(error, request, response);
-        if (answer) void reply(answer, request, response);
+        if (!(error instanceof CallerGone)) void reply(refusal(error, request, response), request, response);
       },
     },
   };
 }
 
-/** A request while it is served. */
-interface Serving {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly target: Target;
-  /** undefined if neither log nor metrics are on. */
-  readonly asked: AskedFor | undefined;
-  caller?: HttpCaller;
-}
-
-/** The media type of its report is offered before the rest of the query is parsed. */
-const isDryRun = (query: string): boolean => query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
+/** The media type of the report is offered before the rest of the query is parsed. */
+const isDryRun = (method: string, query: string): boolean =>
+  method !== 'GET' && method !== 'HEAD' && query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
 
 function refuseMethod(method: string, { allow, withheld }: Route): never {
   if (withheld.has(method))

@@ -1,12 +1,8 @@
-/** Adapters: each builds the arguments of an operation from a request, and renders its result as an answer. */
+/** Adapters: each makes the arguments of an operation from a request, and an answer from its result. */
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import type { RecordType } from '../model/model.ts';
+import { decode } from '../json/tokenizer.ts';
 import { can } from '../model/rights.ts';
-import { NO_BODY } from '../operations/body.ts';
-import { create } from '../operations/write.ts';
-import { deleteFound, deleteOne } from '../operations/write.ts';
-import { get, type RecordResult } from '../operations/read.ts';
+import { type Body, NO_BODY, readBody, textOf } from '../operations/body.ts';
 import {
   type BodyArguments,
   type OneArguments,
@@ -15,15 +11,24 @@ import {
   parseIdentifier,
   type WriteResult,
 } from '../operations/operation.ts';
-import { JSON_TYPE, type OperationEntry, type OperationName } from '../operations/table.ts';
-import { patch, update, updateMany } from '../operations/write.ts';
+import { get, type RecordResult } from '../operations/read.ts';
+import {
+  type BodyShape,
+  CSV_TYPE,
+  JSON_TYPE,
+  NDJSON_TYPE,
+  type OperationEntry,
+  type OperationName,
+} from '../operations/table.ts';
 import { upsert } from '../operations/upsert.ts';
+import { create, deleteFound, deleteOne, patch, update, updateMany } from '../operations/write.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import { ON } from '../query/resolve.ts';
 import { type Answer, readAnswer, writeAnswer } from './answer.ts';
 import { type Content, NO_CONTENT, refuseContent } from './content.ts';
+import { readCsv } from './csv.ts';
+import { onLines, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, summaryServer } from './lists.ts';
-import { onLines } from './lines.ts';
 import { bodyTypeOf, bodyTypesOf, writePreferences } from './negotiation.ts';
 import { type Exchange, fullPath, preconditionsOf, type ServeOperation, type Server, type Service } from './request.ts';
 
@@ -41,12 +46,12 @@ export const SERVERS: Readonly<Record<OperationName, Server>> = {
     return result instanceof Promise ? result.then(answer) : answer(result);
   },
   create: (service, entry) => {
-    const creating = writing(service, entry, service.queries.write, create);
+    const creating = createServer(service, entry);
     const upserting = writing(service, entry, service.queries.upsert, upsert);
     return (exchange) => {
       const { query } = exchange.target;
       if (query === '' || !new URLSearchParams(query).has(ON)) return creating(exchange);
-      if (!mayUpdate(service)) throw notUpdatable(service.type);
+      requireUpdates(service);
       return upserting(exchange);
     };
   },
@@ -58,26 +63,29 @@ export const SERVERS: Readonly<Record<OperationName, Server>> = {
   delete: (service, entry) => writing(service, entry, service.queries.write, deleteOne),
 };
 
-export const creating: Server = (service, entry) => writing(service, entry, service.queries.write, create);
+/** Creates, and never updates. */
+export const createServer: Server = (service, entry) => writing(service, entry, service.queries.write, create);
 
-/** An operation that writes, over HTTP: what is wrong with the head of a request is refused before its body is parsed. */
+/** An operation that writes. What is wrong with the head of a request is refused before its body is parsed. */
 function writing<Q>(
   service: Service,
   entry: OperationEntry,
   parseQuery: (search: string) => Q,
   operation: (context: OperationContext, given: AllArguments<Q>) => Promise<WriteResult>,
 ): ServeOperation {
-  const { path, rights, readContent, parsers } = service;
+  const { path, rights, readContent } = service;
   const { body: taken, path: kind } = entry;
   const bodyTypes = bodyTypesOf(entry);
   const isLimited = entry.headers.includes('Prefer: max-affected');
   return async (exchange) => {
-    const { request, caller, target } = exchange;
-    const content = taken ? await readContent(exchange, bodyTypes) : await noContent(request);
-    const once = onceOf(keyOf(request), service, () => requestHash(exchange, content));
-    const id = kind === 'item' ? parseIdentifier(exchange.identifier) : 0;
+    const { request, caller, target, identifier } = exchange;
+    if (!taken) await refuseContent(request);
+    const content = taken ? await readContent(request, caller, bodyTypes) : NO_CONTENT;
+    const key = request.headers['idempotency-key'];
+    const once = onceOf(key === undefined ? key : String(key), service, () => requestHash(exchange, content));
+    const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
-    const body = taken ? parsers[taken.shape](content, exchange) : NO_BODY;
+    const body = taken ? bodyIn(content, taken.shape, bodyTypeOf(request), service, identifier) : NO_BODY;
     const { minimal, most, applied } = writePreferences(request.headers.prefer, isLimited);
     const given = { id, query, body, caller, once, minimal, most, preconditions: preconditionsOf(request) };
     const written = operation(service, given);
@@ -86,33 +94,37 @@ function writing<Q>(
   };
 }
 
-async function noContent(request: IncomingMessage): Promise<Content> {
-  await refuseContent(request);
-  return NO_CONTENT;
-}
-
-function keyOf({ headers }: IncomingMessage): string | undefined {
-  const given = headers['idempotency-key'];
-  return given === undefined ? undefined : String(given);
+function bodyIn(
+  content: Content,
+  shape: BodyShape,
+  mediaType: string,
+  { type, limits, rights, translate }: Service,
+  identifier: string,
+): Body {
+  if (!('parsed' in content)) {
+    if (mediaType === NDJSON_TYPE) return readNdjson(textOfLines(content, mediaType), type, limits);
+    if (mediaType === CSV_TYPE) return readCsv(textOfLines(content, mediaType), type, limits, rights);
+  }
+  const body = readBody('parsed' in content ? textOf(content.parsed) : decode(content), shape, type, limits);
+  return translate ? translate(body, identifier) : body;
 }
 
 /** A retry has the same hash, another request another. */
 function requestHash({ request, target }: Pick<Exchange, 'request' | 'target'>, content: Content): string {
-  const body = 'parsed' in content ? JSON.stringify(content.parsed) : content;
   const mediaType = bodyTypeOf(request);
   return createHash('sha256')
-    .update(
-      `${request.method ?? ''} ${fullPath(target)}?${target.query}\n${mediaType === JSON_TYPE ? '' : `${mediaType}\n`}`,
-    )
-    .update(body)
+    .update(`${request.method ?? ''} ${fullPath(target)}?${target.query}\n`)
+    .update(mediaType === JSON_TYPE ? '' : `${mediaType}\n`)
+    .update('parsed' in content ? JSON.stringify(content.parsed) : content)
     .digest('base64url');
 }
 
-const mayUpdate = ({ type, rights }: Service): boolean => type.operations.has('update') && can(rights, type, 'update');
-
-function notUpdatable({ name, operations }: RecordType): Problem {
-  if (operations.has('update'))
-    return new Problem('forbidden', `The token does not allow updates of ${name}, which ${ON}= asks for; leave it out`);
-  const message = `${name} does not offer updates, which "${ON}" asks for; leave it out`;
-  return faultyRequest('invalid-query', [{ parameter: ON, code: 'not-offered', message }]);
+function requireUpdates({ type, rights }: Service): void {
+  const { name, operations } = type;
+  if (!operations.has('update')) {
+    const message = `${name} does not offer updates, which "${ON}" asks for; leave it out`;
+    throw faultyRequest('invalid-query', [{ parameter: ON, code: 'not-offered', message }]);
+  }
+  if (!can(rights, type, 'update'))
+    throw new Problem('forbidden', `The token does not allow updates of ${name}, which ${ON}= asks for; leave it out`);
 }

@@ -4,11 +4,12 @@ import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { type OperationEntry, operationEntries, type OperationName, type OperationPath } from '../operations/table.ts';
 import { Problem, shortenedPath } from '../problem.ts';
-import { type Answer, DRY_RUN_TYPE } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { SUMMARY } from './lists.ts';
 import { bodyTypesOf } from './negotiation.ts';
 import { SERVERS } from './operations.ts';
-import type { Label, ServeOperation, Server, Service } from './request.ts';
+import type { Label } from './observed.ts';
+import type { ServeOperation, Server, Service } from './request.ts';
 
 export const API_ROOT = '/api/';
 
@@ -17,8 +18,6 @@ interface Offer {
   readonly label: Label;
   /** Media types of its answers. */
   readonly mediaTypes: readonly string[];
-  /** Of a write: those of its dry run. */
-  readonly tried?: readonly string[];
 }
 
 export interface Route {
@@ -31,7 +30,6 @@ export interface Route {
   readonly options: Answer;
 }
 
-/** The paths of a record type: all its records, one of them, and what all come to. */
 interface TypeRoutes {
   readonly collection: Route;
   readonly item: Route;
@@ -39,7 +37,7 @@ interface TypeRoutes {
   readonly summary: Route | undefined;
 }
 
-/** By path, as far as the client may read the type. Types without operations are only reached through others. */
+/** The routes of the types that the client may read. Types without operations are only reached through others. */
 export interface Routes {
   get(path: string): TypeRoutes | undefined;
   paths(): readonly string[];
@@ -74,7 +72,13 @@ export function createRoutes(
       const known = made.get(path);
       const type = known ? undefined : types.get(path);
       if (type === undefined || !isServed(type)) return known;
-      const routes = routesOf({ service: serviceOf(type), bindings });
+      const service = serviceOf(type);
+      const summary = routeOf(service, bindings, 'summary');
+      const routes = {
+        collection: routeOf(service, bindings, 'collection'),
+        item: routeOf(service, bindings, 'item'),
+        summary: summary.offers.size === 0 ? undefined : summary,
+      };
       made.set(path, routes);
       return routes;
     },
@@ -82,21 +86,7 @@ export function createRoutes(
   };
 }
 
-interface TypeBinding {
-  readonly service: Service;
-  readonly bindings: readonly Binding[];
-}
-
-function routesOf(bound: TypeBinding): TypeRoutes {
-  const summary = routeOf(bound, 'summary');
-  return {
-    collection: routeOf(bound, 'collection'),
-    item: routeOf(bound, 'item'),
-    summary: summary.offers.size === 0 ? undefined : summary,
-  };
-}
-
-function routeOf({ service, bindings }: TypeBinding, path: OperationPath): Route {
+function routeOf(service: Service, bindings: readonly Binding[], path: OperationPath): Route {
   const { type, rights } = service;
   const offered = bindings.filter(
     ({ entry }) =>
@@ -113,7 +103,6 @@ function routeOf({ service, bindings }: TypeBinding, path: OperationPath): Route
       const offer: Offer = {
         serve: server(service, entry),
         mediaTypes: entry.mediaTypes,
-        ...(entry.method === 'GET' ? {} : { tried: [...entry.mediaTypes, DRY_RUN_TYPE] }),
         label: { type: type.name, operation: path === 'summary' ? path : entry.right },
       };
       return methodsOf(entry).map((method) => [method, offer] as const);
@@ -132,20 +121,16 @@ function routeOf({ service, bindings }: TypeBinding, path: OperationPath): Route
 
 const methodsOf = ({ method }: OperationEntry): readonly string[] => (method === 'GET' ? READ_METHODS : [method]);
 
-interface RouteMatch {
-  readonly route: Route;
-  /** As the path writes it; the empty string for a collection. */
-  readonly identifier: string;
-}
-
-/** The root that a path is below, or is but for its slash. Requests below /api are not slowed down by others. */
-export function rootOf(path: string, others: readonly string[]): string | undefined {
-  if (path.startsWith(API_ROOT)) return API_ROOT;
-  return [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
-}
+/** The root that a path is below, or is but for its slash. */
+export const rootOf = (path: string, others: readonly string[]): string | undefined =>
+  [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
 
 /** `path` begins with the root. It is split before it is decoded: an encoded slash does not separate anything. */
-export function findRoute(routes: Routes, path: string, root: string): RouteMatch {
+export function findRoute(
+  routes: Routes,
+  path: string,
+  root: string,
+): { readonly route: Route; readonly identifier: string } {
   const slash = path.indexOf('/', root.length);
   const found = routes.get(decode(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (found !== undefined && slash < 0) return { route: found.collection, identifier: '' };
@@ -166,11 +151,8 @@ function decode(text: string): string {
   }
 }
 
-/** Steps of a path that a message looks at. */
-const MAX_NAMED = 3;
-
 function unknownPath(path: string, routes: Routes, root: string): Problem {
-  const [type = '', ...rest] = path.slice(root.length).split('/', MAX_NAMED).map(decode);
+  const [type = '', ...rest] = path.slice(root.length).split('/', 3).map(decode);
   const near = routes.get(type) ? type : nearest(type, routes.paths());
   if (near === undefined) return pathProblem(path, knownPaths(routes, root));
   const [step = ''] = rest;

@@ -12,8 +12,8 @@ import { type CallName, type CallResult, type Position, serveCall } from '../emb
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
 import { acceptedType, bodyTypesOf } from '../http/negotiation.ts';
-import { HttpCaller, targetOf } from '../http/request.ts';
-import { requestIdOf } from '../http/send.ts';
+import { HttpCaller } from '../http/request.ts';
+import { requestIdOf } from '../http/headers.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
 import { decode, readObject, type TextLimits } from '../json/tokenizer.ts';
 import { MAX_ECHO } from '../names.ts';
@@ -107,8 +107,7 @@ async function messageIn(
   { readContent }: Engine,
   limits: TextLimits,
 ): Promise<JsonObject> {
-  const exchange = { request, caller, target: targetOf(request), identifier: '', mediaType: JSON_TYPE };
-  const content = await readContent(exchange, bodyTypesOf(OPERATIONS.update));
+  const content = await readContent(request, caller, bodyTypesOf(OPERATIONS.update));
   const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
   // Its identifier comes back in the answer, however long it is.
   caller.take(WRAP_COST * text.length);

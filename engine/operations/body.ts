@@ -34,15 +34,6 @@ export interface BodyLimits extends TextLimits {
   readonly batchLimit: number;
 }
 
-/** Reads JSON texts as bodies of a type, by shape. */
-export type BodyReaders = Readonly<Record<BodyShape, (text: string) => Body>>;
-
-export const bodyReaders = (type: RecordType, limits: BodyLimits): BodyReaders => ({
-  record: jsonParser(type, limits, acceptor(type, 'record', limits)),
-  records: jsonParser(type, limits, acceptor(type, 'records', limits)),
-  either: jsonParser(type, limits, acceptor(type, 'either', limits)),
-});
-
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 const TOO_LARGE = rawJSON('1e999');
 
@@ -60,43 +51,35 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** Parses a JSON text that holds records. */
-export function jsonParser(
+export const parseJson = (
+  text: string,
   type: RecordType,
   limits: TextLimits,
-  accept: (value: JsonValue) => Accepted,
   what?: string,
-): (text: string) => Body & { readonly keys: number } {
-  return (text) => {
-    const { value, keys, raw, faults } = readJson(text, { limits, kept: keptMembers(type), ...(what && { what }) });
-    const found = accept(value);
-    return { ...found, raw, keys, faults: [...found.faults, ...faults] };
-  };
-}
+): ReturnType<typeof readJson> =>
+  readJson(text, { limits, kept: keptMembers(type), ...(what === undefined ? {} : { what }) });
 
-const NO_FAULTS: readonly Fault[] = Object.freeze([]);
-
-type Accepted = Omit<Body, 'raw'>;
-
-/** Refuses bodies of another shape. */
-function acceptor(type: RecordType, shape: BodyShape, { batchLimit }: BodyLimits): (value: JsonValue) => Accepted {
+/** Reads a JSON text as a body of this shape. */
+export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
+  const { value, raw, faults } = parseJson(text, type, limits);
+  if (Array.isArray(value) && shape !== 'record') {
+    const { records, faults: strange } = itemsOf(value, limits.batchLimit);
+    return { records, isArray: true, raw, faults: [...strange, ...faults] };
+  }
+  if (isObject(value) && shape !== 'records')
+    return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false, raw, faults };
   const { name } = type.identifier;
-  const message = {
+  const expected = {
     record: 'The body must be a JSON object',
     records: `The body must be an array of records, each with its "${name}"`,
     either: 'The body must be a JSON object, or an array of them',
   }[shape];
   const cure = ` (one record is changed by PATCH of its own path, with its ${name} at the end)`;
-  return (value) => {
-    if (Array.isArray(value) && shape !== 'record') return itemsOf(value, batchLimit);
-    if (isObject(value) && shape !== 'records')
-      return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false, faults: NO_FAULTS };
-    const found = `${message}, not ${kindOf(value)}${isObject(value) ? cure : ''}`;
-    throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message: found }]);
-  };
+  const message = `${expected}, not ${kindOf(value)}${isObject(value) ? cure : ''}`;
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
 }
 
-function itemsOf(values: readonly JsonValue[], most: number): Accepted {
+function itemsOf(values: readonly JsonValue[], most: number): Pick<Body, 'records' | 'faults'> {
   if (values.length > most) throw tooManyItems(most, values.length);
   const faults: Fault[] = [];
   const records = values.map((value, index): ParsedRecord => {
@@ -105,7 +88,7 @@ function itemsOf(values: readonly JsonValue[], most: number): Accepted {
     faults.push({ pointer, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(value)}` });
     return { body: {}, pointer, tag: undefined };
   });
-  return { records, isArray: true, faults };
+  return { records, faults };
 }
 
 export function itemOf(value: JsonObject, pointer: string): ParsedRecord {

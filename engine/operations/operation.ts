@@ -21,7 +21,7 @@ import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { validatedFor } from '../validation/rights.ts';
-import type { Body, BodyReaders } from './body.ts';
+import type { Body, BodyLimits } from './body.ts';
 import { entityTag, type Preconditions } from './preconditions.ts';
 
 /** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
@@ -32,7 +32,7 @@ export interface OperationContext {
   readonly store: Store;
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
-  readonly bodies: BodyReaders;
+  readonly limits: BodyLimits;
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
   /** Hours for which an idempotency key is kept. */

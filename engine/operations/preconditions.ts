@@ -131,12 +131,8 @@ function failed(header: string, message: string): Problem {
 
 // Strong entity tags: hashes of representations, and how tags are compared (RFC 9110, 8.8.3).
 
-/** The tag of a record, from its JSON text. */
+/** The tag of a text. That of a list covers what changes with other records as well. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
-
-/** The tag of a list covers what changes with other records. */
-export const listTag = (text: string, total: number | undefined, links: string): string =>
-  entityTag(`${text}\n${total ?? ''}\n${links}`);
 
 /** In the order in which they are preferred. */
 export const CODING_NAMES = ['br', 'gzip'] as const;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
-import { acceptedCoding } from '../http/negotiation.ts';
+import { acceptedCoding } from '../http/answer.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { Problem } from '../problem.ts';
 import { html, layout } from './layout.ts';

@@ -17,7 +17,7 @@ import { framingFault } from './framing.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError, Problem } from '../problem.ts';
 import { destroyLater } from '../http/content.ts';
-import { UNEMBEDDED } from '../http/send.ts';
+import { UNEMBEDDED } from '../http/headers.ts';
 import { render } from '../http/problems.ts';
 import { workerNumber } from '../process.ts';
 

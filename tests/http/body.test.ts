@@ -1,7 +1,7 @@
 /** From the bytes of a body to an object, or to what is wrong with them. */
 import type { Content } from '../../engine/http/content.ts';
 import { decode, readJson } from '../../engine/json/tokenizer.ts';
-import { type Body, bodyReaders, textOf } from '../../engine/operations/body.ts';
+import { type Body, readBody, textOf } from '../../engine/operations/body.ts';
 import { faultyRequest, Problem } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
 import fc from '../support/fast-check.ts';
@@ -11,10 +11,11 @@ const LIMITS = { bodyDepth: 64, bodyKeys: 1000, bodyItems: 1000, batchLimit: 3 }
 /** Nothing of it is kept as text; whatever keys a body has are for the validator. */
 const plain = loadModel('tests/fixtures/schemas/self-reference').types.values().next().value;
 if (plain === undefined) throw new Error('the schema has no type');
-const readers = bodyReaders(plain, LIMITS);
+const type = plain;
 
 function parse(content: Content): Body {
-  const body = readers.record('parsed' in content ? textOf(content.parsed) : decode(content));
+  const text = 'parsed' in content ? textOf(content.parsed) : decode(content);
+  const body = readBody(text, 'record', type, LIMITS);
   if (body.faults.length > 0) throw faultyRequest('invalid-body', body.faults);
   return body;
 }

@@ -6,7 +6,7 @@ import { csvHead, csvLine } from '../../engine/http/csv.ts';
 import { membersAt } from '../../engine/http/lists.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { createSlowReaders } from '../../engine/edge/slow-readers.ts';
-import { send } from '../../engine/http/send.ts';
+import { send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';

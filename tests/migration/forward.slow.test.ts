@@ -263,7 +263,7 @@ describe('descriptors that the database has never seen', () => {
       { 'book.yaml': BOOK.replace('maxLength', 'index: true, maxLength'), 'shelf.yaml': SHELF },
     ]);
     await project.starts({ 'book.yaml': BOOK.replace(/  pages.*\n/, ''), 'shelf.yaml': null });
-    const kept = ['drop-type:Shelf', 'drop-index:Book.title', 'drop-field:Book.pages'];
+    const kept = ['drop-type:Shelf', 'drop-field:Book.pages', 'drop-index:Book.title'];
     expect(await keptIn(project)).toEqual(kept);
     await project.run('apply', ...kept.flatMap((id) => ['--allow', id]));
     expect(await keptIn(project)).toEqual([]);

@@ -220,10 +220,10 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
       'unclear not-renamed:Author.works',
       'ready add-relation:Book.author',
       'ready add-relation:Author.books',
-      'kept drop-relation:Book.authors',
       'kept drop-relation:Author.works',
+      'kept drop-relation:Book.authors',
     ],
-    says: ['1 record: a connection "authors" is lost (1)', '1 record: the connection "works" is lost (1)'],
+    says: ['1 record: the connection "works" is lost (1)', '1 record: a connection "authors" is lost (1)'],
     reads: ['GET /api/books/1 => {"id":1,"title":"One","author":null}'],
   },
   {

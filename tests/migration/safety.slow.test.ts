@@ -207,10 +207,8 @@ describe('plan', () => {
   test('shows SQL only where it is asked for', async () => {
     const project = await projectOf({ 'book.yaml': BOOKS });
     project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string }\n` });
-    expect((await project.run('plan')).out).toMatch(/^ {2}Add field "isbn" of Book\n {4}older [^\n]+\n$/);
-    expect((await project.run('plan', '--sql')).out).toMatch(
-      /^ {2}Add field "isbn" of Book\n {4}older [^\n]+\n {6}alter table \S+ add/,
-    );
+    expect((await project.run('plan')).out).toBe('  Add field "isbn" of Book\n');
+    expect((await project.run('plan', '--sql')).out).toMatch(/^ {2}Add field "isbn" of Book\n {6}alter table \S+ add/);
     expect(Object.keys(JSON.parse((await project.run('plan', '--json')).out).steps[0])).not.toContain('sql');
   });
 

@@ -189,7 +189,7 @@ onServer(`${ROWS} records that clients read and write`, () => {
   const applying = async (): Promise<void> => {
     const plan = build.run('engine/cli.js', ['plan', '--json'], project.environment);
     await plan.ended;
-    const { steps } = JSON.parse(plan.out()) as { steps: { id: string; state: string; older: string }[] };
+    const { steps } = JSON.parse(plan.out()) as { steps: { id: string; state: string; older?: string }[] };
     isUsable = steps.every(({ older }) => older !== 'refuse' && !(older === 'named' && book.open));
     const allowed = steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
     await run('apply', ...allowed);

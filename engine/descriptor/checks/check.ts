@@ -1,4 +1,6 @@
 /** The types of checks, and what several checks share. */
+import type { DiagnosticCode } from '../../diagnostic.ts';
+import { fieldTypes } from '../../field-types/registry.ts';
 import { didYouMean } from '../../names.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
@@ -21,14 +23,26 @@ export function unknownField(
   name: string,
   known: readonly string[],
   path: YamlPath,
-  at: 'key' | 'value' = 'value',
+  at: At = 'value',
 ): readonly Finding[] {
   if (!type.complete || known.includes(name)) return [];
   const kind = type.relations.get(name)?.kind;
   const why = kind
     ? `${quoted(name)} is a ${kind} relation, which cannot be used here`
     : `${type.name || 'the type'} has no field ${quoted(name)}${didYouMean(name, known)}`;
-  return [finding('unknown-field', path, at, why)];
+  return [finding('unknown-field', path, why, at)];
+}
+
+/** Reports a field whose values have no order. */
+export function notComparable(
+  { fields }: TypeDraft,
+  name: string,
+  path: YamlPath,
+  at: At = 'value',
+): readonly Finding[] {
+  const type = fieldTypes.get(fields.get(name)?.type ?? '');
+  if (!type || type.operators.length > 0) return [];
+  return [finding('not-comparable', path, `${quoted(name)} is of type ${type.name}, which cannot be compared`, at)];
 }
 
 /** A claim to a name in a namespace. */
@@ -38,16 +52,19 @@ export interface NameClaim {
   readonly owner: string;
   readonly type: TypeDraft;
   /** The fault if an earlier claim has the name. */
-  found(earlier: string): Finding;
+  readonly code: DiagnosticCode;
+  readonly path: YamlPath;
+  readonly at?: At;
+  says(earlier: string): string;
 }
 
 /** Every claim to a name that is already taken. */
 export function nameConflicts(claims: readonly NameClaim[]): readonly TypeFinding[] {
   const owners = new Map<string, string>();
-  return claims.flatMap(({ name, owner, type, found }): readonly TypeFinding[] => {
+  return claims.flatMap(({ name, owner, type, code, path, at, says }): readonly TypeFinding[] => {
     const earlier = owners.get(folded(name));
     if (earlier === undefined) owners.set(folded(name), owner);
-    return earlier === undefined ? [] : [[type, found(earlier)]];
+    return earlier === undefined ? [] : [[type, finding(code, path, says(earlier), at)]];
   });
 }
 
@@ -68,5 +85,7 @@ export const label = ({ type, name }: RelationEnd): string => `${type.name}.${na
 export const relationKey = (
   { name, relation }: RelationEnd,
   key: 'column' | 'through' | 'onDelete',
-): readonly [YamlPath, At] =>
-  relation[key] === undefined ? [['relations', name], 'key'] : [['relations', name, key], 'value'];
+): { readonly path: YamlPath; readonly at: At } =>
+  relation[key] === undefined
+    ? { path: ['relations', name], at: 'key' }
+    : { path: ['relations', name, key], at: 'value' };

@@ -9,6 +9,7 @@ import {
   label,
   type NameClaim,
   nameConflicts,
+  notComparable,
   relationKey,
   repeated,
   type SchemaCheck,
@@ -16,7 +17,6 @@ import {
   type TypeFinding,
   unknownField,
 } from './check.ts';
-import { fieldTypes } from '../../field-types/registry.ts';
 
 export const checkNames: SchemaCheck = ({ types }) =>
   types.flatMap((type) => [...duplicateNames(type), ...hiddenIds(type)]);
@@ -29,27 +29,20 @@ function hiddenIds(type: TypeDraft): readonly TypeFinding[] {
   return (['fields', 'relations'] as const).flatMap((kind): readonly TypeFinding[] => {
     if (!type[kind].has(ID)) return [];
     const message = `/json-server and /simple-rest show the identifier ${quoted(type.identifier)} as "${ID}", and hide this; give it another name if their clients need it`;
-    return [[type, finding('hidden-id', [kind, ID], 'key', message)]];
+    return [[type, finding('hidden-id', [kind, ID], message, 'key')]];
   });
 }
 
 function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
-  const member = (name: string, owner: string, path: YamlPath, at: At): NameClaim => ({
-    name,
-    owner,
-    type,
-    found: (earlier) =>
-      finding(
-        'duplicate-name',
-        path,
-        at,
-        `${owner} has the same name as ${earlier}; upper and lower case count as the same`,
-      ),
-  });
+  const claim = (name: string, owner: string, path: YamlPath, at: At): NameClaim => {
+    const says = (earlier: string): string =>
+      `${owner} has the same name as ${earlier}; upper and lower case count as the same`;
+    return { name, owner, type, says, code: 'duplicate-name', path, at };
+  };
   return nameConflicts([
-    member(type.identifier, `the identifier ${quoted(type.identifier)}`, ['identifier', 'name'], 'value'),
-    ...[...type.fields.keys()].map((name) => member(name, `field ${quoted(name)}`, ['fields', name], 'key')),
-    ...[...type.relations.keys()].map((name) => member(name, `relation ${quoted(name)}`, ['relations', name], 'key')),
+    claim(type.identifier, `the identifier ${quoted(type.identifier)}`, ['identifier', 'name'], 'value'),
+    ...[...type.fields.keys()].map((name) => claim(name, `field ${quoted(name)}`, ['fields', name], 'key')),
+    ...[...type.relations.keys()].map((name) => claim(name, `relation ${quoted(name)}`, ['relations', name], 'key')),
   ]);
 }
 
@@ -73,19 +66,14 @@ function tooManyColumns(type: TypeDraft, brought: number): readonly TypeFinding[
   const columns = 1 + type.fields.size + caseless + brought + (type.draft.open === true ? 1 : 0);
   if (columns <= MAX_COLUMNS) return [];
   const message = `the table would have ${columns} columns, and can have at most ${MAX_COLUMNS}: one for each field, another one for each caseless field, and one for each belongsTo relation`;
-  return [[type, finding('bad-value', ['fields'], 'key', message)]];
+  return [[type, finding('bad-value', ['fields'], message, 'key')]];
 }
 
 /** Duplicate names among these have been reported already, and are not reported again. */
 function ownColumns(type: TypeDraft): readonly NameClaim[] {
   const names = new Map([...type.fields.keys()].map((name) => [name.toLowerCase(), `field ${quoted(name)}`]));
   names.set(type.identifier.toLowerCase(), 'the identifier');
-  return [...names].map(([name, owner]) => ({
-    name,
-    owner,
-    type,
-    found: (earlier) => finding('duplicate-name', [], 'value', earlier),
-  }));
+  return [...names].map(([name, owner]) => ({ name, owner, type, says: String, code: 'duplicate-name', path: [] }));
 }
 
 /** The column of a relation and its table: the type's own, or that of its children. */
@@ -95,15 +83,10 @@ function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readon
   const table = own ? type : target;
   if (!table || (!own && !isHidden(side, schema))) return undefined;
   const column = relation.column ?? (own ? ownColumn(name) : hiddenColumn(type.name, name));
-  const [path, at] = relationKey(side, 'column');
-  const found = (earlier: string) =>
-    finding(
-      'duplicate-column',
-      path,
-      at,
-      `relation ${quoted(name)} would use the column ${quoted(column)} of ${table.name}, which belongs to ${earlier}; set another "column"`,
-    );
-  return { name: column, owner: `relation ${quoted(name)} of ${type.name}`, type, table, found };
+  const says = (earlier: string): string =>
+    `relation ${quoted(name)} would use the column ${quoted(column)} of ${table.name}, which belongs to ${earlier}; set another "column"`;
+  const owner = `relation ${quoted(name)} of ${type.name}`;
+  return { name: column, owner, type, table, says, code: 'duplicate-column', ...relationKey(side, 'column') };
 }
 
 const isHidden = (side: RelationEnd, schema: Schema): boolean =>
@@ -116,25 +99,17 @@ const isHidden = (side: RelationEnd, schema: Schema): boolean =>
 /** Types that have the name of an earlier one. */
 export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFinding[] =>
   nameConflicts(
-    types.map((type) => ({
-      name: type.name,
-      owner: type.where.file,
-      type,
-      found: (earlier) =>
-        finding(
-          'duplicate-type',
-          ['type'],
-          'value',
-          `the type ${quoted(type.name)} is already described in ${earlier}`,
-        ),
-    })),
+    types.map((type) => {
+      const says = (earlier: string): string => `the type ${quoted(type.name)} is already described in ${earlier}`;
+      return { name: type.name, owner: type.where.file, type, says, code: 'duplicate-type', path: ['type'] };
+    }),
   );
 
 /** Default names that cannot be used, so that the descriptor must set others. */
 export const checkDefaultNames: TypeCheck = ({ draft, lost, name, operations }) => {
   if (name === '' || nameFault(name)) return [];
   const fault = (key: string, wrong: TextFault | undefined): readonly Finding[] =>
-    wrong ? [finding(wrong.code, ['type'], 'value', `the default ${key}: ${wrong.message}; set "${key}"`)] : [];
+    wrong ? [finding(wrong.code, ['type'], `the default ${key}: ${wrong.message}; set "${key}"`)] : [];
   return [
     ...(draft.path === undefined && !lost.has('path') && operations?.size !== 0
       ? fault('path', pathFault(pathOf(draft)))
@@ -162,15 +137,10 @@ export const checkTables: SchemaCheck = (schema) =>
   ]);
 
 function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameClaim {
-  const place = type.draft[key] === undefined ? 'type' : key;
-  const message = (earlier: string) =>
+  const says = (earlier: string): string =>
     `the ${key} ${quoted(name)} is already used by ${earlier}; give one of them another "${key}"`;
-  return {
-    name,
-    owner: type.name,
-    type,
-    found: (earlier) => finding(`duplicate-${key}`, [place], 'value', message(earlier)),
-  };
+  const path = [type.draft[key] === undefined ? 'type' : key];
+  return { name, owner: type.name, type, says, code: `duplicate-${key}`, path };
 }
 
 /** The table is named after the side that comes first by name. */
@@ -182,15 +152,9 @@ function namingSide(side: RelationEnd, schema: Schema): RelationEnd {
 function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
   const { type, name, relation } = side;
   const table = relation.through ?? schema.inverse(side)?.relation.through ?? joinTable(tableOf(type.draft), name);
-  const [path, at] = relationKey(side, 'through');
-  const found = (earlier: string) =>
-    finding(
-      'duplicate-table',
-      path,
-      at,
-      `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`,
-    );
-  return { name: table, owner: label(side), type, found };
+  const says = (earlier: string): string =>
+    `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`;
+  return { name: table, owner: label(side), type, says, code: 'duplicate-table', ...relationKey(side, 'through') };
 }
 
 // Former names: each is used once, so that existing data moves to one place.
@@ -198,107 +162,63 @@ function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
 interface FormerName {
   readonly name: string;
   readonly former: string | undefined;
+  readonly type: TypeDraft;
   readonly path: YamlPath;
 }
 
 /** Fields and relations of one type. */
 export const checkRenames: TypeCheck = (type) => {
-  const members = (section: 'fields' | 'relations'): readonly FormerName[] =>
-    [...type[section]].map(([name, { renamedFrom }]) => ({
-      name,
-      former: renamedFrom,
-      path: [section, name, 'renamedFrom'],
-    }));
-  const taken = [type.identifier, ...type.fields.keys(), ...type.relations.keys()];
-  return [...members('fields'), ...members('relations')].flatMap((one, index, all) => faults(one, index, all, taken));
-};
-
-export const checkTypeRenames: SchemaCheck = ({ types }) => {
-  const renamed = (type: TypeDraft): FormerName => ({
-    name: type.name,
-    former: type.draft.renamedFrom,
-    path: ['renamedFrom'],
-  });
-  const all = types.map(renamed);
-  const taken = types.map(({ name }) => name);
-  return types.flatMap((type, index) =>
-    faults(renamed(type), index, all, taken).map((one): TypeFinding => [type, one]),
+  const members = (['fields', 'relations'] as const).flatMap((section) =>
+    [...type[section]].map(([name, { renamedFrom }]) => {
+      return { name, former: renamedFrom, type, path: [section, name, 'renamedFrom'] };
+    }),
   );
+  return renameFaults(members, [type.identifier]).map(([, fault]) => fault);
 };
 
-function faults(
-  { name, former, path }: FormerName,
-  index: number,
-  all: readonly FormerName[],
-  taken: readonly string[],
-): readonly Finding[] {
-  if (former === undefined) return [];
-  const holder = taken.find((one) => (one === name ? one === former : folded(one) === folded(former)));
-  if (holder !== undefined) {
-    const message = `${quoted(former)} still exists, so ${quoted(name)} cannot be its new name`;
-    return [finding('former-name-taken', path, 'value', message)];
-  }
-  const rival = all.slice(0, index).find((one) => one.former === former);
-  if (!rival) return [];
-  return [finding('duplicate-rename', path, 'value', `${quoted(former)} was already renamed to ${quoted(rival.name)}`)];
+export const checkTypeRenames: SchemaCheck = ({ types }) =>
+  renameFaults(types.map((type) => ({ name: type.name, former: type.draft.renamedFrom, type, path: ['renamedFrom'] })));
+
+function renameFaults(members: readonly FormerName[], others: readonly string[] = []): readonly TypeFinding[] {
+  const taken = [...others, ...members.map(({ name }) => name)];
+  return members.flatMap(({ name, former, type, path }, index): readonly TypeFinding[] => {
+    if (former === undefined) return [];
+    if (taken.some((one) => (one === name ? one === former : folded(one) === folded(former)))) {
+      const message = `${quoted(former)} still exists, so ${quoted(name)} cannot be its new name`;
+      return [[type, finding('former-name-taken', path, message)]];
+    }
+    const rival = members.slice(0, index).find((one) => one.former === former);
+    const message = `${quoted(former)} was already renamed to ${quoted(rival?.name)}`;
+    return rival ? [[type, finding('duplicate-rename', path, message)]] : [];
+  });
 }
 
 // The fields in order, label, unique and indexes.
 
-export const checkMembers: TypeCheck = (type) => [
-  ...checkOrder(type),
-  ...checkLabel(type),
-  ...checkGroups(type, 'unique', type.draft.unique ?? []),
-  ...checkGroups(type, 'indexes', type.draft.indexes ?? []),
-];
-
-function checkOrder(type: TypeDraft): readonly Finding[] {
-  const order = (type.draft.order ?? []).map((item) => orderField(item) ?? item);
-  const known = [...type.fields.keys(), type.identifier];
-  const twice = repeated(order).filter((index) => type.draft.order?.indexOf(type.draft.order[index] ?? '') === index);
+export const checkMembers: TypeCheck = (type) => {
+  const { draft, fields, relations, identifier } = type;
+  const order = (draft.order ?? []).map((item) => orderField(item) ?? item);
+  const columns = [...relations].filter(([, { kind }]) => kind === undefined || kind === 'belongsTo');
+  const indexed = [...fields.keys(), ...columns.map(([name]) => name)];
+  const member = (name: string, known: readonly string[], ...path: YamlPath): readonly Finding[] => [
+    ...unknownField(type, name, known, path),
+    ...notComparable(type, name, path),
+  ];
   return [
-    ...order.flatMap((name, index) => [
-      ...unknownField(type, name, known, ['order', index]),
-      ...notComparable(type, name, ['order', index]),
-    ]),
-    ...twice.map((index) =>
-      finding('repeated-item', ['order', index], 'value', `${quoted(order[index])} is already in the order`),
+    ...order.flatMap((name, index) => member(name, [...fields.keys(), identifier], 'order', index)),
+    // Two equal items are reported by the grammar.
+    ...repeated(order)
+      .filter((index) => draft.order?.indexOf(draft.order[index] ?? '') === index)
+      .map((index) => finding('repeated-item', ['order', index], `${quoted(order[index])} is already in the order`)),
+    ...(draft.label === undefined ? [] : member(draft.label, [...fields.keys()], 'label')),
+    ...(['unique', 'indexes'] as const).flatMap((key) =>
+      (draft[key] ?? []).flatMap((group, row) =>
+        group.flatMap((name, index) => {
+          const message = `${quoted(name)} is the identifier, which is always unique and indexed`;
+          if (name === identifier) return [finding('bad-value', [key, row, index], message)];
+          return member(name, indexed, key, row, index);
+        }),
+      ),
     ),
   ];
-}
-
-function checkLabel(type: TypeDraft): readonly Finding[] {
-  const { label: name } = type.draft;
-  if (name === undefined) return [];
-  return [...unknownField(type, name, [...type.fields.keys()], ['label']), ...notComparable(type, name, ['label'])];
-}
-
-function checkGroups(type: TypeDraft, key: string, groups: readonly (readonly string[])[]): readonly Finding[] {
-  const columns = [...type.relations]
-    .filter(([, { kind }]) => kind === undefined || kind === 'belongsTo')
-    .map(([name]) => name);
-  const known = [...type.fields.keys(), ...columns];
-  return groups.flatMap((group, row) =>
-    group.flatMap((name, index) => {
-      const path = [key, row, index];
-      if (name === type.identifier)
-        return [
-          finding('bad-value', path, 'value', `${quoted(name)} is the identifier, which is always unique and indexed`),
-        ];
-      return [...unknownField(type, name, known, path), ...notComparable(type, name, path)];
-    }),
-  );
-}
-
-function notComparable(type: TypeDraft, name: string, path: YamlPath): readonly Finding[] {
-  const fieldType = fieldTypes.get(type.fields.get(name)?.type ?? '');
-  if (!fieldType || fieldType.operators.length > 0) return [];
-  return [
-    finding(
-      'not-comparable',
-      path,
-      'value',
-      `${quoted(name)} is of type ${fieldType.name}, whose values cannot be compared`,
-    ),
-  ];
-}
+};

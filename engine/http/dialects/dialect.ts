@@ -1,21 +1,24 @@
 /**
  * Dialects: what clients of other interfaces send and expect, below roots of their own. Each is a table that translates
- * query strings; the operations behind it are those of `/api`.
+ * query strings; the operations behind it are those of `/api`. There the identifier of the record that a request is about
+ * is called `id`, whatever the descriptor calls it; related records keep their own.
  */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
+import { type JsonObject, unescapedSteps } from '../../json/json.ts';
+import type { RawMember } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
-import type { RecordType } from '../../model/model.ts';
+import type { Field, RecordType } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
-import { type Fault, Problem } from '../../problem.ts';
+import type { Body, ParsedRecord } from '../../operations/body.ts';
+import { JSON_TYPE } from '../../operations/table.ts';
+import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver, type ParseSearch } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
-import { JSON_TYPE } from '../../operations/table.ts';
 import { framedList, type FrameList } from '../lists.ts';
-import { creating } from '../operations.ts';
+import { createServer } from '../operations.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
 import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
-import { asId, idName, idParsers, idPointers } from './as-id.ts';
 import { jsonServer } from './json-server.ts';
 import { simpleRest } from './simple-rest.ts';
 
@@ -51,67 +54,127 @@ export function createDialects(dialects: ReadonlyMap<string, HttpDialect>, limit
     const dialect = dialects.get(root);
     const queriesOf = dialect && resolvers.get(dialect);
     if (!queriesOf) return createRoutes(new Map(), rights, serviceOf);
-    /** The same service with other names in its requests and answers. */
-    const spoken = (type: RecordType): Service => {
-      const service = serviceOf(type);
+    const translating = (type: RecordType): Service => {
       const shown = shownAs(type);
       // Clients ask for all references of a page at once.
       const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
       return {
-        ...service,
+        ...serviceOf(type),
         path: root + encodeURIComponent(type.path),
         queries: queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers),
-        parsers: idParsers(type, service.parsers),
+        ...(isId(type) ? {} : { translate: (body, identifier) => withoutId(body, type, identifier) }),
       };
     };
-    return createRoutes(types, rights, spoken, bindingsOf(dialect));
+    return createRoutes(types, rights, translating, bindingsOf(dialect));
   };
 }
 
-/** Lists and creates on the collection, and everything on one record. All of it is JSON. */
+/** The collection is listed and created; one record has all operations. All of it is JSON. */
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
-  BINDINGS.flatMap((binding) => {
-    const { name, entry, server } = binding;
-    const served = name === 'list' ? listing(dialect) : name === 'create' ? creating : server;
+  BINDINGS.flatMap(({ name, entry, server }) => {
+    const list: Server = (service) => framedList(service, dialect.frame, true);
+    const served = name === 'list' ? list : name === 'create' ? createServer : server;
     if (entry.path !== 'item' && served === server) return [];
     const body = name === 'create' && entry.body ? { body: { ...entry.body, mediaTypes: [JSON_TYPE] } } : {};
-    const speaking: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
-    return { name, entry: { ...entry, ...body, mediaTypes: [JSON_TYPE] }, server: speaking };
+    const translated: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
+    return { name, entry: { ...entry, ...body, mediaTypes: [JSON_TYPE] }, server: translated };
   });
 
-const listing =
-  ({ frame }: HttpDialect): Server =>
-  (service) =>
-    framedList(service, { frame, needsTotal: true });
+// Problems name what the client has sent.
 
-/** Problems name what the client has sent. */
 function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDialect): ServeOperation {
-  const pointerOf = idPointers(type);
   const renamed = (fault: Fault): Fault => {
     if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: embed });
-    const pointer = 'pointer' in fault && fault.code !== 'unknown-key' ? pointerOf(fault.pointer) : undefined;
+    const pointer = 'pointer' in fault && fault.code !== 'unknown-key' ? idPointer(fault.pointer, type) : undefined;
     if (pointer === undefined) return explained(fault);
-    return { ...fault, pointer, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${idName}"`) };
+    return { ...fault, pointer, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${ID}"`) };
   };
   return async (exchange) => {
     try {
       return await serve(exchange);
     } catch (error) {
-      throw error instanceof Problem && error.errors.length > 0 ? translated(error, error.errors.map(renamed)) : error;
+      if (!(error instanceof Problem) || error.errors.length === 0) throw error;
+      throw error.withErrors(error.errors.map(renamed));
     }
   };
 }
 
-const ADVICE_FOR_API = /_cnd\[|\b(?:include|fields)=/;
-
 /** Messages of shared code name parameters of `/api`. */
 const explained = (fault: Fault): Fault =>
-  ADVICE_FOR_API.test(fault.message) ? { ...fault, message: `${fault.message} (as /api takes it)` } : fault;
+  /_cnd\[|\b(?:include|fields)=/.test(fault.message)
+    ? { ...fault, message: `${fault.message} (as /api takes it)` }
+    : fault;
 
-function translated(problem: Problem, errors: readonly Fault[]): Problem {
-  const [before] = problem.errors;
-  const [after] = errors;
-  const detail = before && after ? problem.message.replace(before.message, () => after.message) : problem.message;
-  const { code, headers, retryAfter, cause } = problem;
-  return new Problem(code, detail, { errors, headers, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+/** The pointer in the client's own body for that of the identifier in the body of `/api`; undefined for any other. */
+function idPointer(pointer: string, type: RecordType): string | undefined {
+  const steps = unescapedSteps(pointer);
+  const isOwn = steps.length === 1 || (steps.length === 2 && /^\d+$/.test(steps[0] ?? ''));
+  if (isId(type) || !isOwn || steps.at(-1) !== type.identifier.name) return undefined;
+  return [...steps.slice(0, -1), ID].map((step) => `/${step}`).join('');
+}
+
+// The identifier under the name `id`.
+
+const ID = 'id';
+
+const isId = ({ identifier }: RecordType): boolean => identifier.inRecord && identifier.name === ID;
+
+/** The type as queries and answers have it. A field or relation that is called `id` is hidden by the identifier. */
+function asId(type: RecordType): RecordType {
+  if (isId(type)) return type;
+  const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
+    new Map([...all].filter(([name]) => name !== ID));
+  const fieldsOf = (fields: readonly Field[]): readonly Field[] => fields.filter(({ name }) => name !== ID);
+  const variants = new Map(
+    [...type.variants].map(([name, variant]) => [name, { ...variant, fields: fieldsOf(variant.fields) }]),
+  );
+  return {
+    ...type,
+    statementKey: `${type.statementKey} by ${ID}`,
+    identifier: { ...type.identifier, name: ID, inRecord: true },
+    fields: without(type.fields),
+    relations: without(type.relations),
+    // One of the unknown keys may be called the same.
+    open: false,
+    variants,
+    defaultVariant: variants.get(type.defaultVariant.name) ?? type.defaultVariant,
+  };
+}
+
+/** The body as `/api` takes it. `addressed`: the identifier in the path; empty for a new record. */
+function withoutId(body: Body, type: RecordType, addressed: string): Body {
+  const faults = body.records.flatMap((record) => faultsIn(record, type, addressed));
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+  const raw = new Map(body.raw);
+  const records = body.records.map((record) => {
+    const renamed = renamedIn(record.body, type);
+    const members = new Map<string, RawMember>(raw.get(record.body));
+    members.delete(ID);
+    raw.delete(record.body);
+    raw.set(renamed, members);
+    return { ...record, body: renamed };
+  });
+  return { ...body, records, raw };
+}
+
+function faultsIn({ body, pointer }: ParsedRecord, { identifier }: RecordType, addressed: string): readonly Fault[] {
+  const { name, inRecord } = identifier;
+  const faults: Fault[] = [];
+  if (inRecord && Object.hasOwn(body, name)) {
+    const message = `Unknown key "${name}"; the identifier is called "${ID}" here`;
+    faults.push({ pointer: `${pointer}/${name}`, code: 'unknown-key', message });
+  }
+  const given = body[ID] ?? null;
+  if (inRecord || given === null || String(given) === addressed) return faults;
+  const message =
+    addressed === ''
+      ? `The service numbers these records itself; leave "${ID}" out`
+      : `The identifier of this record is ${addressed} and cannot be changed`;
+  return [...faults, { pointer: `${pointer}/${ID}`, code: 'read-only', message }];
+}
+
+/** Keys stay in their order, in which faults are reported. */
+function renamedIn(body: JsonObject, { identifier: { name, inRecord } }: RecordType): JsonObject {
+  const entries = Object.entries(body).filter(([key]) => inRecord || key !== ID);
+  return Object.fromEntries(entries.map(([key, value]) => [key === ID ? name : key, value]));
 }

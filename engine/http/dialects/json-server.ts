@@ -1,7 +1,7 @@
 /** The interface of json-server: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
 import type { Fault } from '../../problem.ts';
 import { complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
-import type { FrameList, ListFormat } from '../lists.ts';
+import type { FrameList } from '../lists.ts';
 import { conditionNames, conditionsOf, directionOf, limitedTo, orderedBy, shownRelations } from './conditions.ts';
 import type { HttpDialect } from './dialect.ts';
 
@@ -108,42 +108,22 @@ const frame: FrameList = ({ path }, { target }, { format, result }) => {
   const values = valuesIn(parseParameters(target.query).all);
   const places = placesIn(values, []);
   const asked = pageIn(places);
-  if (!asked || !('rows' in result)) return { headers: {}, format };
+  if (!asked || !('rows' in result)) return { headers: {} };
   const { number, size } = asked;
   const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
-  const pages = {
-    first: 1,
-    prev: number > 1 ? number - 1 : undefined,
-    next: result.hasNext ? number + 1 : undefined,
-    last,
-  };
+  const prev = number > 1 ? number - 1 : undefined;
+  const next = result.hasNext ? number + 1 : undefined;
   if (places.size !== undefined) {
-    const told = { ...pages, prev: pages.prev ?? null, next: pages.next ?? null, pages: last, items: total };
-    return { headers: {}, format: enveloped(JSON.stringify(told).slice(0, -1), format) };
+    const head = { first: 1, prev: prev ?? null, next: next ?? null, last, pages: last, items: total };
+    const open = `${JSON.stringify(head).slice(0, -1)},"data":${format.open}`;
+    return { headers: {}, format: { ...format, open, close: `${format.close}}` } };
   }
-  const url = target.base + path;
-  const links = Object.entries(pages).flatMap(([relation, to]) =>
-    to === undefined ? [] : [`<${url}?${searchAt(target.query, to)}>; rel="${relation}"`],
-  );
-  return { headers: { Link: links.join(', ') }, format };
+  const links = Object.entries({ first: 1, prev, next, last }).flatMap(([relation, page]) => {
+    const search = new URLSearchParams(target.query);
+    search.set('_page', String(page));
+    return page === undefined ? [] : [`<${target.base}${path}?${search.toString()}>; rel="${relation}"`];
+  });
+  return { headers: { Link: links.join(', ') } };
 };
-
-function searchAt(query: string, page: number): string {
-  const all = new URLSearchParams(query);
-  all.set('_page', String(page));
-  return all.toString();
-}
-
-/** `head`: the text of an object without its closing brace. */
-const enveloped = (head: string, { contentType, isTable, whole, pieces }: ListFormat): ListFormat => ({
-  contentType,
-  isTable,
-  whole: (rows, table) => `${head},"data":${whole(rows, table)}}`,
-  pieces: async function* (rows, table) {
-    yield `${head},"data":`;
-    yield* pieces(rows, table);
-    yield '}';
-  },
-});
 
 export const jsonServer: HttpDialect = { parser, frame, embed: '_embed' };

@@ -124,14 +124,14 @@ function hint(key: string, { paths: { type } }: ConditionNames): string {
   return didYouMean(key, READERS.keys());
 }
 
-const frame: FrameList = ({ type }, _, { query: { offset }, format, result }) => {
+const frame: FrameList = ({ type }, _, { query: { offset }, result }) => {
   const { total } = result;
   const count = 'rows' in result ? result.rows.length : total === undefined ? undefined : Math.max(0, total - offset);
-  if (count === undefined) return { headers: {}, format };
+  if (count === undefined) return { headers: {} };
   const places = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
   // An estimate may be less than what is here.
   const all = total === undefined ? '*' : Math.max(total, count === 0 ? 0 : offset + count);
-  return { headers: { 'Content-Range': `${encodeURIComponent(type.path)} ${places}/${all}` }, format };
+  return { headers: { 'Content-Range': `${encodeURIComponent(type.path)} ${places}/${all}` } };
 };
 
 export const simpleRest: HttpDialect = { parser, frame, embed: 'embed' };

@@ -1,21 +1,9 @@
 /** A plan held against the rows: which records each step affects, and whether it may be made. */
-import { createAjv } from '../../field-types/ajv-keywords.ts';
-import type { JsonObject, JsonValue } from '../../json/json.ts';
+import type { JsonValue } from '../../json/json.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import type { AppliedType } from './applied.ts';
 import { type Catalogue, obstaclesTo, ownIndexes } from './catalogue.ts';
-import type { TypeChange } from './match.ts';
-import {
-  isDrop,
-  isQuestion,
-  isSeed,
-  type MigrationStep,
-  type Plan,
-  type RowQuery,
-  type StepCheck,
-  stepId,
-} from './steps.ts';
+import { isDrop, isQuestion, isSeed, type MigrationStep, type Plan, type StepCheck, stepId } from './steps.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
@@ -131,61 +119,4 @@ async function countUnfit(sql: string, fits: (value: JsonValue) => boolean, read
     }
     if (rows.length < PAGE) return { count, identifiers };
   }
-}
-
-// The questions of steps about rows, as SQL over the database before the plan.
-
-/** All rows of a table; both names in quotes. */
-export const rowsOf = (table: string, identifier: string): RowQuery => ({
-  sql: `select ${identifier} as identifier, null as value from ${table}`,
-  fits: undefined,
-});
-
-export function rowsWhere({ before, dialect: { quote } }: TypeChange, condition: string): RowQuery {
-  const { sql, fits } = rowsOf(quote(before.table), quote(before.identifier));
-  return { sql: `${sql} where ${condition}`, fits };
-}
-
-/** Rows whose value, as JSON text, does not fit the schema. */
-export function rowsUnfit(
-  { before, dialect: { quote } }: TypeChange,
-  json: string,
-  condition: string,
-  schema: JsonObject,
-): RowQuery {
-  const columns = `${quote(before.identifier)} as identifier, ${json} as value`;
-  let validate: ((value: JsonValue) => unknown) | undefined;
-  return {
-    sql: `select ${columns} from ${quote(before.table)} where ${condition}`,
-    fits: (value) => {
-      validate ??= createAjv().compile(schema);
-      return validate(value) === true;
-    },
-  };
-}
-
-/**
- * Rows from which a link leads into a circle: all but those that can be reached from a row without one. `identifier` and
- * `column` are of one table.
- */
-export const rowsInCircles = (
-  { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
-  { column }: { readonly column: string },
-  { quote }: Pick<Dialect, 'quote'>,
-): RowQuery => {
-  const [rows, id, link] = [quote(table), quote(identifier), quote(column)];
-  const free = [
-    `with recursive free$ (id$) as (select ${id} from ${rows} where ${link} is null`,
-    `union all select below$.${id} from ${rows} as below$ join free$ on below$.${link} = free$.id$) select id$ from free$`,
-  ].join(' ');
-  const sql = `select one$.${id} as identifier, null as value from ${rows} as one$ left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null`;
-  return { sql, fits: undefined };
-};
-
-/** Rows that share their values with another one; nulls are never the same. */
-export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
-  const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
-  const given = values.map((value) => `(${value}) is not null`).join(' and ');
-  const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
-  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1`, fits: undefined };
 }

@@ -1,136 +1,106 @@
 /** The steps of a type's fields, and of the checks over them. */
-import { isDeepStrictEqual } from 'node:util';
 import { NOW } from '../../descriptor/descriptor.ts';
-import type { FieldType, Shape } from '../../field-types/field-type.ts';
+import type { Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import { widens } from '../../field-types/widens.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
-import { fieldsOf, ruleKey, ruleOf, sentence } from '../../model/checks.ts';
+import { fieldsOf, sentence } from '../../model/checks.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { meets } from '../../query/operators.ts';
-import { type Column, columnType, hasDefault } from '../columns.ts';
+import { columnType, hasDefault } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { type AppliedField, identifierNameOf } from './applied.ts';
-import { rowsUnfit, rowsWhere } from './assess.ts';
+import { type FieldChange, rowsUnfit, rowsWhere, type TypeChange } from './change.ts';
+import type { NamedField } from './compare.ts';
 import type { Edit } from './driver.ts';
-import type { ColumnChanges, FieldChange, TypeChange } from './match.ts';
-import { createStep, type MigrationStep, type RowQuery, type StepCheck } from './steps.ts';
+import type { MigrationStep, RowQuery, StepCheck } from './steps.ts';
 
-export const fieldSteps = (change: TypeChange, { fields }: ColumnChanges): readonly MigrationStep[] =>
-  fields.flatMap((field) => (field.before ? keptSteps(change, field, field.before) : [addedStep(change, field)]));
+export const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
+  change.fieldChanges.flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
 
-function keptSteps(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  return [
-    ...renamed(change, one),
-    ...typed(change, one, before),
-    ...nullability(change, one, before),
-    ...defaulted(change, one, before),
-    ...generated(change, one, before),
-    ...caseless(change, one, before),
-  ];
-}
-
-function renamed(
-  { type, before: { table } }: TypeChange,
-  { field: { name }, former }: FieldChange,
-): readonly MigrationStep[] {
-  if (former === undefined || former === name) return [];
-  return [createStep('rename-field', type.name, { name, was: former, rowsIn: table })];
-}
-
-function typed(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  const { name, type } = one.field;
-  if (before.type === type.name) return constrained(change, one, before);
-  const words = { name, was: before.type, now: type.name };
-  const edits = [...changed(change, one, before), ...(one.folded ? [] : droppedFolded(before))];
-  const parts = { ...words, edits, rowsIn: change.before.table };
-  if (columnType(one.field, change.dialect.name).takes?.[before.type]) {
-    const detail = type.expected(one.field);
-    return [createStep('convert-field', change.type.name, { ...parts, detail, rows: unfit(change, one) })];
-  }
-  const rows = rowsWhere(change, `${change.dialect.quote(before.column)} is not null`);
-  return [createStep('replace-field', change.type.name, { ...parts, detail: takersOf(before, change), rows })];
-}
-
-/** Which types could take the values, for people. */
-function takersOf(before: AppliedField, { dialect }: TypeChange): string {
-  const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].takes?.[before.type]);
-  return takers.length === 0 ? '' : ` (it can become ${takers.map(({ name }) => name).join(' or ')})`;
-}
-
-/** Limits that the database keeps change with those of the field. */
-function constrained(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  const { field } = one;
+function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
+  const { step, dialect } = change;
+  const { field, column, folded } = one;
   const { name, type } = field;
-  const isKept = limitsOf(type, shapeOf(before), change) === limitsOf(type, field, change);
-  const edits = isKept ? [] : changed(change, one, before);
-  const parts = { name, detail: type.expected(field), edits, rowsIn: change.before.table };
-  if (!widens(type, shapeOf(before), field))
-    return [createStep('narrow-field', change.type.name, { ...parts, rows: unfit(change, one) })];
-  return isKept ? [] : [createStep('widen-field', change.type.name, parts)];
-}
-
-function nullability(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  const { field, column } = one;
-  const { name } = field;
-  if (before.nullable === field.nullable) return [];
-  const parts = { name, edits: changed(change, one, before), rowsIn: change.before.table };
-  if (field.nullable) return [createStep('relax-field', change.type.name, parts)];
-  const rows = rowsWhere(change, `${change.dialect.quote(before.column)} is null`);
-  if (!hasDefault(column)) return [createStep('require-field', change.type.name, { ...parts, rows })];
-  return [createStep('fill-field', change.type.name, { ...parts, now: writtenDefault(field), rows })];
-}
-
-function defaulted(change: TypeChange, one: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  const { name, type } = one.field;
-  const isSame = isDeepStrictEqual(one.field.default ?? null, before.default);
-  const isAsNow = one.field.isNowByDefault === (before.isNowByDefault ?? false);
-  // Another type has its default in another form.
-  if ((isSame && isAsNow) || type.name !== before.type) return [];
-  const words = { name, was: writtenDefault(before), now: writtenDefault(one.field) };
   const edits = changed(change, one, before);
-  return [createStep('change-default', change.type.name, { ...words, edits, rowsIn: change.before.table })];
-}
-
-interface Defaulted extends Pick<AppliedField, 'isNowByDefault'> {
-  readonly default: JsonValue | undefined;
+  const isSameType = before.type === type.name;
+  const steps: MigrationStep[] = [];
+  if (before.name !== name) steps.push(step('rename-field', { name, was: before.name }));
+  steps.push(...(isSameType ? constrained(change, one, before) : [retyped(change, one, before)]));
+  if (!before.nullable && field.nullable) steps.push(step('relax-field', { name, edits }));
+  if (before.nullable && !field.nullable) {
+    const rows = rowsWhere(change, `${dialect.quote(before.column)} is null`);
+    const filled = hasDefault(column);
+    steps.push(step(filled ? 'fill-field' : 'require-field', { name, edits, now: writtenDefault(field), rows }));
+  }
+  const [was, now] = [writtenDefault(before), writtenDefault(field)];
+  // Another type has its default in another form.
+  if (isSameType && was !== now) steps.push(step('change-default', { name, was, now, edits }));
+  // Values that are there stay: what the service fills in is what is written from now on.
+  if (before.generated !== field.generated)
+    steps.push(
+      field.generated === undefined
+        ? step('stop-generating', { name, was: before.generated })
+        : step('generate-field', { name, now: field.generated }),
+    );
+  if (folded && before.folded === undefined) {
+    const filled: Edit = {
+      kind: 'setColumn',
+      name: folded.column.name,
+      value: folded.value,
+      where: `(${one.value}) is not null`,
+    };
+    steps.push(step('add-caseless', { name, edits: [{ kind: 'addColumn', column: folded.column }, filled] }));
+  }
+  if (!folded && before.folded !== undefined && isSameType) steps.push(droppedFoldedStep(change, before, name));
+  return steps;
 }
 
 /** As the descriptor has it. */
-const writtenDefault = ({ isNowByDefault = false, default: value = null }: Defaulted): string =>
+const writtenDefault = ({
+  isNowByDefault = false,
+  default: value = null,
+}: Pick<AppliedField, 'isNowByDefault'> & { readonly default: JsonValue | undefined }): string =>
   isNowByDefault ? NOW : JSON.stringify(value);
 
-/** Values that are there stay: what the service fills in is what is written from now on. */
-function generated(change: TypeChange, { field }: FieldChange, before: AppliedField): readonly MigrationStep[] {
-  if (field.generated === before.generated) return [];
-  const parts = { name: field.name, rowsIn: change.before.table };
-  return field.generated === undefined
-    ? [createStep('stop-generating', change.type.name, { ...parts, was: before.generated ?? '' })]
-    : [createStep('generate-field', change.type.name, { ...parts, now: field.generated })];
+function retyped(change: TypeChange, one: FieldChange, before: NamedField): MigrationStep {
+  const { dialect, step } = change;
+  const { name, type } = one.field;
+  const edits = [...changed(change, one, before), ...(one.folded ? [] : droppedFolded(before))];
+  const parts = { name, was: before.type, now: type.name, edits };
+  if (columnType(one.field, dialect.name).takes?.[before.type])
+    return step('convert-field', { ...parts, detail: type.expected(one.field), rows: unfit(change, one) });
+  const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].takes?.[before.type]);
+  const detail = takers.length === 0 ? '' : ` (it can become ${takers.map((taker) => taker.name).join(' or ')})`;
+  const rows = rowsWhere(change, `${dialect.quote(before.column)} is not null`);
+  return step('replace-field', { ...parts, detail, rows });
 }
 
-/** Case is ignored from now on, or counts again. */
-function caseless(
-  { type, before: { table } }: TypeChange,
-  one: FieldChange,
-  before: AppliedField,
-): readonly MigrationStep[] {
-  const { field, folded } = one;
-  const parts = { name: field.name, rowsIn: table };
-  if (folded && before.folded === undefined) {
-    const { column, value } = folded;
-    const filled: Edit = { kind: 'setColumn', name: column.name, value, where: `(${one.value}) is not null` };
-    return [createStep('add-caseless', type.name, { ...parts, edits: [{ kind: 'addColumn', column }, filled] })];
-  }
-  if (folded || before.folded === undefined || before.type !== field.type.name) return [];
-  return [createStep('drop-caseless', type.name, { ...parts, edits: droppedFolded(before) })];
+/** Limits that the database keeps change with those of the field. */
+function constrained(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
+  const { field } = one;
+  const { name, type } = field;
+  const isKept = limitsOf(before.type, shapeOf(before), change) === limitsOf(type.name, field, change);
+  const parts = { name, detail: type.expected(field), edits: isKept ? [] : changed(change, one, before) };
+  if (!widens(type, shapeOf(before), field))
+    return [change.step('narrow-field', { ...parts, rows: unfit(change, one) })];
+  return isKept ? [] : [change.step('widen-field', parts)];
 }
 
 const droppedFolded = ({ folded }: AppliedField): readonly Edit[] =>
   folded === undefined ? [] : [{ kind: 'dropColumn', name: folded, isReference: false }];
 
-function changed(change: TypeChange, { column, folded }: FieldChange, before: AppliedField): readonly Edit[] {
-  const limits = limitsOf(fieldTypes.get(before.type), shapeOf(before), change);
+export const droppedFoldedStep = ({ step }: TypeChange, before: NamedField, name: string): MigrationStep =>
+  step('drop-caseless', { name, edits: droppedFolded(before) });
+
+export function droppedFieldStep(change: TypeChange, field: NamedField): MigrationStep {
+  const own: Edit = { kind: 'dropColumn', name: field.column, isReference: false };
+  const rows = rowsWhere(change, `${change.dialect.quote(field.column)} is not null`);
+  return change.step('drop-field', { name: field.name, edits: [own, ...droppedFolded(field)], rows });
+}
+
+function changed(change: TypeChange, { column, folded }: FieldChange, before: NamedField): readonly Edit[] {
+  const limits = limitsOf(before.type, shapeOf(before), change);
   const own: Edit = { kind: 'changeColumn', column, was: { nullable: before.nullable, limits, onDelete: undefined } };
   if (folded?.before === undefined) return [own];
   const was = { nullable: true, limits: undefined, onDelete: undefined };
@@ -138,8 +108,8 @@ function changed(change: TypeChange, { column, folded }: FieldChange, before: Ap
 }
 
 /** The limits that are kept beside a column of this type, by any name. */
-const limitsOf = (type: FieldType | undefined, shape: Shape, { dialect }: TypeChange): string | undefined =>
-  type?.columns[dialect.name].limits?.('', shape);
+const limitsOf = (type: string, shape: Shape, { dialect }: TypeChange): string | undefined =>
+  fieldTypes.get(type)?.columns[dialect.name].limits?.('', shape);
 
 const shapeOf = ({ constraints }: AppliedField): Shape => ({ constraints, examples: [] });
 
@@ -149,26 +119,26 @@ function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
 }
 
 function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
-  const beside: readonly Edit[] = folded ? [{ kind: 'addColumn', column: folded.column }] : [];
   const required = !column.nullable && !hasDefault(column);
-  const rows = required ? rowsWhere(change, `(${value}) is null`) : undefined;
-  return createStep(required ? 'add-required-field' : 'add-field', change.type.name, {
+  const added = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
+  return change.step(required ? 'add-required-field' : 'add-field', {
     name: field.name,
-    edits: [{ kind: 'addColumn', column }, ...beside, ...taking(change, field, folded?.column)],
-    rows,
+    edits: [...added, ...taking(change, field, folded?.column.name)],
+    rows: required ? rowsWhere(change, `(${value}) is null`) : undefined,
     checks: takenUnfit(change, field),
-    rowsIn: change.before.table,
   });
 }
 
 /** In an open type, records may hold the field's key already: its values move into the column. */
-function taking({ before, dialect }: TypeChange, field: Field, folded: Column | undefined): readonly Edit[] {
+function taking({ before, dialect }: TypeChange, field: Field, folded: string | undefined): readonly Edit[] {
   if (!before.open) return [];
   const where = dialect.hasKey(OPEN_COLUMN, field.name);
   const value = columnType(field, dialect.name).extracted(dialect.quote(OPEN_COLUMN), dialect.keyPath(field.name));
   return [
     { kind: 'setColumn', name: field.column, value, where },
-    ...(folded ? [{ kind: 'setColumn', name: folded.name, value: dialect.folded(value), where } as const] : []),
+    ...(folded === undefined
+      ? []
+      : [{ kind: 'setColumn', name: folded, value: dialect.folded(value), where } as const]),
     { kind: 'setColumn', name: OPEN_COLUMN, value: dialect.withoutKeys(OPEN_COLUMN, [field.name]), where },
   ];
 }
@@ -183,76 +153,40 @@ function takenUnfit(change: TypeChange, field: Field): readonly StepCheck[] {
   return [{ ...rows, effect: 'fail', says: `the open key "${field.name}" is not ${field.type.expected(field)}` }];
 }
 
-export function droppedFieldSteps(change: TypeChange, { droppedFields }: ColumnChanges): readonly MigrationStep[] {
-  const { type, before, dialect } = change;
-  return droppedFields.flatMap((name) => {
-    const field = before.fields[name];
-    if (!field) return [];
-    const own: Edit = { kind: 'dropColumn', name: field.column, isReference: false };
-    const edits = [own, ...droppedFolded(field)];
-    const rows = rowsWhere(change, `${dialect.quote(field.column)} is not null`);
-    return [createStep('drop-field', type.name, { name, edits, rows, rowsIn: before.table })];
-  });
-}
-
 /**
  * In an open type, records may hold a key that is about to mean something else. New fields take such keys over;
- * identifiers, relations and new names of fields cannot.
+ * identifiers, relations and new names of fields cannot. `known`: the names of the relations that it had.
  */
-export function claimSteps(
-  change: TypeChange,
-  { fields }: ColumnChanges,
-  knownRelations: ReadonlySet<string>,
-): readonly MigrationStep[] {
-  const { type, before, dialect } = change;
+export function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly MigrationStep[] {
+  const { type, before, dialect, fields } = change;
   if (!before.open) return [];
   const names = [
     ...(type.identifier.name === identifierNameOf(before) ? [] : [type.identifier.name]),
-    ...fields
-      .filter(({ field, former }) => former !== undefined && field.name !== former)
-      .map(({ field }) => field.name),
-    ...[...type.relations.values()].map(({ name }) => name).filter((name) => !knownRelations.has(name)),
+    ...fields.kept.filter((pair) => pair.after.name !== pair.before.name).map(({ after }) => after.name),
+    ...[...type.relations.keys()].filter((name) => !known.has(name)),
   ];
-  return names.map((name) => {
-    const rows = rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name));
-    return createStep('claim-key', type.name, { name, rows, rowsIn: before.table });
-  });
+  return names.map((name) =>
+    change.step('claim-key', { name, rows: rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name)) }),
+  );
 }
-
-// Checks: which are new, which are gone, and which rows do not meet a new one.
 
 /** Rows stay as they are: a check is about what is written from now on. */
-export function checkSteps(change: TypeChange, columns: ColumnChanges): readonly MigrationStep[] {
-  const { type, before } = change;
-  const formers = new Map(columns.fields.map(({ field, former }) => [field, former ?? field.name]));
-  const keyOf = (check: Check): string => ruleKey(ruleOf(check, (field) => formers.get(field) ?? field.name));
-  const known = new Map((before.checks ?? []).map((rule) => [ruleKey(rule), rule]));
-  const kept = new Set(type.checks.map(keyOf));
-  const parts = { rowsIn: before.table };
+export function checkSteps(change: TypeChange): readonly MigrationStep[] {
+  const { step, checks } = change;
   return [
-    ...[...known]
-      .filter(([key]) => !kept.has(key))
-      .map(([, rule]) =>
-        createStep('drop-check', type.name, { ...parts, name: namesIn(fieldsOf(rule)), detail: sentence(rule) }),
-      ),
-    ...type.checks
-      .filter((check) => !known.has(keyOf(check)))
-      .map((check) =>
-        createStep('add-check', type.name, {
-          ...parts,
-          name: namesIn(check.fields.map(({ name }) => name)),
-          detail: check.message,
-          rows: unmet(change, columns, check),
-        }),
-      ),
+    ...checks.dropped.map((rule) =>
+      step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) }),
+    ),
+    ...checks.added.map((check) => {
+      const name = check.fields.map((field) => field.name).join(',');
+      return step('add-check', { name, detail: check.message, rows: unmet(change, check) });
+    }),
   ];
 }
 
-const namesIn = (names: Iterable<string>): string => [...names].join(',');
-
 /** Each row as a JSON object of the values that the check names; those of new fields are their defaults. */
-function unmet({ before, dialect }: TypeChange, { fields }: ColumnChanges, check: Check): RowQuery {
-  const stored = fields.filter((one) => check.fields.includes(one.field) && (one.before !== undefined || before.open));
+function unmet({ before, dialect, fieldChanges }: TypeChange, check: Check): RowQuery {
+  const stored = fieldChanges.filter((one) => check.fields.includes(one.field) && (one.before || before.open));
   const members = stored.map(({ field, value }) => member(field, value, dialect));
   const json = ["'{'", members.join(" || ',' || "), "'}'"].filter((part) => part !== '').join(' || ');
   const isStored = new Set(stored.map(({ field }) => field));

@@ -5,145 +5,106 @@
 import { fieldTypes } from '../../field-types/registry.ts';
 import {
   type Field,
-  type Index,
   type JoinTable,
   type Model,
   OPEN_COLUMN,
   type RecordType,
   type Relation,
 } from '../../model/model.ts';
-import { type Draft, revised } from '../../model/resolve.ts';
-import { columnOf } from '../columns.ts';
+import type { Draft } from '../../model/resolve.ts';
 import { StartError } from '../../problem.ts';
-import { tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
-import {
-  type AppliedField,
-  type AppliedJoin,
-  type AppliedModel,
-  type AppliedReference,
-  type AppliedType,
-  identifierNameOf,
-  nameKey,
-} from './applied.ts';
-import { unnamedIndexes } from './indexes.ts';
-import { columnChanges, matchFields, matchJoins, matchReferences, matchTypes, type TypeChange } from './match.ts';
-import { joinOwnerBefore, referenceOwner } from './relations.ts';
-import { stepId } from './steps.ts';
+import { tablesOf } from '../tables.ts';
+import { type AppliedField, type AppliedJoin, type AppliedReference, identifierNameOf, nameKey } from './applied.ts';
+import { changeOf, type TypeChange } from './change.ts';
+import { columnsBefore, type Comparison, compareType, memberAt, type NamedField, type NamedType } from './compare.ts';
+import { droppedFieldStep, droppedFoldedStep } from './fields.ts';
+import { droppedIndexStep } from './indexes.ts';
+import { droppedJoinStep, droppedReferenceStep } from './relations.ts';
+import { type MigrationStep, stepId } from './steps.ts';
+import { closeStep, droppedTypeStep } from './types.ts';
 
 interface Keeping {
-  readonly dialect: Dialect;
   /** The types of the tables, by name; copies of those that the descriptors name. */
   readonly types: Map<string, Draft<RecordType>>;
-  /** Former names by current names, and the reverse. */
-  readonly formers: Map<string, string>;
-  readonly currents: Map<string, string>;
+  /** The same, by the names that they had. */
+  readonly currents: Map<string, Draft<RecordType>>;
   readonly joinTables: JoinTable[];
-  /** The model of the descriptors. */
-  readonly model: Model;
-  /** Whether the drop of this id is not wanted. */
-  readonly stays: (step: Parameters<typeof stepId>[0]) => boolean;
+  /** Steps that would drop what is kept. */
+  readonly steps: MigrationStep[];
+  readonly letGo: ReadonlySet<string>;
+}
+
+interface KeptChange {
+  readonly change: TypeChange;
+  readonly type: Draft<RecordType>;
+  /** Whether a descriptor names the type. */
+  readonly isNamed: boolean;
+}
+
+interface Kept {
+  readonly tables: Model;
+  /** The steps that would drop what no descriptor names. */
+  readonly steps: readonly MigrationStep[];
 }
 
 /**
  * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
  * something else takes, a column that every new record needs a value for, and an index over values that have no order.
  */
-export function keptModel(applied: AppliedModel, named: Model, dialect: Dialect, letGo: ReadonlySet<string>): Model {
-  const stays: Keeping['stays'] = (step) => !letGo.has(stepId(step));
-  const model = withFoldedKept(applied, named, stays);
-  const { kept, dropped } = matchTypes(applied, model);
-  const keeping: Keeping = {
-    dialect,
-    model,
-    types: new Map([...model.types].map(([name, type]) => [name, copied(type)])),
-    formers: new Map(kept.map(({ after, before }) => [after.name, before.name])),
-    currents: new Map(kept.map(({ after, before }) => [before.name, after.name])),
-    joinTables: [...model.joinTables],
-    stays,
-  };
-  for (const { name, type } of dropped) keepType(keeping, name, type);
-  for (const [name, former] of keeping.formers) {
-    const [type, before] = [keeping.types.get(name), applied.types[former]];
-    if (type && before) keepColumns(keeping, { type, former, before, dialect, others: [] });
+export function keptModel(asked: Comparison, model: Model, dialect: Dialect, letGo: ReadonlySet<string>): Kept {
+  const types = new Map([...model.types].map(([name, type]) => [name, copied(type)]));
+  const keeping: Keeping = { types, currents: new Map(), joinTables: [...model.joinTables], steps: [], letGo };
+  const kept = asked.types.flatMap((pair): readonly KeptChange[] => {
+    const type = types.get(pair.type.name);
+    if (!type) return [];
+    keeping.currents.set(pair.before.name, type);
+    return [{ change: changeOf(pair, dialect), type, isNamed: true }];
+  });
+  for (const before of asked.dropped) {
+    const type = keepType(keeping, before, dialect);
+    if (type) kept.push({ change: changeOf(compareType(type, before), dialect), type, isNamed: false });
   }
-  for (const join of matchJoins(applied, model).dropped) keepJoin(keeping, join);
+  for (const one of kept) keepColumns(keeping, one);
+  for (const join of asked.joins.dropped) keepJoin(keeping, join, dialect);
   // Their members are fields and relations that may be kept themselves.
-  for (const [name, former] of keeping.formers) {
-    const [type, before] = [keeping.types.get(name), applied.types[former]];
-    if (type && before) keepIndexes(keeping, { type, former, before, dialect, others: [] });
-  }
-  return { types: keeping.types, joinTables: keeping.joinTables };
+  for (const one of kept) keepIndexes(keeping, one);
+  return { tables: { types, joinTables: keeping.joinTables }, steps: keeping.steps };
 }
 
-/** If case counts again, other instances may still ignore it, so the folded column and its indexes stay. */
-function withFoldedKept(applied: AppliedModel, model: Model, stays: Keeping['stays']): Model {
-  const revisions = new Map<object, object>();
-  for (const { after: type, before } of matchTypes(applied, model).kept) {
-    for (const { after: field, before: was } of matchFields(type, before.type).kept) {
-      const isSame = field.type.name === was.field.type && field.folded === undefined;
-      if (
-        isSame &&
-        was.field.folded !== undefined &&
-        stays({ code: 'drop-caseless', type: type.name, name: field.name })
-      )
-        revisions.set(field, { folded: was.field.folded });
-    }
-    for (const index of type.indexes) {
-      const known = index.members.some((member) => revisions.has(member)) && indexNamed(index, before.type);
-      if (known) revisions.set(index, { name: known });
-    }
-  }
-  return revisions.size === 0 ? model : revised(model, revisions);
+/** Whether this drop is not wanted; `isTold`: a drop of something greater includes it otherwise. */
+function stays({ letGo, steps }: Keeping, step: MigrationStep, isTold = true): boolean {
+  if (letGo.has(stepId(step))) return false;
+  if (isTold) steps.push(step);
+  return true;
 }
 
-/** The former name of an index over the same columns. */
-function indexNamed({ unique, members }: Index, { indexes, fields, references }: AppliedType): string | undefined {
-  const columns = members.map(columnOf).join();
-  const columnBefore = (name: string): string | undefined =>
-    fields[name]?.column ?? references.find(({ belongsTo }) => belongsTo === name)?.column;
-  const found = Object.entries(indexes).find(
-    ([, one]) => one.unique === unique && one.members.map(columnBefore).join() === columns,
-  );
-  return found?.[0];
-}
+/** With copies of its lists and maps. */
+const copied = (type: RecordType): Draft<RecordType> =>
+  Object.fromEntries(
+    Object.entries(type).map(([key, part]) => [
+      key,
+      part instanceof Map ? new Map(part) : Array.isArray(part) ? [...(part as readonly unknown[])] : part,
+    ]),
+  ) as unknown as Draft<RecordType>;
 
-const copied = (type: RecordType): Draft<RecordType> => ({
-  ...type,
-  operations: new Set(type.operations),
-  fields: new Map(type.fields),
-  hidden: [...type.hidden],
-  relations: new Map(type.relations),
-  references: [...type.references],
-  referrers: [...type.referrers],
-  order: [...type.order],
-  indexes: [...type.indexes] as Draft<RecordType>['indexes'],
-  checks: [...type.checks],
-  variants: new Map(type.variants),
-  seed: [...type.seed],
-  seedRaw: new Map(type.seedRaw),
-});
-
-const nameKeys = (names: Iterable<string>): ReadonlySet<string> => new Set([...names].map(nameKey));
-
-const isTableFree = (keeping: Keeping, table: string): boolean => !nameKeys(tablesOf(keeping)).has(nameKey(table));
+const isFree = (name: string, taken: Iterable<string>): boolean =>
+  ![...taken].some((one) => nameKey(one) === nameKey(name));
 
 /** The name itself, unless something new has it. */
-function freeName(name: string, taken: Iterable<string>): string {
-  const names = nameKeys(taken);
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   let found = name;
-  for (let count = 2; names.has(nameKey(found)); count += 1) found = `${name} ${count}`;
+  for (let count = 2; !isFree(found, taken.keys()); count += 1) found = `${name} ${count}`;
   return found;
 }
 
 /** A type that no descriptor names: nothing but its table is known. */
-function keepType(keeping: Keeping, former: string, before: AppliedType): void {
-  if (!isTableFree(keeping, before.table)) return;
-  if (!keeping.stays({ code: 'drop-type', type: former, name: undefined })) return;
-  const name = freeName(former, keeping.types.keys());
+function keepType(keeping: Keeping, before: NamedType, dialect: Dialect): Draft<RecordType> | undefined {
   const { table, identifier, open } = before;
+  if (!isFree(table, tablesOf(keeping)) || !stays(keeping, droppedTypeStep(before, dialect))) return undefined;
+  const name = freeName(before.name, keeping.types);
   const variant = { name: '', fields: [] };
-  keeping.types.set(name, {
+  const type: Draft<RecordType> = {
     name,
     title: { one: name, many: name },
     statementKey: name,
@@ -170,37 +131,34 @@ function keepType(keeping: Keeping, former: string, before: AppliedType): void {
     preconditions: 'optional',
     seed: [],
     seedRaw: new Map(),
-  });
-  keeping.formers.set(name, former);
-  keeping.currents.set(former, name);
+  };
+  keeping.types.set(name, type);
+  keeping.currents.set(before.name, type);
+  return type;
 }
 
-interface KeptChange extends TypeChange {
-  readonly type: Draft<RecordType>;
-}
-
-function keepColumns(keeping: Keeping, change: KeptChange): void {
-  const { type, before } = change;
-  if (before.open && !type.open) type.open = keeping.stays({ code: 'close-type', type: type.name, name: undefined });
-  const references = matchReferences(type, before).dropped;
-  for (const { name, field } of matchFields(type, before).dropped) keepField(keeping, type, name, field);
-  for (const reference of references) keepReference(keeping, change, reference);
+function keepColumns(keeping: Keeping, { change, type, isNamed }: KeptChange): void {
+  const { before, fields, references } = change;
+  if (before.open && !type.open) type.open = stays(keeping, closeStep(change));
+  for (const { after, before: was } of fields.kept)
+    if (isNamed && !after.caseless && after.folded !== undefined && was.folded !== undefined)
+      keeping.steps.push(droppedFoldedStep(change, was, after.name));
+  for (const field of fields.dropped) {
+    if ((isNamed && isNeeded(field)) || !isColumnFree(type, field.column)) continue;
+    if (!stays(keeping, droppedFieldStep(change, field), isNamed)) continue;
+    const name = freeName(field.name, type.fields);
+    type.fields.set(name, unnamedField({ ...field, name }));
+  }
+  for (const reference of references.dropped) {
+    const target = keeping.currents.get(reference.target);
+    if (!target || (isNamed && reference.required) || !isColumnFree(type, reference.column)) continue;
+    if (stays(keeping, droppedReferenceStep(change, reference), isNamed)) keepReference(type, target, reference);
+  }
 }
 
 /** Names may be those of something new: only columns must differ. */
-function isColumnFree({ identifier, fields, references }: RecordType, column: string): boolean {
-  const columns = [...fields.values(), ...references].map((one) => one.column);
-  return !nameKeys([identifier.column, OPEN_COLUMN, ...columns]).has(nameKey(column));
-}
-
-function keepField(keeping: Keeping, type: Draft<RecordType>, former: string, before: AppliedField): void {
-  if ((isNamed(keeping, type) && isNeeded(before)) || !isColumnFree(type, before.column)) return;
-  if (!keeping.stays({ code: 'drop-field', type: type.name, name: former })) return;
-  const name = freeName(former, type.fields.keys());
-  type.fields.set(name, unnamedField(name, before));
-}
-
-const isNamed = ({ model }: Keeping, { name }: RecordType): boolean => model.types.has(name);
+const isColumnFree = ({ identifier, fields, references }: RecordType, column: string): boolean =>
+  isFree(column, [identifier.column, OPEN_COLUMN, ...[...fields.values(), ...references].map((one) => one.column)]);
 
 /** Whether no record can be created without it. */
 export const isNeeded = ({
@@ -211,7 +169,7 @@ export const isNeeded = ({
   !nullable && value === null && !isNowByDefault;
 
 /** A field of which only the column is known. */
-export function unnamedField(name: string, { type, constraints, column, nullable, ...before }: AppliedField): Field {
+export function unnamedField({ name, type, constraints, column, nullable, ...before }: NamedField): Field {
   const fieldType = fieldTypes.get(type);
   if (!fieldType)
     throw new StartError(
@@ -243,11 +201,8 @@ export function unnamedField(name: string, { type, constraints, column, nullable
   };
 }
 
-function keepReference(keeping: Keeping, { type, former }: KeptChange, before: AppliedReference): void {
+function keepReference(type: Draft<RecordType>, target: Draft<RecordType>, before: AppliedReference): void {
   const { column, onDelete, required, unique, acyclic = false, belongsTo, has } = before;
-  const target = keeping.types.get(keeping.currents.get(before.target) ?? '');
-  if (!target || (isNamed(keeping, type) && required) || !isColumnFree(type, column)) return;
-  if (!keeping.stays({ code: 'drop-relation', ...referenceOwner(former, before) })) return;
   const reference: Draft<RecordType['references'][number]> = {
     column,
     exportName: column,
@@ -259,76 +214,72 @@ function keepReference(keeping: Keeping, { type, former }: KeptChange, before: A
     relation: undefined,
   };
   type.references.push(reference);
-  if (belongsTo !== null) {
-    const relation = unnamedRelation(belongsTo, type, target, { at: 'source', reference });
-    addRelation(type, relation);
-    reference.relation = relation as Draft<Relation>;
-  }
-  if (has !== null) addRelation(target, unnamedRelation(has, target, type, { at: 'target', reference }));
-}
-
-function addRelation({ relations }: Draft<RecordType>, relation: Relation): void {
-  relations.set(freeName(relation.name, relations.keys()), relation as Draft<Relation>);
+  if (belongsTo !== null) reference.relation = addRelation(belongsTo, type, target, { at: 'source', reference });
+  if (has !== null) addRelation(has, target, type, { at: 'target', reference });
 }
 
 const KINDS = { source: 'belongsTo', target: 'hasMany', join: 'manyToMany' } as const;
 
-/** A relation of which only the columns are known. */
-const unnamedRelation = (name: string, source: RecordType, target: RecordType, link: Relation['link']): Relation => ({
-  name,
-  title: name,
-  kind: KINDS[link.at],
-  description: '',
-  renamedFrom: undefined,
-  source,
-  target,
-  inverse: undefined,
-  toMany: link.at !== 'source',
-  required: false,
-  owned: false,
-  nested: 'link',
-  fields: [],
-  shown: false,
-  link,
-});
+/** Adds a relation of which only the columns are known. */
+function addRelation(
+  name: string,
+  source: Draft<RecordType>,
+  target: RecordType,
+  link: Relation['link'],
+): Draft<Relation> {
+  const relation = {
+    name,
+    title: name,
+    kind: KINDS[link.at],
+    description: '',
+    renamedFrom: undefined,
+    source,
+    target,
+    inverse: undefined,
+    toMany: link.at !== 'source',
+    required: false,
+    owned: false,
+    nested: 'link',
+    fields: [],
+    shown: false,
+    link,
+  } as Draft<Relation>;
+  source.relations.set(freeName(name, source.relations), relation);
+  return relation;
+}
 
-function keepJoin(keeping: Keeping, before: AppliedJoin): void {
-  const typeOf = ({ type }: AppliedJoin['left']): Draft<RecordType> | undefined =>
-    keeping.types.get(keeping.currents.get(type) ?? '');
-  const [left, right] = [typeOf(before.left), typeOf(before.right)];
-  if (!left || !right || !isTableFree(keeping, before.table)) return;
-  if (!keeping.stays({ code: 'drop-relation', ...joinOwnerBefore(before) })) return;
-  const sides = {
+function keepJoin(keeping: Keeping, before: AppliedJoin, dialect: Dialect): void {
+  const [left, right] = [keeping.currents.get(before.left.type), keeping.currents.get(before.right.type)];
+  if (!left || !right || !isFree(before.table, tablesOf(keeping))) return;
+  if (!stays(keeping, droppedJoinStep(before, dialect))) return;
+  const sides = { left: { ...before.left, type: left }, right: { ...before.right, type: right } };
+  const table: JoinTable = {
+    name: before.table,
+    exportName: before.table,
+    first: 'left',
     left: { column: before.left.column, type: left },
     right: { column: before.right.column, type: right },
   };
-  const table: JoinTable = { name: before.table, exportName: before.table, first: 'left', ...sides };
   keeping.joinTables.push(table);
-  for (const [own, other] of [['left', 'right'] as const, ['right', 'left'] as const]) {
-    const { relation, column } = before[own];
-    if (relation === null) continue;
-    const link = { at: 'join', table, sourceColumn: column, targetColumn: before[other].column } as const;
-    const { type } = sides[own];
-    addRelation(type, unnamedRelation(relation, type, sides[other].type, link));
-  }
+  for (const [own, other] of [[sides.left, sides.right] as const, [sides.right, sides.left] as const])
+    if (own.relation !== null)
+      addRelation(own.relation, own.type, other.type, {
+        at: 'join',
+        table,
+        sourceColumn: own.column,
+        targetColumn: other.column,
+      });
 }
 
-/** Something new may have the name of a link that is kept: those that are kept come last. */
-const linkNamed = ({ references }: RecordType, name: string): Relation | undefined =>
-  references.findLast(({ relation }) => relation?.name === name)?.relation;
-
-/** A field may have become one whose values have no order. */
-const isIndexable = ({ fields }: Draft<RecordType>, member: string): boolean =>
-  fields.get(member)?.type.operators.length !== 0;
-
-function keepIndexes(keeping: Keeping, change: KeptChange): void {
-  const { type } = change;
-  for (const [{ name, unique, members }, step] of unnamedIndexes(change, columnChanges(change))) {
-    if (!keeping.stays(step) || !members.every((member) => isIndexable(type, member))) continue;
-    type.indexes.push({
-      name,
-      unique,
-      members: members.flatMap((member) => type.fields.get(member) ?? linkNamed(type, member) ?? []),
-    } as Draft<RecordType>['indexes'][number]);
+function keepIndexes(keeping: Keeping, { change, type, isNamed }: KeptChange): void {
+  for (const index of change.indexes.dropped) {
+    const columns = columnsBefore(change.before, index.members);
+    const members = columns.flatMap((column) => memberAt(type, column) ?? []);
+    // A field may have become one whose values have no order.
+    const isOrdered = members.every((member) => 'link' in member || member.type.operators.length > 0);
+    if (members.length < columns.length || !isOrdered) continue;
+    const isTold = isNamed && columns.every((column) => memberAt(change.type, column));
+    if (!stays(keeping, droppedIndexStep(change, index, type), isTold)) continue;
+    type.indexes.push({ name: index.name, unique: index.unique, members } as Draft<RecordType>['indexes'][number]);
   }
 }

@@ -6,65 +6,72 @@ import type { Field, Index, JoinTable, Model, RecordType, Reference, Relation } 
 import { match } from '../../model/renames.ts';
 import { revised } from '../../model/resolve.ts';
 import { generatedName } from '../../names.ts';
-import type { AppliedIndex, AppliedJoin, AppliedModel, AppliedReference, AppliedType } from './applied.ts';
 import { tablesOf } from '../tables.ts';
-import { columnsIn, nameKey, otherSide } from './applied.ts';
-import { relationAt } from './match.ts';
-
-/** Former names of types, by current names. */
-type FormerNames = ReadonlyMap<string, string>;
+import {
+  type AppliedJoin,
+  type AppliedModel,
+  type AppliedReference,
+  type AppliedType,
+  columnsIn,
+  nameKey,
+  otherSide,
+} from './applied.ts';
+import { columnsBefore, relationAt } from './compare.ts';
+import { stepId } from './steps.ts';
 
 interface Placement {
   readonly applied: AppliedModel;
-  /** The names by which the descriptors are to be found. */
+  /** The names by which the descriptors are found: those that they were applied with, or those of the tables. */
   readonly known: AppliedModel;
-  readonly names: FormerNames;
-  readonly tables: Names;
-  readonly indexes: Names;
+  /** Former names of types, by current names. */
+  readonly formers: ReadonlyMap<string, string>;
+  readonly freeTable: FreeName;
+  readonly freeIndex: FreeName;
   readonly revisions: Map<object, object>;
+  readonly letGo: ReadonlySet<string>;
 }
 
-/** `own`: where these descriptors had their columns when they were applied; without it, the names tell what was renamed. */
-export function placedModel(model: Model, applied: AppliedModel, own?: AppliedModel): Model {
-  const known = own ? stillThere(own, applied) : applied;
-  const { kept } = match(model.types.values(), Object.keys(known.types));
+/** `own`: these descriptors as they were applied once. `letGo`: ids of the steps whose drop is allowed. */
+export function placedModel(
+  model: Model,
+  applied: AppliedModel,
+  own: AppliedModel = applied,
+  letGo: ReadonlySet<string> = new Set(),
+): Model {
   const types = Object.values(applied.types);
+  const there = new Set(types.map(({ table }) => table));
+  const known = Object.keys(own.types).filter((name) => there.has(tableOf(own, name) ?? ''));
+  const { kept } = match(model.types.values(), known);
+  const tables = [...types, ...applied.joins];
   const placement: Placement = {
     applied,
-    known,
-    names: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
-    tables: new Names(
-      [...types.map(({ table }) => table), ...applied.joins.map(({ table }) => table)],
+    known: own,
+    formers: new Map(kept.map(({ wanted, former }) => [wanted.name, former])),
+    freeTable: freeNames(
+      tables.map(({ table }) => table),
       tablesOf(model),
     ),
-    indexes: new Names([...types, ...applied.joins].flatMap(({ made }) => Object.keys(made))),
+    freeIndex: freeNames(tables.flatMap(({ made }) => Object.keys(made))),
     revisions: new Map(),
+    letGo,
   };
   for (const type of model.types.values()) placeType(placement, type);
   placeJoins(placement, model);
-  for (const type of model.types.values()) placeIndexes(placement, type);
   return placement.revisions.size === 0 ? model : revised(model, placement.revisions);
 }
 
-/** Names that something has, or is to have. */
-class Names {
-  readonly #taken: Set<string>;
-  readonly #wanted: ReadonlySet<string>;
+type FreeName = (name: string) => string;
 
-  constructor(taken: readonly string[], wanted: readonly string[] = []) {
-    this.#taken = new Set(taken.map(nameKey));
-    this.#wanted = new Set(wanted.map(nameKey));
-  }
-
-  /** The name itself, or one like it that nothing has. */
-  free(name: string): string {
+/** Returns the name itself, or one like it that nothing has or wants. */
+function freeNames(taken: readonly string[], wanted: readonly string[] = []): FreeName {
+  const [all, asked] = [new Set(taken.map(nameKey)), new Set(wanted.map(nameKey))];
+  return (name) => {
     let found = name;
-    const isOther = (): boolean => found !== name && this.#wanted.has(nameKey(found));
-    for (let count = 2; this.#taken.has(nameKey(found)) || isOther(); count += 1)
+    for (let count = 2; all.has(nameKey(found)) || (found !== name && asked.has(nameKey(found))); count += 1)
       found = generatedName(name, String(count));
-    this.#taken.add(nameKey(found));
+    all.add(nameKey(found));
     return found;
-  }
+  };
 }
 
 function revise({ revisions }: Placement, part: object, revision: object): void {
@@ -77,74 +84,55 @@ const placed = <P extends object>({ revisions }: Placement, part: P): P => ({ ..
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;
 
-/** The model of descriptors when they were applied, without the parts that the tables have lost. */
-function stillThere(own: AppliedModel, now: AppliedModel): AppliedModel {
-  const tables = new Map(Object.values(now.types).map((type) => [type.table, type]));
-  const types = Object.entries(own.types).flatMap(([name, type]) => {
-    const there = tables.get(type.table);
-    if (!there) return [];
-    const columns = new Set(Object.values(there.fields).map(({ column }) => column));
-    const fields = Object.entries(type.fields).filter(([, { column }]) => columns.has(column));
-    const references = type.references.filter((one) =>
-      there.references.some(
-        ({ column, target }) => column === one.column && tableOf(now, target) === tableOf(own, one.target),
-      ),
-    );
-    return [[name, { ...type, fields: Object.fromEntries(fields), references }] as const];
-  });
-  const isThere = (join: AppliedJoin): boolean =>
-    now.joins.some(
-      ({ table, left, right }) =>
-        table === join.table &&
-        [left, right].every((side, at) => {
-          const before = [join.left, join.right][at];
-          return side.column === before?.column && tableOf(now, side.type) === tableOf(own, before.type);
-        }),
-    );
-  return { ...own, types: Object.fromEntries(types), joins: own.joins.filter(isThere) };
+function placeType(placement: Placement, type: RecordType): void {
+  const before = placement.known.types[placement.formers.get(type.name) ?? ''];
+  const now = Object.values(placement.applied.types).find(({ table }) => table === before?.table);
+  if (before && now) placeColumns(placement, type, before, now);
+  else revise(placement, type, { table: placement.freeTable(type.table) });
+  placeIndexes(placement, type, now);
 }
 
-function placeType(placement: Placement, type: RecordType): void {
-  const { known, names, applied } = placement;
-  const before = known.types[names.get(type.name) ?? ''];
-  if (!before) return revise(placement, type, { table: placement.tables.free(type.table) });
+function placeColumns(placement: Placement, type: RecordType, before: AppliedType, now: AppliedType): void {
   revise(placement, type, { table: before.table });
-  const now = Object.values(applied.types).find(({ table }) => table === before.table) ?? before;
   revise(placement, type.identifier, { column: now.identifier });
-  const columns = new Names(columnsIn(now), [
+  const held = new Map(Object.values(now.fields).map((field) => [field.column, field]));
+  const known = Object.keys(before.fields).filter((name) => held.has(before.fields[name]?.column ?? ''));
+  const fields = new Map(match(type.fields.values(), known).kept.map(({ wanted, former }) => [wanted, former]));
+  const references = matchReferences(placement, type, before, now);
+  const free = freeNames(columnsIn(now), [
     ...[...type.fields.values()].map(({ column }) => column),
     ...type.references.map(({ column }) => column),
   ]);
-  const fields = new Map(
-    match(type.fields.values(), Object.keys(before.fields)).kept.map(({ wanted, former }) => [
-      wanted,
-      before.fields[former]?.column,
-    ]),
-  );
-  const references = matchReferences(type, before, names);
-  const held = new Map(Object.values(now.fields).map((field) => [field.column, field]));
   for (const field of type.fields.values()) {
-    const column = fields.get(field) ?? columns.free(field.column);
-    const folded = field.folded && (held.get(column)?.folded ?? columns.free(field.folded));
-    revise(placement, field, { column, folded });
+    const was = held.get(before.fields[fields.get(field) ?? '']?.column ?? '');
+    // If case counts again, other instances may still ignore it, so the folded column stays until its drop is allowed.
+    const isFolded = was?.type === field.type.name && !placement.letGo.has(foldedDrop(type, field));
+    const folded = field.folded ? (was?.folded ?? free(field.folded)) : isFolded ? was.folded : undefined;
+    revise(placement, field, { column: was?.column ?? free(field.column), folded });
   }
   for (const reference of type.references)
-    revise(placement, reference, { column: references.get(reference)?.column ?? columns.free(reference.column) });
+    revise(placement, reference, { column: references.get(reference)?.column ?? free(reference.column) });
 }
+
+const foldedDrop = (type: RecordType, { name }: Field): string =>
+  stepId({ code: 'drop-caseless', type: type.name, name });
 
 /** The foreign keys that were there, by those that they are now: the same relation of either side, to the same type. */
 function matchReferences(
+  { applied, known, formers }: Placement,
   type: RecordType,
   before: AppliedType,
-  names: FormerNames,
+  now: AppliedType,
 ): ReadonlyMap<Reference, AppliedReference> {
-  const left = new Set(before.references);
+  const isThere = ({ column, target }: AppliedReference): boolean =>
+    now.references.some((one) => one.column === column && tableOf(applied, one.target) === tableOf(known, target));
+  const left = new Set(before.references.filter(isThere));
   const pairs = new Map<Reference, AppliedReference>();
   const claim = (side: 'belongsTo' | 'has', nameOf: (reference: Reference) => string | undefined): void => {
     for (const reference of type.references) {
       const name = nameOf(reference);
       if (name === undefined || pairs.has(reference)) continue;
-      const target = names.get(reference.target.name);
+      const target = formers.get(reference.target.name);
       const found = [...left].find((old) => old[side] === name && old.target === target);
       if (found && left.delete(found)) pairs.set(reference, found);
     }
@@ -156,22 +144,62 @@ function matchReferences(
   return pairs;
 }
 
+/** An index keeps its name for as long as it is over the same columns. */
+function placeIndexes(placement: Placement, type: RecordType, now: AppliedType | undefined): void {
+  const keyOf = (unique: boolean, columns: readonly string[]): string => JSON.stringify([unique, columns]);
+  const names = new Map(
+    Object.entries(now?.indexes ?? {}).map(([name, { unique, members }]) => [
+      keyOf(unique, now ? columnsBefore(now, members, (field) => field.folded ?? field.column) : []),
+      name,
+    ]),
+  );
+  for (const index of type.indexes) {
+    const columns = index.members.map((member) => columnOf(placement, member));
+    const known = names.get(keyOf(index.unique, columns));
+    revise(placement, index, {
+      name: known ?? placement.freeIndex(indexName(placed(placement, type).table, index, columns)),
+    });
+  }
+}
+
+function columnOf(placement: Placement, member: Field | Relation): string {
+  if (!('link' in member)) {
+    const { folded, column } = placed(placement, member);
+    return folded ?? column;
+  }
+  return member.link.at === 'source' ? placed(placement, member.link.reference).column : '';
+}
+
+/** As the model names it, unless the columns have other names than the members. */
+function indexName(table: string, { unique, members }: Index, columns: readonly string[]): string {
+  const names = members.map((member, at) =>
+    'link' in member && member.link.at === 'source' && member.link.reference.column === columns[at]
+      ? member.name
+      : (columns[at] ?? ''),
+  );
+  return generatedName(table, ...names, unique ? 'unique' : 'index');
+}
+
 /** Two join tables are the same if one side is the same relation, and both lead to the same types. */
-function placeJoins(placement: Placement, model: Model): void {
-  const left = new Set(placement.known.joins);
+function placeJoins(placement: Placement, { joinTables }: Model): void {
+  const left = new Set(placement.known.joins.filter((join) => isJoinThere(placement, join)));
   const kept = new Set<JoinTable>();
-  for (const nameOf of [(one: Relation) => one.name, (one: Relation) => one.renamedFrom]) {
-    for (const join of model.joinTables) {
+  for (const nameOf of [(one: Relation) => one.name, (one: Relation) => one.renamedFrom])
+    for (const join of joinTables) {
       if (kept.has(join)) continue;
-      const found = [...left].flatMap((before) => matchJoin(join, before, placement, nameOf) ?? [])[0];
+      const found = [...left].flatMap((before) => matchJoin(placement, join, before, nameOf) ?? [])[0];
       if (!found || !left.delete(found.before)) continue;
       kept.add(join);
       placeJoin(placement, join, found);
     }
-  }
-  for (const join of model.joinTables)
-    if (!kept.has(join)) revise(placement, join, { name: placement.tables.free(join.name) });
+  for (const join of joinTables) if (!kept.has(join)) revise(placement, join, { name: placement.freeTable(join.name) });
 }
+
+const isJoinThere = ({ applied, known }: Placement, join: AppliedJoin): boolean => {
+  const sidesIn = (model: AppliedModel, { table, left, right }: AppliedJoin): string =>
+    JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(model, type)])]);
+  return applied.joins.some((one) => sidesIn(applied, one) === sidesIn(known, join));
+};
 
 interface JoinMatch {
   readonly before: AppliedJoin;
@@ -181,22 +209,19 @@ interface JoinMatch {
 }
 
 function matchJoin(
+  { formers }: Placement,
   join: JoinTable,
   before: AppliedJoin,
-  { names }: Placement,
   nameOf: (relation: Relation) => string | undefined,
 ): JoinMatch | undefined {
-  for (const [left, right] of [
-    [before.left, before.right],
-    [before.right, before.left],
-  ] as const) {
-    const isSame = [join.left, join.right].every(({ type }, at) => names.get(type.name) === [left, right][at]?.type);
+  for (const sides of [[before.left, before.right] as const, [before.right, before.left] as const]) {
+    const isSame = [join.left, join.right].every(({ type }, at) => formers.get(type.name) === sides[at]?.type);
     const named = [join.left, join.right].some(({ column }, at) => {
       const relation = relationAt(join, column);
       const name = relation && nameOf(relation);
-      return name !== undefined && name === [left, right][at]?.relation;
+      return name !== undefined && name === sides[at]?.relation;
     });
-    if (isSame && named) return { before, left: left.column, right: right.column };
+    if (isSame && named) return { before, left: sides[0].column, right: sides[1].column };
   }
   return undefined;
 }
@@ -216,48 +241,4 @@ function placeJoin(placement: Placement, join: JoinTable, { before, left, right 
   revise(placement, join, { name: before.table, first: left === before.left.column ? 'left' : 'right' });
   revise(placement, join.left, { column: left });
   revise(placement, join.right, { column: right });
-}
-
-/** An index keeps its name for as long as it is over the same columns. */
-function placeIndexes(placement: Placement, type: RecordType): void {
-  const { table } = placed(placement, type);
-  const now = Object.values(placement.applied.types).find((one) => one.table === table);
-  const names = new Map(Object.entries(now?.indexes ?? {}).map(([name, index]) => [keyBefore(now, index), name]));
-  for (const index of type.indexes) {
-    const columns = index.members.map((member) => columnOf(placement, member));
-    const known = names.get(keyOf(index.unique, columns));
-    revise(placement, index, {
-      name: known ?? placement.indexes.free(indexName(placement, table, index)),
-    });
-  }
-}
-
-const keyOf = (unique: boolean, columns: readonly (string | undefined)[]): string => JSON.stringify([unique, columns]);
-
-function keyBefore(type: AppliedType | undefined, { unique, members }: AppliedIndex): string {
-  const columns = members.map(
-    (name) =>
-      type?.fields[name]?.folded ??
-      type?.fields[name]?.column ??
-      type?.references.find(({ belongsTo }) => belongsTo === name)?.column,
-  );
-  return keyOf(unique, columns);
-}
-
-function columnOf(placement: Placement, member: Field | Relation): string {
-  if (!('link' in member)) {
-    const { folded, column } = placed(placement, member);
-    return folded ?? column;
-  }
-  return member.link.at === 'source' ? placed(placement, member.link.reference).column : '';
-}
-
-/** As the model names it, unless the columns have other names than the members. */
-function indexName(placement: Placement, table: string, { unique, members }: Index): string {
-  const names = members.map((member) => {
-    const column = columnOf(placement, member);
-    if (!('link' in member)) return column;
-    return member.link.at === 'source' && member.link.reference.column !== column ? column : member.name;
-  });
-  return generatedName(table, ...names, unique ? 'unique' : 'index');
 }

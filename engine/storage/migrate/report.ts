@@ -1,7 +1,7 @@
 /** A plan for people: each step, what it does to the records, and what has to be said or done before it is made. */
 import type { AffectedRows, Assessed, State } from './assess.ts';
 import type { Drift } from './catalogue.ts';
-import { type MigrationStep, type StepCode, stepId } from './steps.ts';
+import { olderInstances, stepId } from './steps.ts';
 
 const PASSING: ReadonlySet<State> = new Set(['ready', 'kept']);
 
@@ -21,23 +21,18 @@ const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
 
 interface StepDetails {
   readonly sql?: boolean;
-  /** The effect on older instances, and whether the step can be undone. */
+  /** What hinders older instances. */
   readonly notes?: boolean;
 }
 
 export const formatSteps = (steps: readonly Assessed[], shown: StepDetails = {}): string =>
   steps.map((one) => formatStep(one, shown)).join('\n');
 
-/** `older instances notice nothing; can be undone`. */
-function formatNotes({ code }: MigrationStep): string {
-  const { older, undo } = stepNotes[code];
-  return `  ${olderWords[older]}; ${undoWords[undo]}`;
-}
-
 function formatStep(assessed: Assessed, { sql: withSql = false, notes = false }: StepDetails): string {
   const { step, state, affected, obstacles } = assessed;
   const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
-  const told = notes ? [formatNotes(step)] : [];
+  const older = olderInstances(step);
+  const told = notes && older ? [`  ${olderWords[older]}`] : [];
   const found = [...affected.map(formatAffected), ...obstacles].map((line) => `  ${line}`);
   const lines = [...found, ...told, ...answers];
   const sql = withSql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `    ${line}`) : [];
@@ -123,88 +118,15 @@ export const planAsJson = (
     description: step.description,
     records: affected,
     ...(obstacles.length > 0 ? { obstacles } : {}),
-    ...stepNotes[step.code],
+    older: olderInstances(step),
     ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
   })),
   drift,
   ...(others.length === 0 ? {} : { others }),
 });
 
-// Notes for operators about each kind of step.
-
-/**
- * What an instance of the version before sees once the step is made. same: nothing. named: it goes on, under its own
- * names, unless the type is open. follow: it goes on, and fills in what the tables want. read: it refuses to write such
- * records (503). refuse: it cannot use the type any more (503).
- */
-type Older = 'same' | 'named' | 'follow' | 'read' | 'refuse';
-
-/** Whether `apply --back` restores what was: always, if the records fit by then, or not, since something is lost. */
-type Undo = 'always' | 'ifRecordsFit' | 'never';
-
-interface StepNotes {
-  readonly older: Older;
-  readonly undo: Undo;
-}
-
-const stepNotes = {
-  'add-type': { older: 'same', undo: 'always' },
-  'rename-type': { older: 'named', undo: 'always' },
-  'rename-identifier': { older: 'named', undo: 'always' },
-  'open-type': { older: 'same', undo: 'ifRecordsFit' },
-  'claim-key': { older: 'same', undo: 'always' },
-  'close-type': { older: 'refuse', undo: 'never' },
-  'drop-type': { older: 'refuse', undo: 'never' },
-  'add-field': { older: 'same', undo: 'always' },
-  'add-required-field': { older: 'read', undo: 'always' },
-  'rename-field': { older: 'named', undo: 'always' },
-  'convert-field': { older: 'refuse', undo: 'ifRecordsFit' },
-  'replace-field': { older: 'refuse', undo: 'ifRecordsFit' },
-  'narrow-field': { older: 'read', undo: 'always' },
-  'widen-field': { older: 'same', undo: 'ifRecordsFit' },
-  'relax-field': { older: 'follow', undo: 'ifRecordsFit' },
-  'require-field': { older: 'read', undo: 'always' },
-  'fill-field': { older: 'read', undo: 'never' },
-  'change-default': { older: 'same', undo: 'always' },
-  'generate-field': { older: 'follow', undo: 'always' },
-  'stop-generating': { older: 'follow', undo: 'always' },
-  'add-caseless': { older: 'follow', undo: 'always' },
-  'drop-caseless': { older: 'refuse', undo: 'ifRecordsFit' },
-  'drop-field': { older: 'refuse', undo: 'never' },
-  'add-relation': { older: 'same', undo: 'always' },
-  'add-required-relation': { older: 'read', undo: 'always' },
-  'rename-relation': { older: 'named', undo: 'always' },
-  'relax-relation': { older: 'follow', undo: 'ifRecordsFit' },
-  'require-relation': { older: 'read', undo: 'always' },
-  'share-relation': { older: 'refuse', undo: 'ifRecordsFit' },
-  'unshare-relation': { older: 'read', undo: 'always' },
-  'forbid-cycles': { older: 'read', undo: 'always' },
-  'allow-cycles': { older: 'same', undo: 'ifRecordsFit' },
-  'change-deletion': { older: 'read', undo: 'always' },
-  'drop-relation': { older: 'refuse', undo: 'never' },
-  'add-unique': { older: 'read', undo: 'always' },
-  'drop-unique': { older: 'follow', undo: 'ifRecordsFit' },
-  'add-index': { older: 'same', undo: 'always' },
-  'drop-index': { older: 'same', undo: 'always' },
-  'add-check': { older: 'read', undo: 'always' },
-  'drop-check': { older: 'same', undo: 'always' },
-  'remake-indexes': { older: 'same', undo: 'always' },
-  'rebuild-table': { older: 'same', undo: 'always' },
-  'add-seed': { older: 'same', undo: 'never' },
-  'not-renamed': { older: 'same', undo: 'never' },
-  'not-moved': { older: 'same', undo: 'always' },
-} as const satisfies Record<StepCode, StepNotes>;
-
 const olderWords = {
-  same: 'older instances notice nothing',
   named: 'older instances go on, under their own names, unless the type is open (503)',
-  follow: 'older instances go on, by the new rules',
   read: 'older instances refuse to write such records (503)',
   refuse: 'older instances cannot use the type (503)',
-} as const satisfies Record<Older, string>;
-
-const undoWords = {
-  always: 'can be undone',
-  ifRecordsFit: 'can be undone if the records fit then',
-  never: 'cannot be undone',
-} as const satisfies Record<Undo, string>;
+} as const;

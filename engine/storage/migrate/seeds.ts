@@ -1,14 +1,13 @@
 /** Seed records that are still to be inserted, as steps of a plan, with what the records that are there have against them. */
-import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { isObject, type JsonObject } from '../../json/json.ts';
 import { type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
 import { SEED_TABLE } from '../tables.ts';
-import type { AppliedModel } from './applied.ts';
-import { rowsWhere } from './assess.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
-import { columnChanges, type FieldChange, matchTypes, type TypeChange } from './match.ts';
+import { changeOf, type FieldChange, rowsWhere, type TypeChange } from './change.ts';
+import type { Comparison } from './compare.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 /** Identifiers of the seed records that were inserted, by the name that their type had. */
@@ -25,36 +24,32 @@ export async function readSeeded(reader: Reader, tables: readonly SqlValue[]): P
 const SHOWN = 10;
 
 export function seedSteps(
-  applied: AppliedModel,
+  { types }: Comparison,
   model: Model,
   dialect: Dialect,
   seeded: Seeded,
 ): readonly MigrationStep[] {
-  const pairs = new Map(matchTypes(applied, model).kept.map(({ after, before }) => [after, before]));
+  const changes = new Map(types.map((pair) => [pair.type, changeOf(pair, dialect)]));
   const pending = new Map(
     [...model.types.values()].map((type) => {
-      const done = seeded.get(pairs.get(type)?.name ?? type.name);
+      const done = seeded.get(changes.get(type)?.before.name ?? type.name);
       return [type, type.seed.filter((body) => !done?.has(identifierOf(type, body)))] as const;
     }),
   );
-  const changeOf = (type: RecordType): TypeChange | undefined => {
-    const before = pairs.get(type);
-    return before && { type, former: before.name, before: before.type, dialect, others: [] };
-  };
   return [...pending].flatMap(([type, bodies]) => {
     if (bodies.length === 0) return [];
     const identifiers = bodies.map((body) => identifierOf(type, body));
-    const change = changeOf(type);
+    const change = changes.get(type);
     const more = identifiers.length > SHOWN ? ` and ${identifiers.length - SHOWN} more` : '';
     const detail = `record${identifiers.length === 1 ? '' : 's'} ${identifiers.slice(0, SHOWN).join(', ')}${more}`;
     const named: NamedRecords = { links: new Map(), made: new Map([[type, [...bodies]]]) };
     for (const body of bodies) collect(type, body, named);
     const checks = [
-      ...(change ? [taken(change, identifiers)] : []),
-      ...[...named.made].flatMap(([one, made]) => alike(changeOf(one), made)),
+      ...(change ? taken(change, identifiers) : []),
+      ...[...named.made].flatMap(([one, made]) => alike(changes.get(one), made)),
       ...[...named.links].flatMap(([target, links]) => [
-        ...missing(target, links, pending.get(target) ?? [], changeOf(target), dialect),
-        ...refusedLinks(changeOf(target), links),
+        ...missing(target, links, pending.get(target) ?? [], changes.get(target), dialect),
+        ...refusedLinks(changes.get(target), links),
       ]),
     ];
     return [createStep('add-seed', type.name, { detail, checks, rowsIn: change?.before.table })];
@@ -63,22 +58,25 @@ export function seedSteps(
 
 const identifierOf = ({ identifier }: RecordType, body: JsonObject): number => Number(body[identifier.name]);
 
-function taken(change: TypeChange, identifiers: readonly number[]): StepCheck {
-  const column = change.dialect.quote(change.before.identifier);
-  const says = `a seed record has the identifier of this record; give the seed record another one`;
-  return { ...rowsWhere(change, `${column} in (${identifiers.join(', ')})`), effect: 'fail', says };
-}
+const refusing = (change: TypeChange, conditions: readonly string[], says: string): readonly StepCheck[] =>
+  conditions.length === 0 ? [] : [{ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says }];
+
+const taken = (change: TypeChange, identifiers: readonly number[]): readonly StepCheck[] =>
+  refusing(
+    change,
+    [`${change.dialect.quote(change.before.identifier)} in (${identifiers.join(', ')})`],
+    'a seed record has the identifier of this record; give the seed record another one',
+  );
 
 /** Records that have the value of a unique field, or of several together, that a new record brings. */
 function alike(change: TypeChange | undefined, bodies: readonly JsonObject[]): readonly StepCheck[] {
   if (!change) return [];
-  const { type, dialect } = change;
-  const { fields, references } = columnChanges(change);
+  const { type, dialect, fieldChanges, referenceChanges } = change;
   return uniqueIndexes(type).flatMap(({ members }) => {
     const conditions = bodies.flatMap((body) => {
       const terms = members.map((member): string | undefined => {
         if ('link' in member) {
-          const value = references.find(({ after, before }) => before && after.belongsTo === member.name)?.value;
+          const value = referenceChanges.find(({ after, before }) => before && after.belongsTo === member.name)?.value;
           const related = body[member.name];
           const identifier = isObject(related) ? related[member.target.identifier.name] : undefined;
           return value === undefined || identifier === undefined ? undefined : `${value} = ${Number(identifier)}`;
@@ -86,15 +84,13 @@ function alike(change: TypeChange | undefined, bodies: readonly JsonObject[]): r
         const given = Object.hasOwn(body, member.name)
           ? encode(member, dialect.name, body[member.name])
           : encodedDefault(member, dialect.name);
-        const one = fields.find(({ field }) => field === member);
+        const one = fieldChanges.find(({ field }) => field === member);
         return one && given !== null ? equality(one, given, dialect) : undefined;
       });
       return terms.includes(undefined) ? [] : [`(${terms.join(' and ')})`];
     });
-    if (conditions.length === 0) return [];
     const names = members.map(({ name }) => `"${name}"`).join(', ');
-    const says = `this record has the ${names} of a seed record; change one of them`;
-    return [{ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says } as const];
+    return refusing(change, conditions, `this record has the ${names} of a seed record; change one of them`);
   });
 }
 
@@ -122,20 +118,18 @@ interface NamedRecords {
   readonly made: Map<RecordType, JsonObject[]>;
 }
 
-function collect(type: RecordType, body: JsonObject, { links, made }: NamedRecords): void {
+function collect(type: RecordType, body: JsonObject, records: NamedRecords): void {
   const add = <T>(all: Map<RecordType, T[]>, target: RecordType, one: T): void =>
     void all.set(target, [...(all.get(target) ?? []), one]);
-  for (const relation of type.relations.values()) {
-    const { name, target } = relation;
-    const value: JsonValue | undefined = body[name];
-    for (const item of Array.isArray(value) ? (value as readonly JsonValue[]) : [value]) {
+  for (const relation of type.relations.values())
+    for (const item of [body[relation.name]].flat()) {
       if (!isObject(item)) continue;
+      const { target } = relation;
       const identifier = item[target.identifier.name];
-      if (typeof identifier === 'number') add(links, target, { relation, identifier, item });
-      else add(made, target, item);
-      collect(target, item, { links, made });
+      if (typeof identifier === 'number') add(records.links, target, { relation, identifier, item });
+      else add(records.made, target, item);
+      collect(target, item, records);
     }
-  }
 }
 
 /** Records that the seed links and that are neither there nor seeds themselves. */
@@ -160,31 +154,26 @@ function missing(
 /** Records that belong to another one already, or that are not what the seed says of them. */
 function refusedLinks(change: TypeChange | undefined, links: readonly SeedLink[]): readonly StepCheck[] {
   if (!change) return [];
-  const { dialect, before, type } = change;
-  const { fields, references } = columnChanges(change);
+  const { dialect, before, type, fieldChanges, referenceChanges } = change;
   const isRecord = (identifier: number): string => `${dialect.quote(before.identifier)} = ${identifier}`;
   const owned = links.flatMap(({ relation: { owned: isOwned, link }, identifier }) => {
-    const column = link.at === 'target' ? link.reference.column : undefined;
-    const held = isOwned ? references.find(({ after, before: was }) => was && after.column === column) : undefined;
+    const column = isOwned && link.at === 'target' ? link.reference.column : undefined;
+    const held = referenceChanges.find(({ after, before: was }) => was && after.column === column);
     return held ? `(${isRecord(identifier)} and ${held.value} is not null)` : [];
   });
   const different = links.flatMap(({ relation, identifier, item }) => {
     if (relation.nested !== 'link') return [];
-    const equal = fields.flatMap((one): string | readonly [] => {
+    const equal = fieldChanges.flatMap((one): string | readonly [] => {
       if (!Object.hasOwn(item, one.field.name)) return [];
       const given = encode(one.field, dialect.name, item[one.field.name]);
       if (given === null) return one.before ? `${one.value} is null` : [];
       return equality(one, given, dialect) ?? [];
     });
     // A comparison with null is neither true nor false.
-    return equal.length === 0 ? [] : `(${isRecord(identifier)} and not coalesce(${equal.join(' and ')}, ${FALSE}))`;
+    return equal.length === 0 ? [] : `(${isRecord(identifier)} and not coalesce(${equal.join(' and ')}, 1 = 0))`;
   });
-  const check = (conditions: readonly string[], says: string): readonly StepCheck[] =>
-    conditions.length === 0 ? [] : [{ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says }];
   return [
-    ...check(owned, `a seed record takes this record of ${type.name}, which belongs to another one`),
-    ...check(different, `a seed record links this record of ${type.name} with other values than it has`),
+    ...refusing(change, owned, `a seed record takes this record of ${type.name}, which belongs to another one`),
+    ...refusing(change, different, `a seed record links this record of ${type.name} with other values than it has`),
   ];
 }
-
-const FALSE = '1 = 0';

@@ -2,8 +2,7 @@
 import type { JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
-import type { Edit } from './driver.ts';
-import type { Task } from './tasks.ts';
+import type { Edit, Task } from './driver.ts';
 
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
@@ -11,168 +10,85 @@ type Risk = 'safe' | 'needsCheck' | 'destructive';
 /** The effect on a record. fail: as long as there is such a record, the step cannot be made. stay: nothing. */
 type Effect = 'lose' | 'change' | 'fail' | 'stay';
 
-/** The subject of a step's description. */
-interface Subject {
-  readonly type: string;
-  /** Of the field, the relation or the members of the index. */
-  readonly name: string;
-  readonly was: string;
-  readonly now: string;
-  /** Whatever else the words of one kind need. */
-  readonly detail: string;
-}
-
-type Words = (subject: Subject) => string;
-
-interface StepKind {
-  readonly risk: Risk;
-  /** Describes the step for people. */
-  readonly describe: Words;
-  /** Its effect on the records that its `rows` find; completes a sentence that begins with their number. */
-  readonly affects?: readonly [effect: Effect, says: Words];
-}
-
-const field: Words = ({ type, name }) => `field "${name}" of ${type}`;
-const relation: Words = ({ type, name }) => `relation "${name}" of ${type}`;
-const unfit: Words = ({ name, detail }) => `"${name}" is not ${detail}`;
-
-/** Every kind of step. The manual lists them; a test compares both ways. */
+/** Every kind of step: its risk, and its description for people. The manual lists them; a test compares both ways. */
 export const stepKinds = {
-  'add-type': { risk: 'safe', describe: ({ type, now }) => `Add type ${type}, in table ${now}` },
-  'rename-type': { risk: 'safe', describe: ({ type, was }) => `Rename ${was} to ${type}` },
-  'rename-identifier': {
-    risk: 'safe',
-    describe: ({ type, was, now }) => `Rename the identifier of ${type} from "${was}" to "${now}"`,
-  },
-  'open-type': { risk: 'safe', describe: ({ type }) => `Open ${type} to keys of any name` },
-  'claim-key': {
-    risk: 'safe',
-    describe: ({ type, name }) => `Take the name "${name}" of ${type} from open keys`,
-    affects: ['fail', ({ name }) => `there is an open key "${name}", which cannot be taken over; remove it`],
-  },
-  'close-type': {
-    risk: 'destructive',
-    describe: ({ type }) => `Close ${type} to keys that no field names`,
-    affects: ['lose', () => 'the open keys are lost'],
-  },
-  'drop-type': {
-    risk: 'destructive',
-    describe: ({ type, was }) => `Drop type ${type} and its table ${was}`,
-    affects: ['lose', () => 'lost as a whole'],
-  },
-  'add-field': { risk: 'safe', describe: (one) => `Add ${field(one)}` },
-  'add-required-field': {
-    risk: 'needsCheck',
-    describe: (one) => `Add ${field(one)}`,
-    affects: ['fail', ({ name }) => `"${name}" would have no value; give it a default, or let it be null`],
-  },
-  'rename-field': { risk: 'safe', describe: ({ type, name, was }) => `Rename field "${was}" of ${type} to "${name}"` },
-  'convert-field': {
-    risk: 'safe',
-    describe: (one) => `Turn ${field(one)} from ${one.was} into ${one.now}`,
-    affects: ['fail', unfit],
-  },
-  'replace-field': {
-    risk: 'needsCheck',
-    describe: (one) => `Turn ${field(one)} from ${one.was} into ${one.now}`,
-    affects: [
-      'fail',
-      ({ name, was, now, detail }) =>
-        `"${name}" has a value, and ${was} cannot become ${now}${detail}; add a field of another name, and copy the values`,
-    ],
-  },
-  'narrow-field': {
-    risk: 'needsCheck',
-    describe: (one) => `Let ${field(one)} accept less: ${one.detail}`,
-    affects: ['fail', unfit],
-  },
-  'widen-field': { risk: 'safe', describe: (one) => `Let ${field(one)} accept more: ${one.detail}` },
-  'relax-field': { risk: 'safe', describe: (one) => `Let ${field(one)} be null` },
-  'require-field': {
-    risk: 'needsCheck',
-    describe: (one) => `Let ${field(one)} no longer be null`,
-    affects: ['fail', ({ name }) => `"${name}" is null; give it a value, or the field a default`],
-  },
-  'fill-field': {
-    risk: 'destructive',
-    describe: (one) => `Let ${field(one)} no longer be null`,
-    affects: ['change', ({ name, now }) => `"${name}" is null, and gets the default ${now}`],
-  },
-  'change-default': { risk: 'safe', describe: (one) => `Give ${field(one)} the default ${one.now}, not ${one.was}` },
-  'generate-field': { risk: 'safe', describe: (one) => `Let the service fill in ${field(one)}: ${one.now}` },
-  'stop-generating': { risk: 'safe', describe: (one) => `Let requests set ${field(one)}, which was ${one.was}` },
-  'add-caseless': { risk: 'safe', describe: (one) => `Ignore case in ${field(one)}` },
-  'drop-caseless': { risk: 'safe', describe: (one) => `Let case count again in ${field(one)}` },
-  'drop-field': {
-    risk: 'destructive',
-    describe: (one) => `Drop ${field(one)}`,
-    affects: ['lose', ({ name }) => `the value of "${name}" is lost`],
-  },
-  'add-relation': { risk: 'safe', describe: (one) => `Add ${relation(one)}${one.detail}` },
-  'add-required-relation': {
-    risk: 'needsCheck',
-    describe: (one) => `Add ${relation(one)}`,
-    affects: ['fail', ({ name }) => `there would be no "${name}"; do not require it yet`],
-  },
-  'rename-relation': {
-    risk: 'safe',
-    describe: ({ type, name, was }) => `Rename relation "${was}" of ${type} to "${name}"`,
-  },
-  'relax-relation': { risk: 'safe', describe: (one) => `Let ${relation(one)} be null` },
-  'require-relation': {
-    risk: 'needsCheck',
-    describe: (one) => `Let ${relation(one)} no longer be null`,
-    affects: ['fail', ({ name }) => `there is no "${name}"; link one`],
-  },
-  'share-relation': { risk: 'safe', describe: (one) => `Let several ${one.detail} share ${relation(one)}` },
-  'unshare-relation': {
-    risk: 'needsCheck',
-    describe: (one) => `Let no two ${one.detail} share ${relation(one)}`,
-    affects: ['fail', ({ name }) => `another one has the same "${name}"`],
-  },
-  'forbid-cycles': {
-    risk: 'needsCheck',
-    describe: (one) => `Let ${relation(one)} no longer lead in circles`,
-    affects: ['fail', ({ name }) => `"${name}" leads into a circle; unlink one record of it`],
-  },
-  'allow-cycles': { risk: 'safe', describe: (one) => `Let ${relation(one)} lead in circles` },
-  'change-deletion': { risk: 'safe', describe: (one) => `On deletion, ${relation(one)}: ${one.now}, not ${one.was}` },
-  'drop-relation': {
-    risk: 'destructive',
-    describe: (one) => `Drop ${relation(one)}`,
-    affects: ['lose', ({ name, detail }) => `${detail} "${name}" is lost`],
-  },
-  'add-unique': {
-    risk: 'needsCheck',
-    describe: ({ type, detail }) => `Add a unique index over ${detail} of ${type}`,
-    affects: ['fail', ({ detail }) => `another one would have the same ${detail}`],
-  },
-  'drop-unique': { risk: 'safe', describe: ({ type, detail }) => `Drop the unique index over ${detail} of ${type}` },
-  'add-index': { risk: 'safe', describe: ({ type, detail }) => `Add an index over ${detail} of ${type}` },
-  'drop-index': { risk: 'safe', describe: ({ type, detail }) => `Drop the index over ${detail} of ${type}` },
-  'add-check': {
-    risk: 'safe',
-    describe: ({ type, detail }) => `Add a check to ${type}: ${detail}`,
-    affects: ['stay', () => 'the check is not met, and applies once somebody changes a field that it names'],
-  },
-  'drop-check': { risk: 'safe', describe: ({ type, detail }) => `Drop the check ${detail} of ${type}` },
-  'remake-indexes': { risk: 'safe', describe: ({ type }) => `Rebuild the indexes of ${type}` },
-  'rebuild-table': {
-    risk: 'safe',
-    describe: ({ now }) => `Rebuild table ${now}: what ALTER TABLE cannot do, in one pass over its rows`,
-  },
-  'add-seed': { risk: 'safe', describe: ({ type, detail }) => `Insert seed ${detail} of ${type}` },
+  'add-type': ['safe', 'Add type {type}, in table {now}'],
+  'rename-type': ['safe', 'Rename {was} to {type}'],
+  'rename-identifier': ['safe', 'Rename the identifier of {type} from "{was}" to "{now}"'],
+  'open-type': ['safe', 'Open {type} to keys of any name'],
+  'claim-key': ['safe', 'Take the name "{name}" of {type} from open keys'],
+  'close-type': ['destructive', 'Close {type} to keys that no field names'],
+  'drop-type': ['destructive', 'Drop type {type} and its table {was}'],
+  'add-field': ['safe', 'Add field "{name}" of {type}'],
+  'add-required-field': ['needsCheck', 'Add field "{name}" of {type}'],
+  'rename-field': ['safe', 'Rename field "{was}" of {type} to "{name}"'],
+  'convert-field': ['safe', 'Turn field "{name}" of {type} from {was} into {now}'],
+  'replace-field': ['needsCheck', 'Turn field "{name}" of {type} from {was} into {now}'],
+  'narrow-field': ['needsCheck', 'Let field "{name}" of {type} accept less: {detail}'],
+  'widen-field': ['safe', 'Let field "{name}" of {type} accept more: {detail}'],
+  'relax-field': ['safe', 'Let field "{name}" of {type} be null'],
+  'require-field': ['needsCheck', 'Let field "{name}" of {type} no longer be null'],
+  'fill-field': ['destructive', 'Let field "{name}" of {type} no longer be null'],
+  'change-default': ['safe', 'Give field "{name}" of {type} the default {now}, not {was}'],
+  'generate-field': ['safe', 'Let the service fill in field "{name}" of {type}: {now}'],
+  'stop-generating': ['safe', 'Let requests set field "{name}" of {type}, which was {was}'],
+  'add-caseless': ['safe', 'Ignore case in field "{name}" of {type}'],
+  'drop-caseless': ['safe', 'Let case count again in field "{name}" of {type}'],
+  'drop-field': ['destructive', 'Drop field "{name}" of {type}'],
+  'add-relation': ['safe', 'Add relation "{name}" of {type}{detail}'],
+  'add-required-relation': ['needsCheck', 'Add relation "{name}" of {type}'],
+  'rename-relation': ['safe', 'Rename relation "{was}" of {type} to "{name}"'],
+  'relax-relation': ['safe', 'Let relation "{name}" of {type} be null'],
+  'require-relation': ['needsCheck', 'Let relation "{name}" of {type} no longer be null'],
+  'share-relation': ['safe', 'Let several {detail} share relation "{name}" of {type}'],
+  'unshare-relation': ['needsCheck', 'Let no two {detail} share relation "{name}" of {type}'],
+  'forbid-cycles': ['needsCheck', 'Let relation "{name}" of {type} no longer lead in circles'],
+  'allow-cycles': ['safe', 'Let relation "{name}" of {type} lead in circles'],
+  'change-deletion': ['safe', 'On deletion, relation "{name}" of {type}: {now}, not {was}'],
+  'drop-relation': ['destructive', 'Drop relation "{name}" of {type}'],
+  'add-unique': ['needsCheck', 'Add a unique index over {detail} of {type}'],
+  'drop-unique': ['safe', 'Drop the unique index over {detail} of {type}'],
+  'add-index': ['safe', 'Add an index over {detail} of {type}'],
+  'drop-index': ['safe', 'Drop the index over {detail} of {type}'],
+  'add-check': ['safe', 'Add a check to {type}: {detail}'],
+  'drop-check': ['safe', 'Drop the check {detail} of {type}'],
+  'remake-indexes': ['safe', 'Rebuild the indexes of {type}'],
+  'rebuild-table': ['safe', 'Rebuild table {now}: what ALTER TABLE cannot do, in one pass over its rows'],
+  'add-seed': ['safe', 'Insert seed {detail} of {type}'],
   /** Something vanished, and something new looks the same: a rename, unless somebody says that it is not. */
-  'not-renamed': {
-    risk: 'destructive',
-    describe: ({ was, now }) =>
-      `"${was}" is gone, and ${now} is new and looks the same. If it is the same, write "renamedFrom: ${was}" there; this step says that it is not`,
-  },
+  'not-renamed': [
+    'destructive',
+    '"{was}" is gone, and {now} is new and looks the same. If it is the same, write "renamedFrom: {was}" there; this step says that it is not',
+  ],
   /** A former name, or a name that meant something else, whose data the plan does not move. */
-  'not-moved': { risk: 'destructive', describe: ({ detail }) => detail },
-} as const satisfies Record<string, StepKind>;
+  'not-moved': ['destructive', '{detail}'],
+} as const satisfies Record<string, readonly [risk: Risk, description: string]>;
 
 export type StepCode = keyof typeof stepKinds;
+
+/** The effect of a kind of step on the records that its `rows` find; completes a sentence that begins with their number. */
+const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says: string]>>> = {
+  'claim-key': ['fail', 'there is an open key "{name}", which cannot be taken over; remove it'],
+  'close-type': ['lose', 'the open keys are lost'],
+  'drop-type': ['lose', 'lost as a whole'],
+  'add-required-field': ['fail', '"{name}" would have no value; give it a default, or let it be null'],
+  'convert-field': ['fail', '"{name}" is not {detail}'],
+  'replace-field': [
+    'fail',
+    '"{name}" has a value, and {was} cannot become {now}{detail}; add a field of another name, and copy the values',
+  ],
+  'narrow-field': ['fail', '"{name}" is not {detail}'],
+  'require-field': ['fail', '"{name}" is null; give it a value, or the field a default'],
+  'fill-field': ['change', '"{name}" is null, and gets the default {now}'],
+  'drop-field': ['lose', 'the value of "{name}" is lost'],
+  'add-required-relation': ['fail', 'there would be no "{name}"; do not require it yet'],
+  'require-relation': ['fail', 'there is no "{name}"; link one'],
+  'unshare-relation': ['fail', 'another one has the same "{name}"'],
+  'forbid-cycles': ['fail', '"{name}" leads into a circle; unlink one record of it'],
+  'drop-relation': ['lose', '{detail} "{name}" is lost'],
+  'add-unique': ['fail', 'another one would have the same {detail}'],
+  'add-check': ['stay', 'the check is not met, and applies once somebody changes a field that it names'],
+};
 
 /** Steps that take something away which the descriptors do not name: without them, it stays. */
 const DROPS: ReadonlySet<StepCode> = new Set([
@@ -184,26 +100,34 @@ const DROPS: ReadonlySet<StepCode> = new Set([
   'drop-unique',
   'drop-index',
 ]);
-
+const RENAMES: ReadonlySet<StepCode> = new Set(['rename-type', 'rename-identifier', 'rename-field', 'rename-relation']);
+const QUESTIONS: ReadonlySet<StepCode> = new Set(['not-renamed', 'not-moved']);
 /** Steps after which a column may hold what statements compiled before them take for something else. */
 const READ_OTHERWISE: ReadonlySet<StepCode> = new Set(['relax-field', 'convert-field', 'replace-field']);
 
-const RENAMES: ReadonlySet<StepCode> = new Set(['rename-type', 'rename-identifier', 'rename-field', 'rename-relation']);
+type Coded = Pick<MigrationStep, 'code'>;
 
-/** Steps that change names, and nothing else. */
-export const isRename = ({ code }: MigrationStep): boolean => RENAMES.has(code);
+export const isDrop = ({ code }: Coded): boolean => DROPS.has(code);
+/** Whether it changes names, and nothing else. */
+export const isRename = ({ code }: Coded): boolean => RENAMES.has(code);
+/** Whether somebody has to say what is meant. */
+export const isQuestion = ({ code }: Coded): boolean => QUESTIONS.has(code);
+/** Seed records are inserted once the tables are as they should be. */
+export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
+export const isReadOtherwise = ({ code }: Coded): boolean => READ_OTHERWISE.has(code);
 
-/** Records are inserted once the tables are as they should be. */
-export const isSeed = ({ code }: MigrationStep): boolean => code === 'add-seed';
+const REFUSED: ReadonlySet<StepCode> = new Set(['convert-field', 'replace-field', 'share-relation']);
+const NARROWING: ReadonlySet<StepCode> = new Set(['fill-field', 'add-check', 'change-deletion']);
 
-export const isReadOtherwise = ({ code }: MigrationStep): boolean => READ_OTHERWISE.has(code);
-
-const QUESTIONS: ReadonlySet<StepCode> = new Set(['not-renamed', 'not-moved']);
-
-/** Somebody has to say what is meant. */
-export const isQuestion = ({ code }: Pick<MigrationStep, 'code'>): boolean => QUESTIONS.has(code);
-
-export const isDrop = ({ code }: Pick<MigrationStep, 'code'>): boolean => DROPS.has(code);
+/**
+ * What hinders an instance of the version before once the step is made. refuse: it cannot use the type any more. read: it
+ * refuses to write such records. named: it goes on, unless the type is open.
+ */
+export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {
+  if (isRename({ code })) return 'named';
+  if (REFUSED.has(code) || (isDrop({ code }) && !/unique|index/.test(code))) return 'refuse';
+  return NARROWING.has(code) || stepKinds[code][0] === 'needsCheck' ? 'read' : undefined;
+}
 
 /** Finds rows in the database as it is before the plan. */
 export interface RowQuery {
@@ -248,31 +172,39 @@ export interface Plan {
   readonly wanted: AppliedModel;
 }
 
-type StepParts = Partial<
-  Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'drops'> & Omit<Subject, 'type'>
-> & {
-  /** Those that this kind of step affects. */
-  readonly rows?: RowQuery | undefined;
-};
+/** What fills the placeholders of a step's texts. */
+interface Words {
+  readonly type?: string;
+  /** Of the field, the relation or the members of the index. */
+  readonly name?: string | undefined;
+  readonly was?: string | undefined;
+  readonly now?: string | undefined;
+  readonly detail?: string;
+}
+
+export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'drops'>> &
+  Omit<Words, 'type'> & {
+    /** Those that this kind of step affects. */
+    readonly rows?: RowQuery | undefined;
+  };
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
-  const { rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], drops = [] } = parts;
-  const subject = { ...NO_WORDS, ...parts, type };
-  const { risk, describe } = stepKinds[code];
-  const own = rows ? [checkOf(code, subject, rows)] : [];
-  const step = { code, type, name: parts.name, risk, description: describe(subject), edits, tasks, rowsIn };
-  return { ...step, creates, drops, checks: [...own, ...checks] };
+  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], drops = [] } = parts;
+  const [risk, description] = stepKinds[code];
+  const words = { ...parts, type };
+  const own = rows ? [checkOf(code, words, rows)] : [];
+  const said = { code, type, name, risk, description: filled(description, words) };
+  return { ...said, edits, tasks, rowsIn, creates, drops, checks: [...own, ...checks] };
 }
 
 /** The effect of a kind of step on these rows. */
-export function checkOf(code: StepCode, about: Partial<Subject>, rows: RowQuery): StepCheck {
-  const { affects }: StepKind = stepKinds[code];
-  if (!affects) throw new Error(`${code} affects no rows`);
-  const [effect, says] = affects;
-  return { ...rows, effect, says: says({ ...NO_WORDS, ...about }) };
+export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {
+  const [effect, says] = effects[code] ?? ['stay', ''];
+  return { ...rows, effect, says: filled(says, words) };
 }
 
-const NO_WORDS: Subject = { type: '', name: '', was: '', now: '', detail: '' };
+const filled = (text: string, words: Words): string =>
+  text.replaceAll(/\{(\w+)\}/g, (_, key: keyof Words) => words[key] ?? '');
 
 /** The argument of `--allow`: `drop-field:Book.isbn`. */
 export const stepId = ({ code, type, name }: Pick<MigrationStep, 'code' | 'type' | 'name'>): string =>

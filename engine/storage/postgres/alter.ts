@@ -8,8 +8,7 @@ import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
 import { addColumn, addForeignKey, columnSql, createIndex, renameColumn, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Altered, ColumnSource, Edit, TableAlteration } from '../migrate/driver.ts';
-import type { Task } from '../migrate/tasks.ts';
+import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migrate/driver.ts';
 
 /** Prefix of prepared objects, until the switch. */
 export const PREPARED_PREFIX = `${ENGINE_PREFIX}new`;

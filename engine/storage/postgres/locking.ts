@@ -5,8 +5,7 @@
 import { CallerGone, pauseFor } from '../../edge/caller.ts';
 import { StartError } from '../../problem.ts';
 import type { Reader, Writer } from '../driver.ts';
-import type { Lock } from '../migrate/tasks.ts';
-import type { Follower } from '../migrate/driver.ts';
+import type { Follower, Lock } from '../migrate/driver.ts';
 import type { Connections } from './pool.ts';
 import { alone } from './transaction.ts';
 

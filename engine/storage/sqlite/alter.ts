@@ -3,8 +3,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Altered, Edit, TableAlteration } from '../migrate/driver.ts';
-import { plainTasks, type Task } from '../migrate/tasks.ts';
+import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/driver.ts';
 
 /** undefined where ALTER TABLE cannot do it. */
 type Alter<K extends Edit['kind']> = (

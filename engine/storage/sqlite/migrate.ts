@@ -4,11 +4,10 @@
  */
 import { CallerGone } from '../../edge/caller.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
-import type { Migration } from '../migrate/driver.ts';
+import type { Migration, Task } from '../migrate/driver.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
-import type { Task } from '../migrate/tasks.ts';
 
 /** Milliseconds that another process may write before this one gives up. */
 const DEFINE_TIMEOUT = 5000;

@@ -4,7 +4,7 @@ import { type Fault, Problem, type ProblemCode, StartError } from '../../problem
 import { tablesOf, SEED_TABLE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Reader, Row, Writer } from '../driver.ts';
-import { rowsInCircles } from '../migrate/assess.ts';
+import { rowsInCircles } from '../migrate/change.ts';
 import {
   type CheckLine,
   FORMAT,

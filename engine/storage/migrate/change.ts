@@ -1,0 +1,162 @@
+/** A table that was there before, with the SQL that takes its rows to what they will be, and that finds those in the way. */
+import { createAjv } from '../../field-types/ajv-keywords.ts';
+import type { JsonObject, JsonValue } from '../../json/json.ts';
+import { type Field, OPEN_COLUMN } from '../../model/model.ts';
+import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
+import type { Dialect } from '../dialect.ts';
+import { type AppliedReference, type AppliedType, appliedReference } from './applied.ts';
+import type { OtherColumn } from './catalogue.ts';
+import type { NamedField, TypePair } from './compare.ts';
+import { createStep, type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
+
+export interface TypeChange extends TypePair {
+  readonly dialect: Dialect;
+  /** Columns of the table that somebody else has added. */
+  readonly others: readonly OtherColumn[];
+  /** Every field and foreign key afterwards; `before` is undefined where it is new. */
+  readonly fieldChanges: readonly FieldChange[];
+  readonly referenceChanges: readonly ReferenceChange[];
+  /** A step of the type. */
+  readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
+}
+
+export interface FieldChange {
+  readonly field: Field;
+  readonly column: Column;
+  readonly before: NamedField | undefined;
+  /** SQL of its value over the row before. */
+  readonly value: string;
+  /** The column of its folded texts. */
+  readonly folded: { readonly column: Column; readonly before: string | undefined; readonly value: string } | undefined;
+}
+
+export interface ReferenceChange {
+  readonly after: AppliedReference;
+  readonly column: Column;
+  readonly before: AppliedReference | undefined;
+  readonly value: string;
+}
+
+export function changeOf(pair: TypePair, dialect: Dialect, others: readonly OtherColumn[] = []): TypeChange {
+  const { type, before } = pair;
+  const fields = new Map(pair.fields.kept.map((one) => [one.after, one.before]));
+  const references = new Map(pair.references.kept.map((one) => [one.after, one.before]));
+  const columns = columnsOf(type, dialect.name);
+  const fieldChanges = columns.flatMap((column): readonly FieldChange[] => {
+    const { field } = column;
+    if (!field) return [];
+    const was = fields.get(field);
+    const value = was ? keptValue(column, field, was, dialect) : newValue(column, field, before, dialect);
+    const beside = columns.find(({ folds }) => folds === field);
+    const folded = beside && {
+      column: beside,
+      before: was?.folded,
+      value: foldedValue(beside, column, was, value, dialect),
+    };
+    return [{ field, column, before: was, value, folded }];
+  });
+  const referenceChanges = columns.flatMap((column): readonly ReferenceChange[] => {
+    const { reference } = column;
+    if (!reference) return [];
+    const was = references.get(reference);
+    const value = was ? dialect.quote(was.column) : dialect.literal(null);
+    return [{ after: appliedReference(reference), column, before: was, value }];
+  });
+  const step: TypeChange['step'] = (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts });
+  return { ...pair, dialect, others, fieldChanges, referenceChanges, step };
+}
+
+function keptValue(column: Column, field: Field, before: NamedField, dialect: Dialect): string {
+  const stored = dialect.quote(before.column);
+  const taken =
+    before.type === field.type.name ? stored : columnType(field, dialect.name).takes?.[before.type]?.(stored);
+  const otherwise = defaultSql(column, field, dialect);
+  if (taken === undefined) return otherwise;
+  return before.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
+}
+
+/** Records of an open type may have a key of that name. */
+function newValue(column: Column, field: Field, { open }: AppliedType, dialect: Dialect): string {
+  const otherwise = defaultSql(column, field, dialect);
+  if (!open) return otherwise;
+  const taken = columnType(field, dialect.name).extracted(dialect.quote(OPEN_COLUMN), dialect.keyPath(field.name));
+  return `case when ${dialect.hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;
+}
+
+/** `default: now` is the time of the migration. */
+const defaultSql = (column: Column, field: Field, { name, literal }: Dialect): string =>
+  (field.isNowByDefault ? columnType(field, name).now : undefined) ?? literal(column.default);
+
+function foldedValue(
+  beside: Column,
+  own: Column,
+  before: NamedField | undefined,
+  value: string,
+  { quote, literal, folded }: Dialect,
+): string {
+  if (value === literal(own.default)) return literal(beside.default);
+  return before?.folded !== undefined && value === quote(before.column) ? quote(before.folded) : folded(value);
+}
+
+/** SQL: the open keys that no new field takes over. */
+export function openKeysLeft({ before, dialect, fields: { added } }: TypeChange): string {
+  if (!before.open) return dialect.literal('{}');
+  const taken = added.map(({ name }) => name);
+  return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(OPEN_COLUMN, taken);
+}
+
+// The questions of steps about rows, as SQL over the database before the plan.
+
+/** All rows of a table. */
+export const rowsOf = (table: string, identifier: string, { quote }: Dialect): RowQuery => ({
+  sql: `select ${quote(identifier)} as identifier, null as value from ${quote(table)}`,
+  fits: undefined,
+});
+
+export function rowsWhere({ before: { table, identifier }, dialect }: TypeChange, condition: string): RowQuery {
+  const { sql, fits } = rowsOf(table, identifier, dialect);
+  return { sql: `${sql} where ${condition}`, fits };
+}
+
+/** Rows whose value, as JSON text, does not fit the schema. */
+export function rowsUnfit(
+  { before, dialect: { quote } }: TypeChange,
+  json: string,
+  condition: string,
+  schema: JsonObject,
+): RowQuery {
+  let validate: ((value: JsonValue) => unknown) | undefined;
+  return {
+    sql: `select ${quote(before.identifier)} as identifier, ${json} as value from ${quote(before.table)} where ${condition}`,
+    fits: (value) => {
+      validate ??= createAjv().compile(schema);
+      return validate(value) === true;
+    },
+  };
+}
+
+/**
+ * Rows from which a link leads into a circle: all but those that can be reached from a row without one. `identifier` and
+ * `column` are of one table.
+ */
+export const rowsInCircles = (
+  { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
+  { column }: { readonly column: string },
+  { quote }: Pick<Dialect, 'quote'>,
+): RowQuery => {
+  const [rows, id, link] = [quote(table), quote(identifier), quote(column)];
+  const free = [
+    `with recursive free$ (id$) as (select ${id} from ${rows} where ${link} is null`,
+    `union all select below$.${id} from ${rows} as below$ join free$ on below$.${link} = free$.id$) select id$ from free$`,
+  ].join(' ');
+  const sql = `select one$.${id} as identifier, null as value from ${rows} as one$ left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null`;
+  return { sql, fits: undefined };
+};
+
+/** Rows that share their values with another one; nulls are never the same. */
+export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
+  const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
+  const given = values.map((value) => `(${value}) is not null`).join(' and ');
+  const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
+  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1`, fits: undefined };
+}

@@ -1,0 +1,148 @@
+/** What was applied, held against a Model in its tables: which type, field, foreign key, index, check or join table each part was. */
+import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
+import type { Check, Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
+import { columnOf } from '../columns.ts';
+import type {
+  AppliedField,
+  AppliedIndex,
+  AppliedJoin,
+  AppliedModel,
+  AppliedReference,
+  AppliedType,
+} from './applied.ts';
+
+type Named<T> = T & { readonly name: string };
+export type NamedField = Named<AppliedField>;
+export type NamedIndex = Named<AppliedIndex>;
+export type NamedType = Named<AppliedType>;
+
+export interface Matched<A, B> {
+  readonly kept: readonly { readonly after: A; readonly before: B }[];
+  readonly added: readonly A[];
+  readonly dropped: readonly B[];
+}
+
+/** A type that was there before, perhaps under another name. */
+export interface TypePair {
+  readonly type: RecordType;
+  readonly before: NamedType;
+  readonly fields: Matched<Field, NamedField>;
+  readonly references: Matched<Reference, AppliedReference>;
+  /** By their columns: `before` has another name where case begins or ceases to count. */
+  readonly indexes: Matched<Index, NamedIndex>;
+  readonly checks: Matched<Check, CheckRule>;
+}
+
+export interface Comparison {
+  readonly types: readonly TypePair[];
+  readonly added: readonly RecordType[];
+  readonly dropped: readonly NamedType[];
+  readonly joins: Matched<JoinTable, AppliedJoin>;
+}
+
+/** Tables and columns never change their names, so a part that was there before has the same one. */
+export function compare(applied: AppliedModel, { types, joinTables }: Model): Comparison {
+  const { kept, added, dropped } = match(
+    types.values(),
+    named(applied.types),
+    ({ table }) => table,
+    ({ table }) => table,
+  );
+  const joins = match(
+    joinTables,
+    applied.joins,
+    ({ name }) => name,
+    ({ table }) => table,
+  );
+  return { types: kept.map(({ after, before }) => compareType(after, before)), added, dropped, joins };
+}
+
+export function compareType(type: RecordType, before: NamedType): TypePair {
+  const column = (one: { readonly column: string }): string => one.column;
+  const fields = match(type.fields.values(), named(before.fields), column, column);
+  const formers = new Map(fields.kept.map((pair) => [pair.after, pair.before.name]));
+  return {
+    type,
+    before,
+    fields,
+    references: match(type.references, before.references, column, column),
+    indexes: match(
+      type.indexes,
+      named(before.indexes),
+      ({ unique, members }) => indexKey(unique, members.map(columnOf)),
+      ({ unique, members }) => indexKey(unique, columnsBefore(before, members)),
+    ),
+    checks: match(
+      type.checks,
+      before.checks ?? [],
+      (check) => ruleKey(ruleOf(check, (field) => formers.get(field) ?? field.name)),
+      ruleKey,
+    ),
+  };
+}
+
+const named = <T>(parts: Readonly<Record<string, T>>): readonly Named<T>[] =>
+  Object.entries(parts).map(([name, part]) => ({ ...part, name }));
+
+const indexKey = (unique: boolean, columns: readonly string[]): string => JSON.stringify([unique, ...columns]);
+
+/** The columns of the members of an index. */
+export const columnsBefore = (
+  { fields, references }: AppliedType,
+  members: readonly string[],
+  ofField = ({ column }: AppliedField): string => column,
+): readonly string[] =>
+  members.map((member) => {
+    const field = fields[member];
+    return field ? ofField(field) : (references.find(({ belongsTo }) => belongsTo === member)?.column ?? '');
+  });
+
+/** The field or the belongsTo relation that a column holds. */
+export const memberAt = ({ fields, references }: RecordType, column: string): Field | Relation | undefined =>
+  [...fields.values()].find((field) => field.column === column) ??
+  references.find((reference) => reference.column === column)?.relation;
+
+function match<A, B>(
+  wanted: Iterable<A>,
+  known: Iterable<B>,
+  keyOf: (one: A) => string,
+  keyBefore: (one: B) => string,
+): Matched<A, B> {
+  const left = new Map([...known].map((one) => [keyBefore(one), one]));
+  const kept: { readonly after: A; readonly before: B }[] = [];
+  const added: A[] = [];
+  for (const after of wanted) {
+    const before = left.get(keyOf(after));
+    if (before !== undefined && left.delete(keyOf(after))) kept.push({ after, before });
+    else added.push(after);
+  }
+  return { kept, added, dropped: [...left.values()] };
+}
+
+// The type and the name of the relation that people know a foreign key or a join table by, on whichever side that is.
+
+export interface Owner {
+  readonly type: string;
+  readonly name: string;
+}
+
+export const referenceOwner = (type: string, { belongsTo, has, target, column }: AppliedReference): Owner =>
+  belongsTo === null ? { type: target, name: has ?? column } : { type, name: belongsTo };
+
+export function joinOwner(table: JoinTable): Owner {
+  const relation = relationAt(table, table.left.column) ?? relationAt(table, table.right.column);
+  return relation
+    ? { type: relation.source.name, name: relation.name }
+    : { type: table.left.type.name, name: table.name };
+}
+
+export function joinOwnerBefore({ left, right, table }: AppliedJoin): Owner {
+  const { type, relation } = left.relation === null && right.relation !== null ? right : left;
+  return { type, name: relation ?? table };
+}
+
+/** The relation whose own side of the join table this column is. */
+export const relationAt = (table: JoinTable, column: string): Relation | undefined =>
+  [table.left.type, table.right.type]
+    .flatMap((type) => [...type.relations.values()])
+    .find(({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column);
