@@ -5,9 +5,17 @@ import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } fr
 import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
-import { fieldWords, generatedBy, grammar, itemWords, relationKinds, relationWords } from './grammar.ts';
+import {
+  fieldWords,
+  generatedBy,
+  grammar,
+  itemWords,
+  relationKinds,
+  relationWords,
+  suggested,
+  wordMeant,
+} from './grammar.ts';
 import type { YamlPath } from './source.ts';
-import { suggested, wordMeant } from './synonyms.ts';
 import { hint, needsQuotes, textFaults } from './texts.ts';
 import { groupMeant, GROUPS, operandHint } from './conditions.ts';
 import { fieldTypes } from '../field-types/registry.ts';

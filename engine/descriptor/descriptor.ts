@@ -1,6 +1,8 @@
 /** A checked descriptor as its YAML file has it, before defaults are filled in. */
-import type { Generated } from '../field-types/field-type.ts';
+import type { Generated, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import { fieldTypes } from '../field-types/registry.ts';
+import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
 
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
@@ -136,3 +138,99 @@ export const FIELD_WORDS = [
   'renamedFrom',
   'examples',
 ] as const;
+
+// Defaults, for the checks, which see faulty descriptors too, and for the Model.
+
+/** Of words whose default does not depend on others. */
+export const DEFAULTS = {
+  maxLimit: 1000,
+  count: 'exact',
+  open: false,
+  preconditions: 'optional',
+  onDelete: 'restrict',
+  identifier: { name: 'id', description: 'Unique identifier of the record', inRecord: true },
+} as const;
+
+type Named = Partial<Pick<Descriptor, 'type' | 'path' | 'table'>>;
+
+export const pathOf = ({ type = '', path }: Named): string => path ?? defaultPath(type);
+export const tableOf = ({ type = '', table }: Named): string => table ?? defaultTable(type);
+
+export const identifierName = ({ identifier }: Pick<Descriptor, 'identifier'>): string =>
+  identifier?.name ?? DEFAULTS.identifier.name;
+
+export const operationsOf = ({ operations }: Pick<Descriptor, 'operations'>): ReadonlySet<Operation> =>
+  new Set(operations ?? OPERATIONS);
+
+export const isNullable = ({ nullable, required = false, default: value }: Partial<FieldDescriptor>): boolean =>
+  nullable ?? (!required && value === undefined);
+
+/** Whether the default is the time of the request. For other types, it is a text like any other. */
+export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescriptor>): boolean =>
+  value === NOW && fieldTypes.get(type)?.now !== undefined;
+
+const words: ReadonlySet<string> = new Set(FIELD_WORDS);
+
+/** The words of a field that belong to its type. */
+export function shapeOf(field: Partial<FieldDescriptor>): Shape {
+  const constraints = Object.entries(field).filter(
+    (entry): entry is [string, JsonValue] => !words.has(entry[0]) && entry[1] !== undefined,
+  );
+  return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
+}
+
+/** What becomes of the records of a belongsTo when the one they refer to is deleted; `parent` is the other side. */
+export function deletionOf(
+  belongsTo: Partial<RelationDescriptor> | undefined,
+  parent: Partial<RelationDescriptor> | undefined,
+): OnDelete {
+  return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? DEFAULTS.onDelete);
+}
+
+/** The column beside a field that ignores case. No field or relation can have such a name. */
+export const foldedColumn = (field: string): string => generatedName(`${field}$folded`);
+
+/** The column of a belongsTo. */
+export const ownColumn = (relation: string): string => `${relation}_id`;
+
+/** The column that a hasOne or hasMany without an inverse keeps in the table of its children. */
+export const hiddenColumn = (parentType: string, relation: string): string =>
+  generatedName(snakeCase(parentType), relation, 'id');
+
+/** The table of a manyToMany, named after the side that comes first. */
+export const joinTable = (table: string, relation: string): string => generatedName(table, relation);
+
+// Which relations are the two sides of one connection. Either side may name the other as its inverse.
+
+export interface Pairing<S> {
+  /** The relation that this one names as its inverse, whatever that one says. */
+  named(side: S): S | undefined;
+  /** The relations that name this one as their inverse. */
+  claimants(side: S): readonly S[];
+  /** The other side, whichever of the two names the other. */
+  inverse(side: S): S | undefined;
+}
+
+/** A relation as one type's descriptor states it. */
+interface StatedRelation {
+  /** The name of the type that has it. */
+  readonly type: string;
+  readonly name: string;
+  readonly relation: Partial<RelationDescriptor>;
+}
+
+export function pairUp<S>(sides: readonly S[], statedIn: (side: S) => StatedRelation): Pairing<S> {
+  const ownKey = (side: S): string => keyOf(statedIn(side));
+  const inverseKey = (side: S): string | undefined => {
+    const { type = '', inverse } = statedIn(side).relation;
+    return inverse === undefined ? undefined : keyOf({ type, name: inverse });
+  };
+  const byKey = new Map(sides.map((side) => [ownKey(side), side]));
+  const claims = Map.groupBy(sides, inverseKey);
+  const named = (side: S): S | undefined => byKey.get(inverseKey(side) ?? '');
+  const claimants = (side: S): readonly S[] =>
+    (claims.get(ownKey(side)) ?? []).filter((claimant) => statedIn(claimant).type === statedIn(side).relation.type);
+  return { named, claimants, inverse: (side) => named(side) ?? claimants(side)[0] };
+}
+
+const keyOf = ({ type, name }: Pick<StatedRelation, 'type' | 'name'>): string => `${type}.${name}`;

@@ -1,11 +1,18 @@
 /** A record type as far as its file could be understood. The checks across files see faulty files too, without their faulty parts. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { nearest } from '../names.ts';
-import { type Descriptor, type FieldDescriptor, type Operation, type RelationDescriptor } from './descriptor.ts';
-import { identifierName, operationsOf } from './defaults.ts';
+import {
+  type Descriptor,
+  type FieldDescriptor,
+  identifierName,
+  type Operation,
+  operationsOf,
+  type Pairing,
+  pairUp,
+  type RelationDescriptor,
+} from './descriptor.ts';
 import type { Finding } from './report.ts';
 import { grammar } from './grammar.ts';
-import { type Pairing, pairUp } from './pairs.ts';
 import type { Placing, YamlPath } from './source.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
+import { didYouMean } from '../names.ts';
 
 export const GRAMMAR_FILE = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
@@ -36,11 +37,12 @@ const variantsOf = (ending: string): readonly string[] =>
     .map((name) => name.slice(0, -ending.length));
 
 /** Every key of these definitions, with the variants that take it. */
-function owners(ending: string): ReadonlyMap<string, readonly string[]> {
-  const taken = variantsOf(ending).flatMap((name) =>
-    Object.keys(keysOf(name + ending)).map((key) => [key, name] as const),
-  );
-  return new Map([...Map.groupBy(taken, ([key]) => key)].map(([key, all]) => [key, all.map(([, name]) => name)]));
+const owners = (ending: string): ReadonlyMap<string, readonly string[]> =>
+  byKey(variantsOf(ending).flatMap((name) => Object.keys(keysOf(name + ending)).map((key) => [key, name] as const)));
+
+function byKey(pairs: readonly (readonly [key: string, value: string])[]): ReadonlyMap<string, readonly string[]> {
+  const groups = Map.groupBy(pairs, ([key]) => key);
+  return new Map([...groups].map(([key, all]) => [key, all.map(([, value]) => value)]));
 }
 
 /** The field types that take each key of a field. */
@@ -52,19 +54,14 @@ export const relationWords = owners('Relation');
 export const relationKinds = variantsOf('Relation');
 
 /** The field types that take each word of `generated`. */
-export const generatedBy: ReadonlyMap<string, readonly string[]> = new Map(
-  [
-    ...Map.groupBy(
-      variantsOf('Field').flatMap((type) => {
-        const words = keysOf(`${type}Field`)['generated']?.['enum'];
-        return (Array.isArray(words) ? words : []).map((word) => [String(word), type] as const);
-      }),
-      ([word]) => word,
-    ),
-  ].map(([word, all]) => [word, all.map(([, type]) => type)]),
+export const generatedBy = byKey(
+  variantsOf('Field').flatMap((type) => {
+    const words = keysOf(`${type}Field`)['generated']?.['enum'];
+    return (Array.isArray(words) ? words : []).map((word) => [String(word), type] as const);
+  }),
 );
 
-/** The description of a field type, for hover texts and the documentation. */
+/** The description of a field type, for the documentation. */
 export const meaningOf = (type: string): string => String(definition(`${type}Field`)['description']);
 
 /** The keys that only fields of this type have: the schema of each value. */
@@ -72,3 +69,90 @@ export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>
   Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !COMMON.has(key)));
 
 const COMMON: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
+
+// What SQL, object-relational mappers and JSON Schema call what descriptors have.
+
+/** By the word of descriptors; without regard to case, spaces, dashes and underscores. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  // Field types.
+  integer:
+    'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year uint unsignedint',
+  number: 'float float4 float8 float32 float64 double doubleprecision real',
+  decimal: 'numeric money currency bigdecimal percent',
+  string:
+    'text str varchar char character charactervarying citext tinytext mediumtext longtext uuid email url uri enum slug nvarchar nchar clob password phone richtext',
+  boolean: 'bool bit flag',
+  any: 'json jsonb object map dict dictionary hash mixed hstore',
+  array: 'list set tuple',
+  timestamp: 'datetime datetime2 timestamptz datetimetz timestampwithtimezone instant timestampwithouttimezone',
+  // Relations.
+  belongsTo: 'manytoone reference foreignkey',
+  hasMany: 'onetomany',
+  hasOne: 'onetoone',
+  manyToMany: 'm2m belongstomany hasandbelongstomany',
+  inverse: 'inverseof inversedby mappedby backref backpopulates relatedname',
+  column: 'foreignkey joincolumn fk',
+  through: 'jointable pivot pivottable',
+  owned: 'dependent orphanremoval',
+  setNull: 'setnull nullify',
+  restrict: 'noaction protect',
+  cascade: 'delete',
+  // Keys of a descriptor.
+  fields: 'columns properties attributes',
+  relations: 'relationships associations references',
+  identifier: 'primarykey id pk',
+  order: 'orderby sort ordering defaultorder',
+  checks: 'constraints validations rules',
+  open: 'additionalproperties',
+  operations: 'actions methods',
+  seed: 'seeds fixtures data',
+  table: 'tablename',
+  path: 'route endpoint url',
+  // Operations.
+  get: 'read show retrieve',
+  list: 'index search findall',
+  create: 'insert post add',
+  update: 'edit put patch',
+  delete: 'remove destroy',
+  // Keys of a field.
+  type: 'target model entity to ref',
+  enum: 'choices values oneof options const',
+  pattern: 'regex regexp match',
+  minimum: 'min exclusiveminimum',
+  maximum: 'max exclusivemaximum',
+  maxLength: 'length size maxlen',
+  minLength: 'minlen',
+  scale: 'decimals decimalplaces',
+  nullable: 'allownull optional null',
+  default: 'defaultvalue',
+  description: 'comment doc help',
+  examples: 'example',
+  required: 'notnull mandatory',
+  readOnly: 'immutable',
+  sensitive: 'secret private hidden writeonly',
+  caseless: 'caseinsensitive',
+  precision: 'digits maxdigits',
+  titles: 'labels',
+  // Keys of a check.
+  must: 'then assert that condition require requires',
+  when: 'if where',
+  message: 'error msg',
+};
+
+/** The words of descriptors by what others call them. */
+const MEANT = new Map<string, readonly string[]>();
+for (const [word, others] of Object.entries(SYNONYMS))
+  for (const other of others.split(' ')) MEANT.set(other, [...(MEANT.get(other) ?? []), word]);
+
+/** The one of these words that others call so: `varchar(20)` is a string, `text[]` an array. */
+export function wordMeant(name: string, known: readonly string[]): string | undefined {
+  const bare = name.toLowerCase().replace(/\(.*$|[-_ ]/g, '');
+  const words = bare.endsWith('[]') ? ['array'] : MEANT.get(bare);
+  return words?.find((word) => known.includes(word)) ?? known.find((word) => word.toLowerCase() === bare);
+}
+
+/** The end of a message about an unknown word. */
+export function suggested(name: string, known: readonly string[]): string {
+  const meant = wordMeant(name, known);
+  return meant === undefined ? didYouMean(name, known) : `; did you mean "${meant}"?`;
+}

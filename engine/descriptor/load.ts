@@ -9,8 +9,16 @@ import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
 import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
 import { type Finding, inQuotes } from './report.ts';
-import { readDescriptor, unplaced } from './read.ts';
-import { diagnose, diagnoseAt, type Placing, rangeOf, type Source, type YamlPath } from './source.ts';
+import {
+  diagnose,
+  diagnoseAt,
+  type Placing,
+  rangeOf,
+  readDescriptor,
+  type Source,
+  unplaced,
+  type YamlPath,
+} from './source.ts';
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';

@@ -1,7 +1,13 @@
 /** Connects the types: the column or join table of each relation, and its inverse. */
-import type { Descriptor, RelationDescriptor } from '../descriptor/descriptor.ts';
-import { pairUp } from '../descriptor/pairs.ts';
-import { deletionOf, hiddenColumn, joinTable, ownColumn } from '../descriptor/defaults.ts';
+import {
+  deletionOf,
+  type Descriptor,
+  hiddenColumn,
+  joinTable,
+  ownColumn,
+  pairUp,
+  type RelationDescriptor,
+} from '../descriptor/descriptor.ts';
 import { generatedName, snakeCase, titleFrom } from '../names.ts';
 import type { Draft } from './resolve.ts';
 import type { JoinTable, Link, RecordType, Reference, Relation } from './model.ts';

@@ -1,5 +1,8 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
 import {
+  DEFAULTS,
+  type Descriptor,
+  type FieldDescriptor,
   foldedColumn,
   identifierName,
   isNowByDefault,
@@ -8,9 +11,8 @@ import {
   pathOf,
   shapeOf,
   tableOf,
-  DEFAULTS,
-} from '../descriptor/defaults.ts';
-import type { Descriptor, FieldDescriptor, TypeTitle } from '../descriptor/descriptor.ts';
+  type TypeTitle,
+} from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject } from '../json/json.ts';

@@ -1,7 +1,7 @@
 /** Names that clash: within one type, between types, and in the database. */
 import { type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
-import { hiddenColumn, joinTable, ownColumn, pathOf, tableOf } from '../defaults.ts';
+import { hiddenColumn, joinTable, ownColumn, pathOf, tableOf } from '../descriptor.ts';
 import { nameFault, orderField, pathFault, tableFault, type TextFault } from '../texts.ts';
 import type { At, YamlPath } from '../source.ts';
 import {

@@ -1,10 +1,9 @@
 /** Relations: their targets, inverses, cycles and deletions. */
 import { didYouMean } from '../../names.ts';
-import { deletionOf } from '../defaults.ts';
+import { deletionOf, type RelationKind } from '../descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { label, relationKey, type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
-import type { RelationKind } from '../descriptor.ts';
 
 export const checkRelations: TypeCheck = (type, schema) =>
   schema

@@ -3,7 +3,7 @@ import { type FieldType, patternExcess } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json/json.ts';
 import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUP_DEPTH } from '../conditions.ts';
-import { shapeOf } from '../defaults.ts';
+import { shapeOf } from '../descriptor.ts';
 import type { FieldDraft, TypeDraft } from '../draft.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
