@@ -239,15 +239,15 @@ const MAX_NAMED = 20;
 
 function reportStanding(log: Log, { standing: { state, last, own }, made, kept }: PreparedTables): void {
   if (made.length > 0)
-    log.info({ model: last?.number, steps: made.length, made: made.slice(0, MAX_NAMED) }, 'the tables were changed');
+    log.info({ model: last, steps: made.length, made: made.slice(0, MAX_NAMED) }, 'the tables were changed');
   if (state === 'behind')
     log.warn(
-      { database: last?.number, serves: own?.number },
+      { database: last, serves: own?.number },
       'newer descriptors were applied to the database: this instance serves its own view of the tables, and changes none',
     );
   if (state === 'new')
     log.warn(
-      { database: last?.number },
+      { database: last },
       'the tables were made for other descriptors, and MIGRATE is off: this instance serves its own view of them; "records plan" shows what differs',
     );
   if (kept.length > 0)

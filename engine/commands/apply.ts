@@ -9,7 +9,7 @@ import { StartError } from '../problem.ts';
 import { linksOf } from '../storage/tables.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import { type Doing, type Follower, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
-import type { Standing } from '../storage/migrate/history.ts';
+import type { Standing } from '../storage/migrate/applied.ts';
 import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
 import { databaseAt, insertSeeds } from '../storage/open.ts';
@@ -62,7 +62,7 @@ const STOPPED =
 function refuseBehind({ state, last, own }: Standing): void {
   if (state !== 'behind') return;
   throw new StartError(
-    `The database has model ${last?.number}, and these descriptors were model ${own?.number}: a start serves its own view of the tables. To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
+    `The database has model ${last}, and these descriptors were model ${own?.number}: a start serves its own view of the tables. To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
   );
 }
 

@@ -5,7 +5,7 @@ import { type Location, databaseAt } from '../storage/open.ts';
 import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
-import type { Standing } from '../storage/migrate/history.ts';
+import type { Standing } from '../storage/migrate/applied.ts';
 import { formatDrift, formatOthers, formatPlan, planAsJson } from '../storage/migrate/report.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { print } from '../process.ts';
@@ -69,7 +69,7 @@ function exitCode({ steps, drift }: Looked): number {
 }
 
 const asJson = ({ steps, drift, standing, others }: Looked, sql: boolean): string => {
-  const behind = standing && { database: standing.last?.number ?? null, serves: standing.own?.number ?? null };
+  const behind = standing && { database: standing.last ?? null, serves: standing.own?.number ?? null };
   return JSON.stringify({ ...planAsJson(steps, drift, sql, others), ...(behind ? { behind } : {}) }, null, 2);
 };
 
@@ -87,4 +87,4 @@ function format({ steps, drift, standing, others, isThere }: Looked, sql: boolea
 }
 
 const formatBehind = ({ last, own }: Standing): string =>
-  `The database has model ${last?.number ?? 0}. These descriptors were model ${own?.number ?? 0}: a start serves its own view of the tables.`;
+  `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}: a start serves its own view of the tables.`;

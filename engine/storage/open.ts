@@ -9,7 +9,7 @@ import type { Dialect } from './dialect.ts';
 import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
 import { createDatabase, type DatabaseObserver, lostConnections } from './database.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
-import { currentNumber } from './migrate/history.ts';
+import { currentNumber } from './migrate/applied.ts';
 import type { Log } from '../log.ts';
 import { createReads } from './read/reads.ts';
 import { createReplicaReads } from './replicas.ts';

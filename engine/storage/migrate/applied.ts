@@ -1,7 +1,9 @@
-/** The model that the database was made for, as plain data; a table of the engine's own keeps it. */
-import type { Generated } from '../../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../json/json.ts';
+/** The models that the database was made for, as plain data: the last one, and all that were applied before. */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Generated, SqlValue } from '../../field-types/field-type.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
 import {
   type JoinTable,
@@ -12,14 +14,10 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
-import { createIndex, indexesOf, joinIndex, MODEL_TABLE, sidesOf, type TableIndex } from '../tables.ts';
+import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, sidesOf, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement, Writer } from '../driver.ts';
 
-const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
-const WRITE: Statement = {
-  sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
-};
 /** It changes when the columns of a field type do. */
 const FORMAT = 6;
 
@@ -129,21 +127,13 @@ export function appliedModel({ types, joinTables }: Model, dialect: Dialect): Ap
 }
 
 function appliedType(type: RecordType, dialect: Dialect): AppliedType {
-  const fields = [...type.fields.values()].map(({ name, type: fieldType, constraints, column, nullable, ...field }) => {
-    const applied = { type: fieldType.name, constraints, column, nullable, default: field.default ?? null };
-    const { defaultText, generated } = field;
-    // Undefined goes with JSON.
-    return [
-      name,
-      {
-        ...applied,
-        folded: field.folded,
-        defaultText,
-        isNowByDefault: field.isNowByDefault ? true : undefined,
-        generated,
-      },
-    ] as const;
-  });
+  const fields = [...type.fields.values()].map(
+    ({ name, constraints, column, nullable, default: value = null, defaultText, folded, generated, ...field }) => {
+      const isNowByDefault = field.isNowByDefault ? true : undefined;
+      const kept = { type: field.type.name, constraints, column, nullable, default: value };
+      return [name, { ...kept, folded, defaultText, isNowByDefault, generated }] as const;
+    },
+  );
   return {
     table: type.table,
     identifier: type.identifier.column,
@@ -186,6 +176,17 @@ const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =
     indexes.map((index) => [index.name, { unique: index.unique, sql: createIndex(index, dialect) }] as const),
   );
 
+// The tables of the engine's own that keep them.
+
+const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
+const WRITE: Statement = {
+  sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
+};
+const ENTRIES: Statement = { sql: `select number, digest from ${HISTORY_TABLE} order by number` };
+const ENTRY: Statement = { sql: `select applied from ${HISTORY_TABLE} where number = ?` };
+const NUMBER: Statement = { sql: `select max(number) from ${HISTORY_TABLE}` };
+const APPEND: Statement = { sql: `insert into ${HISTORY_TABLE} (number, digest, applied, at) values (?, ?, ?, ?)` };
+
 /** NO_MODEL where none was applied yet. The table must be there. */
 export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
   const text = await reader.value(READ, []);
@@ -203,6 +204,78 @@ export function parseApplied(text: string): AppliedModel {
   );
 }
 
-export async function writeAppliedModel(writer: Writer, model: AppliedModel): Promise<void> {
-  await writer.run(WRITE, [JSON.stringify(model)]);
+/** The position of descriptors among the models that were applied to a database. */
+export interface Standing {
+  /**
+   * current: applied last. behind: the database has a model that was applied for the first time after this one. new: all
+   * others, so also descriptors that come again after the database went back to older ones.
+   */
+  readonly state: 'new' | 'current' | 'behind';
+  readonly digest: string;
+  /** The tables as they are. */
+  readonly applied: AppliedModel;
+  /** The number of the last model, from 1; undefined for a database without tables. */
+  readonly last: number | undefined;
+  /** The last time that these descriptors were applied, and the tables as they were then. */
+  readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
+}
+
+/** `tables`: names of those that exist. */
+export async function standingOf(
+  model: Model,
+  wanted: AppliedModel,
+  reader: Reader,
+  tables: readonly SqlValue[],
+): Promise<Standing> {
+  const digest = digestOf(model, wanted);
+  const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(reader) : NO_MODEL;
+  const rows = tables.includes(HISTORY_TABLE) ? await reader.all(ENTRIES, []) : [];
+  const entries = rows.map(([number, one]) => ({ number: Number(number), digest: String(one) }));
+  const [last, found] = [entries.at(-1), entries.findLast((one) => one.digest === digest)];
+  const own = found && {
+    number: found.number,
+    applied: parseApplied(String(await reader.value(ENTRY, [found.number]))),
+  };
+  const first = (sought: string | undefined): number => entries.findIndex((one) => one.digest === sought);
+  const isBehind = own !== undefined && first(digest) < first(last?.digest);
+  const state = own && last?.digest === digest ? 'current' : isBehind ? 'behind' : 'new';
+  return { state, digest, applied, last: last?.number, own };
+}
+
+/** Of the model that the database has. */
+export const currentNumber = async (reader: Reader): Promise<number> => Number(await reader.value(NUMBER, []));
+
+/** In the transaction that changes the tables. */
+export async function remember(
+  writer: Writer,
+  { applied: before, last = 0, digest }: Standing,
+  applied: AppliedModel,
+  { revision }: Pick<Dialect, 'revision'>,
+): Promise<void> {
+  const text = JSON.stringify(applied);
+  await writer.run(APPEND, [last + 1, digest, text, new Date().toISOString()]);
+  if (!isDeepStrictEqual(before, applied)) await writer.run(WRITE, [text]);
+  // Instances that run notice.
+  for (const sql of revision.renew) await writer.run({ sql }, []);
+}
+
+/**
+ * A digest of the tables that descriptors ask for, whatever the order and form in which they are written. It leaves out the
+ * SQL of tables and indexes: another version of the engine may word it differently.
+ */
+function digestOf({ types }: Model, wanted: AppliedModel): string {
+  const renames = [...types.values()]
+    .flatMap(({ name, renamedFrom, fields, relations }) => [
+      [name, renamedFrom],
+      ...[...fields.values(), ...relations.values()].map((one) => [`${name}.${one.name}`, one.renamedFrom]),
+    ])
+    .flatMap(([name, from]) => (from === undefined ? [] : [`${name} ${from}`]));
+  const tables = [...Object.entries(wanted.types), ...wanted.joins.map((join) => [join.table, join] as const)];
+  const asked = Object.fromEntries(tables.map(([name, table]) => [name, { ...table, made: null }]));
+  const text = JSON.stringify({ asked, renames: renames.toSorted() }, (_, value: JsonValue) =>
+    isObject(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : value,
+  );
+  return createHash('sha256').update(text).digest('hex');
 }
