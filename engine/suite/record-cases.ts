@@ -241,6 +241,18 @@ function updates(make: MakeCase, type: RecordType): readonly Case[] {
         await context.expect(put(method, id, changes), shows(type, 200, changed(type, record, changes)));
       }),
     ),
+    ...writable(type)
+      .filter((field) => field.type.keepsText && badValues(field).length === 0)
+      .flatMap((field) =>
+        make(`PATCH ${one} with a part of ${field.name}`, operations.has('create'), async (context) => {
+          const values = { [field.name]: { kept: 1, changed: { to: [] }, removed: 3 } };
+          const { id, record } = await obtain(context, type, { values });
+          const part = { [field.name]: { changed: { to: null, by: 4 }, removed: null } };
+          const merged = { [field.name]: { kept: 1, changed: { by: 4 } } };
+          await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
+          await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
+        }),
+      ),
     ...make(`PATCH ${missing} with a bad value of each field`, places(bad).length > 0, (context) =>
       context.expect(put('PATCH', MISSING, bad), badBody(...places(bad))),
     ),
