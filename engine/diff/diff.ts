@@ -23,7 +23,7 @@ import {
 } from './change.ts';
 import { compareRelations } from './relations.ts';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
-import { widens } from '../field-types/widens.ts';
+import { widens } from '../field-types/field-type.ts';
 
 /** Changes that only affect requests that create records, or that write them. */
 const MET_BY_CREATES: ReadonlySet<ChangeKind> = new Set([

@@ -9,40 +9,24 @@ import { isPointInTime } from './timestamp.ts';
 /** Decimals as numbers, whose digits a double holds, and points in time as milliseconds. */
 const comparable = (text: string): number => (text.includes('T') ? Date.parse(text) : Number(text));
 
-/** Bounds of strings that stand for decimals or points in time. */
-const stringBounds: readonly FuncKeywordDefinition[] = [
-  {
-    keyword: 'x-minimum',
-    type: 'string',
-    schemaType: 'string',
-    compile: (bound: string) => {
-      const least = comparable(bound);
-      return (value: string) => !(comparable(value) < least);
-    },
-    error: { message: ({ schemaCode }) => str`must be at least ${schemaCode}` },
+/** A bound of strings that stand for decimals or points in time. */
+const bound = (
+  keyword: string,
+  words: string,
+  isWithin: (value: number, limit: number) => boolean,
+): FuncKeywordDefinition => ({
+  keyword,
+  type: 'string',
+  schemaType: 'string',
+  compile: (text: string) => {
+    const limit = comparable(text);
+    return (value: string) => isWithin(comparable(value), limit);
   },
-  {
-    keyword: 'x-maximum',
-    type: 'string',
-    schemaType: 'string',
-    compile: (bound: string) => {
-      const most = comparable(bound);
-      return (value: string) => !(comparable(value) > most);
-    },
-    error: { message: ({ schemaCode }) => str`must be at most ${schemaCode}` },
-  },
-];
+  error: { message: ({ schemaCode }) => str`must be ${words} ${schemaCode}` },
+});
 
 /** Maximum characters of a text with a format: on longer ones, RegExp may exhaust its backtracking stack. */
 const MAX_FORMATTED = 65_536;
-
-/** Filters parse dates and points in time by the same functions. */
-function addFormats(ajv: Ajv2020): void {
-  for (const [name, { isValid }] of Object.entries(formats))
-    ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
-  ajv.addFormat('date', isDate);
-  ajv.addFormat('date-time', isPointInTime);
-}
 
 /** Ajv reads `code` only when it generates modules. */
 const inLinearTime = Object.assign((pattern: string) => compilePattern(pattern), { code: 'new RegExp' });
@@ -58,7 +42,12 @@ export function createAjv(options: Options = {}): Ajv2020 {
     code: { regExp: inLinearTime },
     ...options,
   });
-  addFormats(ajv);
-  for (const keyword of stringBounds) ajv.addKeyword(keyword);
+  for (const [name, { isValid }] of Object.entries(formats))
+    ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
+  ajv.addFormat('date', isDate);
+  ajv.addFormat('date-time', isPointInTime);
+  // What is not a number, which the pattern refuses, is within the bounds.
+  ajv.addKeyword(bound('x-minimum', 'at least', (value, least) => !(value < least)));
+  ajv.addKeyword(bound('x-maximum', 'at most', (value, most) => !(value > most)));
   return ajv;
 }

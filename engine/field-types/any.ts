@@ -1,21 +1,14 @@
 /** Any JSON value, stored as the text that was sent; lists cannot be filtered by it. */
 import { isDeepStrictEqual } from 'node:util';
-import { boolean } from './boolean.ts';
-import { date } from './date.ts';
-import { decimal } from './decimal.ts';
+import { asIs } from './columns.ts';
 import { type ColumnType, type FieldType, pick } from './field-type.ts';
-import { integer } from './integer.ts';
-import { number } from './number.ts';
-import { string } from './string.ts';
-import { asIs } from './text.ts';
-import { timestamp } from './timestamp.ts';
 
 const sqliteColumn: ColumnType = {
   sqlType: 'text',
   encode: (value) => JSON.stringify(value),
   decode: (value) => JSON.parse(String(value)),
-  json: (name) => name,
-  comparable: (name) => name,
+  json: asIs,
+  comparable: asIs,
   operand: (value) => JSON.stringify(value),
   extracted: (name, path) => `nullif(${name} -> ${path}, 'null')`,
 };
@@ -38,6 +31,7 @@ export const RAW_TEXTS = [
   `${'[{"1":'.repeat(10)}0.0${'}]'.repeat(10)}`,
 ] as const;
 
+/** What the types of free JSON have in common. */
 export const document = {
   operators: [],
   keepsText: true,
@@ -49,9 +43,8 @@ export const document = {
   columns: { sqlite: sqliteColumn, postgres: postgresColumn },
 } satisfies Partial<FieldType>;
 
-const others = [string, integer, number, boolean, decimal, date, timestamp];
-
-export const any: FieldType = {
+/** `scalars`: the types whose columns can become columns of any value. */
+export const anyType = (scalars: readonly FieldType[]): FieldType => ({
   ...document,
   name: 'any',
   schema: () => ({}),
@@ -62,20 +55,20 @@ export const any: FieldType = {
   bad: () => [],
   columns: {
     sqlite: {
-      ...document.columns.sqlite,
+      ...sqliteColumn,
       takes: {
         array: asIs,
-        ...Object.fromEntries(others.map(({ name, columns }) => [name, columns.sqlite.json])),
+        ...Object.fromEntries(scalars.map(({ name, columns }) => [name, columns.sqlite.json])),
       },
     },
     postgres: {
-      ...document.columns.postgres,
+      ...postgresColumn,
       takes: {
         array: asIs,
         ...Object.fromEntries(
-          others.map(({ name, columns: { postgres } }) => [name, (column) => `(${postgres.json(column)})::json`]),
+          scalars.map(({ name, columns: { postgres } }) => [name, (column) => `(${postgres.json(column)})::json`]),
         ),
       },
     },
   },
-};
+});

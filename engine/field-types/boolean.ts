@@ -1,36 +1,37 @@
 /** true or false. */
-import { byNumber, type FieldType, parseTruth, SHORT } from './field-type.ts';
+import { plainColumn, toText } from './columns.ts';
+import { type FieldType, ordered, parseTruth } from './field-type.ts';
+
+const asBit = (value: unknown): number => (value === true ? 1 : 0);
+/** As PostgreSQL writes it. */
+const asLetter = (value: unknown): string => (value === true ? 't' : 'f');
 
 export const boolean: FieldType = {
+  ...ordered,
   name: 'boolean',
   operators: ['eq', 'ne', 'in', 'null'],
-  hasNoCommas: true,
-  longest: () => SHORT,
-  fewValues: [false, true],
   schema: () => ({ type: 'boolean' }),
   expected: () => 'true or false',
   faults: () => [],
   parse: parseTruth,
   equal: (a, b) => a === b,
-  compare: byNumber,
+  compare: (a, b) => Number(a) - Number(b),
   columns: {
     sqlite: {
+      ...plainColumn,
       sqlType: 'integer',
-      encode: (value) => (value === true ? 1 : 0),
+      encode: asBit,
       decode: (value) => value === 1,
       json: (column) => `case ${column} when 1 then 'true' when 0 then 'false' end`,
-      comparable: (column) => column,
-      operand: (value) => (value === true ? 1 : 0),
-      extracted: (document, path) => `${document} ->> ${path}`,
+      operand: asBit,
     },
     postgres: {
+      ...plainColumn,
       sqlType: 'boolean',
-      // As PostgreSQL writes it.
-      encode: (value) => (value === true ? 't' : 'f'),
+      encode: asLetter,
       decode: (value) => value === 't',
-      json: (column) => `${column}::text`,
-      comparable: (column) => column,
-      operand: (value) => (value === true ? 't' : 'f'),
+      json: toText,
+      operand: asLetter,
       extracted: (document, path) => `(${document} ->> ${path})::boolean`,
     },
   },

@@ -1,6 +1,6 @@
 /** Calendar dates (RFC 3339, section 5.6: full-date). */
-import { COMPARING, type FieldType, SHORT } from './field-type.ts';
-import { asWritten, NOT_STRINGS, postgresText, textColumn } from './text.ts';
+import { type FieldType, ordered } from './field-type.ts';
+import { asWritten, NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 
 const DAY = 86_400_000;
 
@@ -31,10 +31,8 @@ const postgresDate = (column: string, format: string): string => `to_char((${col
 export const dateText = (column: string): string => postgresDate(column, 'YYYY-MM-DD');
 
 export const date: FieldType = {
+  ...ordered,
   name: 'date',
-  operators: COMPARING,
-  hasNoCommas: true,
-  longest: () => SHORT,
   schema: () => ({ type: 'string', format: 'date' }),
   expected: () => 'a date such as "2030-12-31"',
   faults: () => [],

@@ -1,7 +1,7 @@
 /** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
-import { boundsFault, byNumber, COMPARING, type FieldType, numeric, type Shape, SHORT } from './field-type.ts';
 import { ownPattern } from './patterns.ts';
-import { asText, NOT_STRINGS } from './text.ts';
+import { asText, NOT_STRINGS, plainColumn } from './columns.ts';
+import { boundsFault, type FieldType, numeral, numeric, outside, type Shape } from './field-type.ts';
 import { call } from './totals.ts';
 
 /** A double holds this many decimal digits exactly. */
@@ -43,11 +43,11 @@ function limits(column: string, shape: Shape): string {
   ].join(' and ');
 }
 
+const unsigned = { ...plainColumn, encode: (value: unknown) => unsignedZero(String(value)) };
+
 export const decimal: FieldType = {
+  ...numeral,
   name: 'decimal',
-  operators: COMPARING,
-  hasNoCommas: true,
-  longest: () => SHORT,
   schema: (shape) => {
     const { minimum, maximum } = shape.constraints;
     return {
@@ -63,7 +63,7 @@ export const decimal: FieldType = {
     const bounds = `${minimum === undefined ? '' : `, at least ${String(minimum)}`}${maximum === undefined ? '' : `, at most ${String(maximum)}`}`;
     return `a decimal number as a string, with at most ${whole} digits before the decimal point and ${fraction} after it${bounds}`;
   },
-  faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...boundsFault(shape, 'minimum', 'maximum')],
+  faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...numeral.faults(shape)],
   together: {
     keywords: ['precision', 'scale'],
     widens: (before, after) =>
@@ -72,18 +72,14 @@ export const decimal: FieldType = {
   parse: (text) =>
     /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) && significant(text) <= MAX_PRECISION ? text : undefined,
   equal: (a, b) => a === b || (a !== null && b !== null && Number(a) === Number(b)),
-  compare: byNumber,
-  comparedAs: 'number',
   columns: {
     sqlite: {
+      ...unsigned,
       sqlType: 'text',
-      encode: (value) => unsignedZero(String(value)),
-      decode: (value) => value,
       json: (column) => `'"' || ${column} || '"'`,
       // Exact: a REAL holds 15 decimal digits.
       comparable: (column) => `cast(${column} as real)`,
       operand: (value) => Number(value) + 0,
-      extracted: (document, path) => `${document} ->> ${path}`,
       aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
       sumOrder: call('records_rank'),
       // Of 1.5 and 1.50, the one with more digits.
@@ -91,17 +87,14 @@ export const decimal: FieldType = {
       takes: { integer: asText },
     },
     postgres: {
+      ...unsigned,
       // A numeric without a scale keeps trailing zeros as the client wrote them.
       sqlType: 'numeric',
       limits,
-      encode: (value) => unsignedZero(String(value)),
-      decode: (value) => value,
       json: (column) => `'"' || ${column}::text || '"'`,
-      comparable: (column) => column,
       operand: (value) => shortest(unsignedZero(String(value))),
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
       aggregates: {
-        sum: (column) => `sum(${column})`,
         min: (column) => `round(min(${column}), max(scale(${column})))`,
         max: (column) => `round(max(${column}), max(scale(${column})))`,
       },
@@ -131,21 +124,8 @@ export const decimal: FieldType = {
   },
   bad: (shape) => {
     const { whole, fraction } = digits(shape);
-    const { minimum, maximum } = shape.constraints;
-    return [
-      ...NOT_STRINGS,
-      '',
-      '+1',
-      '01',
-      '1e3',
-      '.5',
-      ' 1',
-      '1.',
-      'NaN',
-      '9'.repeat(whole + 1),
-      `0.${'1'.repeat(fraction + 1)}`,
-      ...(minimum === undefined ? [] : [String(Number(minimum) - 1)]),
-      ...(maximum === undefined ? [] : [String(Number(maximum) + 1)]),
-    ];
+    const unlike = ['', '+1', '01', '1e3', '.5', ' 1', '1.', 'NaN'];
+    const long = ['9'.repeat(whole + 1), `0.${'1'.repeat(fraction + 1)}`];
+    return [...NOT_STRINGS, ...unlike, ...long, ...outside(shape).map(String)];
   },
 };

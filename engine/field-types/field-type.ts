@@ -1,4 +1,5 @@
 /** What a field type defines. Shared code calls it, and never branches on a type's name. */
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 
 export type DialectName = 'sqlite' | 'postgres';
@@ -13,7 +14,7 @@ export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'l
 /** Values of one `in`. */
 export const MAX_IN_VALUES = 100;
 /** Characters in one pattern of `like`, and `*` among them: databases take time in proportion to the pattern's length. */
-export const MAX_PATTERN_LENGTH = 200;
+const MAX_PATTERN_LENGTH = 200;
 const MAX_WILDCARDS = 5;
 /** Why a pattern of `like` is too long, as a sentence; undefined if it is not. */
 export function patternExcess(text: string): string | undefined {
@@ -21,11 +22,12 @@ export function patternExcess(text: string): string | undefined {
   return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
 }
 
-/** What summaries can make of the values of a field. */
+/** Measures of summaries over the values of a field. */
 export type AggregateName = 'sum' | 'min' | 'max';
-/** What summaries can group points in time by. */
+/** Periods by which summaries can group points in time. */
 export type PeriodName = 'day' | 'month';
 
+/** Makes SQL from the SQL of a column. */
 export type ColumnSql = (column: string) => string;
 
 /** The part of a field that its type reads: the constraint keywords and the examples of the descriptor. */
@@ -34,10 +36,10 @@ export interface Shape {
   readonly examples: readonly JsonValue[];
 }
 
-/** The keyword whose value says what each item of an array must be. */
+/** The keyword that describes the items of an array. */
 export const ITEMS = 'items';
 
-/** What each item of an array must be. */
+/** The items of an array. */
 export interface ItemShape extends Shape {
   readonly type: FieldType;
   readonly nullable: boolean;
@@ -52,7 +54,6 @@ export interface KeywordFault {
 
 /** How one database stores a field type. None of the functions is called with null. */
 export interface ColumnType {
-  /** The column type in DDL. */
   readonly sqlType: string;
   /** SQL of a check constraint, which also binds other programs that write to the table. */
   readonly limits?: (column: string, shape: Shape) => string;
@@ -61,9 +62,9 @@ export interface ColumnType {
   /** SQL of what `decode` takes; the column itself where it is missing. */
   readonly read?: ColumnSql;
   /** SQL: the JSON text of a column that is not null (null may give null). */
-  json(column: string): string;
+  readonly json: ColumnSql;
   /** SQL: the expression that orders, comparisons and unique indexes use. */
-  comparable(column: string): string;
+  readonly comparable: ColumnSql;
   /** The bound value that `comparable` is compared with. */
   operand(value: JsonValue): SqlValue;
   /** SQL: the column's value from a key of a JSON object. `path` is a literal path to a key that exists. */
@@ -71,11 +72,11 @@ export interface ColumnType {
   /** SQL: the value that stands for the present. */
   readonly now?: string;
   /**
-   * SQL: the time of the database, cut to milliseconds: when the statement began, and when it comes to this row. `given`:
-   * the value of a text that says the time itself.
+   * SQL: the time of the database, cut to milliseconds, at the start of the statement and when it comes to this row, and
+   * the value of a text that holds a time.
    */
   readonly clock?: { readonly statement: string; readonly row: string; readonly given: ColumnSql };
-  /** SQL of aggregates: their results are read like the column. */
+  /** SQL of aggregates where SQL's own will not do: their results are read like the column. */
   readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
   /** SQL by which sums are ordered; missing if they are ordered as values are. */
   readonly sumOrder?: ColumnSql;
@@ -84,14 +85,7 @@ export interface ColumnType {
   /** SQL: the text of the day or the month (UTC) that a value lies in. */
   readonly periods?: Readonly<Record<PeriodName, ColumnSql>>;
   /** SQL that converts a column of another field type, by its name. Only types whose values can all be converted. */
-  readonly takes?: Readonly<Record<string, (column: string) => string>>;
-}
-
-/** Keywords that can only be compared together, such as precision and scale. */
-interface Together {
-  readonly keywords: readonly string[];
-  /** Whether `after` accepts everything that `before` accepts. */
-  widens(before: Shape, after: Shape): boolean;
+  readonly takes?: Readonly<Record<string, ColumnSql>>;
 }
 
 export interface FieldType {
@@ -105,20 +99,21 @@ export interface FieldType {
   readonly keepsText?: true;
   /** Maximum characters in the JSON text of a value; Infinity if only the limits of request bodies bound it. */
   longest(shape: Shape): number;
-  /** All values, if there are few. */
-  readonly fewValues?: readonly JsonValue[];
   /** JSON Schema (draft 2020-12) of a non-null value. */
   schema(shape: Shape): JsonObject;
   /** undefined if the values have no items, or if these can be anything. */
   item?(shape: Shape): ItemShape | undefined;
   /** Completes "… must be": "an integer from 0 to 9". */
   expected(shape: Shape): string;
-  /** Constraints that contradict each other. */
   faults(shape: Shape): readonly KeywordFault[];
-  readonly together?: Together;
+  /** Keywords that can only be compared together, and whether `after` accepts everything that `before` accepts. */
+  readonly together?: {
+    readonly keywords: readonly string[];
+    widens(before: Shape, after: Shape): boolean;
+  };
   /** Parses the value of a filter in a query string; undefined if it is not a value of this type. */
   parse(text: string): JsonValue | undefined;
-  /** An accepted value as it is answered; missing where that is as it was sent. */
+  /** An accepted value as responses show it; missing where that is as it was sent. */
   canonical?(value: JsonValue): JsonValue;
   /** Whether two values are equal, however they are written. */
   equal(a: JsonValue, b: JsonValue): boolean;
@@ -132,8 +127,8 @@ export interface FieldType {
   now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
   /**
-   * A value that records hardly ever have, whatever the constraints say: it is held for a moment by a record that gives up
-   * a unique value. Another place gives another value. Missing where limits are part of the column, or values are few.
+   * A value that records hardly ever have, whatever the constraints are: a record that gives up a unique value holds it for
+   * a moment. Another place gives another value. Missing where limits are part of the column, or values are few.
    */
   spare?(place: number): JsonValue;
   /** An accepted value; another seed gives another value, as far as the constraints allow. */
@@ -142,7 +137,7 @@ export interface FieldType {
   edges(shape: Shape): readonly JsonValue[];
   /** Accepted JSON texts that JSON.stringify never produces, for a type that stores the text. */
   texts?(shape: Shape): readonly string[];
-  /** Rejected values other than null. No item of theirs is the reason. */
+  /** Rejected values other than null, not because of one of their items. */
   bad(shape: Shape): readonly JsonValue[];
 }
 
@@ -157,28 +152,33 @@ export const COMPARING = [
   'null',
 ] as const satisfies readonly OperatorName[];
 
-/** What query strings may write for true and false: JavaScript, PHP and Python differ. */
-const TRUTH: ReadonlyMap<string, boolean> = new Map([
-  ...['true', 'True', '1'].map((text) => [text, true] as const),
-  ...['false', 'False', '0'].map((text) => [text, false] as const),
-]);
+/** What types of short values with an order have in common. No number, date or time takes more characters. */
+export const ordered = { operators: COMPARING, hasNoCommas: true, longest: () => 48 } as const;
 
-/** undefined if the text is neither. */
-export const parseTruth = (text: string): boolean | undefined => TRUTH.get(text);
+/** What types of numbers have in common. */
+export const numeral = {
+  ...ordered,
+  faults: (shape: Shape) => boundsFault(shape, 'minimum', 'maximum'),
+  equal: (a: JsonValue, b: JsonValue) => a === b,
+  compare: (a: JsonValue, b: JsonValue) => Number(a) - Number(b),
+  comparedAs: 'number',
+} as const;
 
-/** What JSON takes for a number, and filters as well. */
-export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+/** Query strings may write true and false as JavaScript, PHP or Python do; undefined if the text is neither. */
+export function parseTruth(text: string): boolean | undefined {
+  if (['true', 'True', '1'].includes(text)) return true;
+  return ['false', 'False', '0'].includes(text) ? false : undefined;
+}
 
-export const byNumber = (a: JsonValue, b: JsonValue): number => Number(a) - Number(b);
+/** A number in the notation of JSON, which filters take as well; undefined for other texts. */
+export const parsedNumber = (text: string): number | undefined =>
+  /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) + 0 : undefined;
 
 /** A numeric constraint, or the fallback if the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {
   const value = shape.constraints[keyword];
   return typeof value === 'number' ? value : fallback;
 }
-
-/** Maximum characters in the JSON text of a number, a date or a time. */
-export const SHORT = 48;
 
 /** A fault if the lower bound is above the upper one. */
 export function boundsFault(shape: Shape, lower: string, upper: string): readonly KeywordFault[] {
@@ -187,6 +187,12 @@ export function boundsFault(shape: Shape, lower: string, upper: string): readonl
   if (from === undefined || to === undefined || Number(from) <= Number(to)) return [];
   return [{ keyword: lower, message: `${lower} ${String(from)} is above ${upper} ${String(to)}` }];
 }
+
+/** A number below the minimum and one above the maximum, where the descriptor sets these. */
+export const outside = ({ constraints: { minimum, maximum } }: Shape): readonly number[] => [
+  ...(minimum === undefined ? [] : [Number(minimum) - 1]),
+  ...(maximum === undefined ? [] : [Number(maximum) + 1]),
+];
 
 /** The values of `enum`, or undefined without one. */
 export function listed(shape: Shape): readonly JsonValue[] | undefined {
@@ -221,4 +227,22 @@ export function withNull(schema: JsonObject): JsonObject {
     ...(type === undefined ? {} : { type: [type, 'null'].flat() }),
     ...(Array.isArray(values) ? { enum: [...(values as JsonValue[]), null] } : {}),
   };
+}
+
+/** Whether changed constraints still accept every value that they accepted before. When in doubt, they do not. */
+export function widens(type: FieldType, before: Shape, after: Shape): boolean {
+  const { keywords = [], widens: widen } = type.together ?? {};
+  const others = Object.keys({ ...before.constraints, ...after.constraints }).filter((one) => !keywords.includes(one));
+  return (
+    others.every((keyword) => keywordWidens(keyword, before.constraints[keyword], after.constraints[keyword])) &&
+    (widen?.(before, after) ?? true)
+  );
+}
+
+function keywordWidens(keyword: string, before: JsonValue | undefined, after: JsonValue | undefined): boolean {
+  if (after === undefined) return true;
+  if (keyword.startsWith('min')) return Number(after) <= Number(before ?? -Infinity);
+  if (keyword.startsWith('max')) return Number(after) >= Number(before ?? Infinity);
+  if (keyword !== 'enum') return isDeepStrictEqual(before, after);
+  return Array.isArray(before) && Array.isArray(after) && before.every((one) => after.includes(one));
 }

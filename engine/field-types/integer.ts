@@ -1,17 +1,6 @@
 /** Integers that every JSON parser reads exactly (RFC 8259, section 6). */
-import {
-  boundsFault,
-  byNumber,
-  COMPARING,
-  expectedOf,
-  type FieldType,
-  JSON_NUMBER,
-  listed,
-  numeric,
-  pick,
-  type Shape,
-  SHORT,
-} from './field-type.ts';
+import { asIs, plainColumn, toText } from './columns.ts';
+import { expectedOf, type FieldType, listed, numeral, numeric, parsedNumber, pick, type Shape } from './field-type.ts';
 import { call, sumOfIntegers } from './totals.ts';
 
 const bounds = (shape: Shape) => ({
@@ -19,46 +8,35 @@ const bounds = (shape: Shape) => ({
   maximum: numeric(shape, 'maximum', Number.MAX_SAFE_INTEGER),
 });
 
+/** JSON may hold -0, which databases answer as 0. */
+const column = { ...plainColumn, encode: (value: unknown) => Number(value) + 0, operand: Number };
+
 export const integer: FieldType = {
+  ...numeral,
   name: 'integer',
-  operators: COMPARING,
-  hasNoCommas: true,
-  longest: () => SHORT,
   schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
   expected: (shape) => {
     const { minimum, maximum } = bounds(shape);
     return expectedOf(shape) ?? `an integer from ${minimum} to ${maximum}`;
   },
-  faults: (shape) => boundsFault(shape, 'minimum', 'maximum'),
   parse: (text) => {
-    const value = Number(text);
-    return JSON_NUMBER.test(text) && Number.isSafeInteger(value) ? value + 0 : undefined;
+    const value = parsedNumber(text);
+    return Number.isSafeInteger(value) ? value : undefined;
   },
-  equal: (a, b) => a === b,
-  compare: byNumber,
-  comparedAs: 'number',
   columns: {
     sqlite: {
+      ...column,
       sqlType: 'integer',
-      encode: (value) => Number(value) + 0,
-      decode: (value) => value,
-      json: (column) => column,
-      comparable: (column) => column,
-      operand: (value) => Number(value),
-      extracted: (document, path) => `${document} ->> ${path}`,
+      json: asIs,
       aggregates: { sum: sumOfIntegers },
       sumOrder: call('records_rank'),
     },
     postgres: {
+      ...column,
       sqlType: 'bigint',
-      encode: (value) => Number(value) + 0,
-      decode: (value) => value,
-      json: (column) => `${column}::text`,
-      comparable: (column) => column,
-      operand: (value) => Number(value),
+      json: toText,
       // The JSON may hold 1.0 or 1e2, which are integers too.
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
-      aggregates: { sum: (column) => `sum(${column})` },
     },
   },
   spare: (place) => Number.MIN_SAFE_INTEGER + place,

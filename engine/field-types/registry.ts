@@ -1,6 +1,6 @@
 /** The field types by the name that descriptors use. A new type needs a file of its own and a line here. */
-import { any } from './any.ts';
-import { array } from './array.ts';
+import { anyType } from './any.ts';
+import { arrayType } from './array.ts';
 import { boolean } from './boolean.ts';
 import { date } from './date.ts';
 import { decimal } from './decimal.ts';
@@ -10,9 +10,10 @@ import { number } from './number.ts';
 import { string } from './string.ts';
 import { timestamp } from './timestamp.ts';
 
+const scalars = [string, integer, number, boolean, decimal, date, timestamp];
+const any = anyType(scalars);
+const array = arrayType([...scalars, any]);
+
 export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
-  [string, integer, number, boolean, decimal, date, timestamp, array, any].map((type) => [
-    type.name,
-    Object.freeze(type),
-  ]),
+  [...scalars, array, any].map((type) => [type.name, Object.freeze(type)]),
 );

@@ -14,7 +14,7 @@ import { formats } from './formats.ts';
 import { slowPattern } from './patterns.ts';
 import { dateText } from './date.ts';
 import { instantText } from './timestamp.ts';
-import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './text.ts';
+import { asIs, asText, asWritten, NOT_STRINGS, postgresText, textColumn, toText } from './columns.ts';
 
 const lengths = (shape: Shape) => ({
   minLength: numeric(shape, 'minLength', 0),

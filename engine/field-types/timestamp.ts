@@ -1,7 +1,7 @@
 /** Points in time (RFC 3339, section 5.6: date-time), answered in UTC. */
 import { inUtc, isDate, sortable } from './date.ts';
-import { COMPARING, type FieldType, SHORT } from './field-type.ts';
-import { NOT_STRINGS, postgresText, textColumn } from './text.ts';
+import { type FieldType, ordered } from './field-type.ts';
+import { NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 import { call } from './totals.ts';
 
 const PATTERN =
@@ -51,10 +51,8 @@ function postgresInstant(text: string): string {
 }
 
 export const timestamp: FieldType = {
+  ...ordered,
   name: 'timestamp',
-  operators: COMPARING,
-  hasNoCommas: true,
-  longest: () => SHORT,
   schema: () => ({
     type: 'string',
     format: 'date-time',
@@ -120,20 +118,15 @@ export const timestamp: FieldType = {
     '0001-01-01T23:59:00+23:59',
     '0000-12-31T23:59:00-23:59',
   ],
-  bad: () => [
-    ...NOT_STRINGS,
-    '',
-    '2024-01-01',
-    '2024-01-01 00:00:00Z',
-    '2024-01-01T00:00:00',
-    '2023-02-29T00:00:00Z',
-    '2024-01-01T25:00:00Z',
-    '2024-01-01T24:00:00Z',
-    '2024-01-01T00:00:60Z',
-    '2024-01-01T00:00:00.0000001Z',
-    '2024-01-01T00:00:00+24:00',
-    '9999-12-31T23:59:59.999-00:01',
-    '0001-01-01T00:00:00+00:01',
-    '0000-06-01T00:00:00Z',
-  ],
+  bad: () => {
+    const unlike = ['', '2024-01-01', '2024-01-01 00:00:00Z', '2024-01-01T00:00:00', '2024-01-01T00:00:00.0000001Z'];
+    const unreal = [
+      '2023-02-29T00:00:00Z',
+      '2024-01-01T24:00:00Z',
+      '2024-01-01T00:00:60Z',
+      '2024-01-01T00:00:00+24:00',
+    ];
+    const beyond = ['9999-12-31T23:59:59.999-00:01', '0001-01-01T00:00:00+00:01', '0000-06-01T00:00:00Z'];
+    return [...NOT_STRINGS, ...unlike, ...unreal, ...beyond];
+  },
 };

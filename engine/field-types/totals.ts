@@ -12,53 +12,31 @@ interface Total<T> {
   readonly result: (total: T) => SqlValue;
 }
 
-/** Some values, added up by how many digits they have after the point. */
-interface Sum {
-  /** Doubles that hold integers: of 1.50, it is 150 in the third place. */
-  readonly parts: number[];
-  /** What the parts could no longer hold. */
-  readonly beyond: bigint[];
-}
+/** Decimals have at most this many digits on either side of the point. */
+const DIGITS = 15;
 
-const POWERS = Array.from({ length: 16 }, (_, digits) => 10 ** digits);
-
-const fractionOf = (text: string): number => {
-  const point = text.indexOf('.');
-  return point < 0 ? 0 : text.length - point - 1;
+const split = (text: string): readonly [whole: string, fraction: string] => {
+  const [whole = '', fraction = ''] = text.split('.');
+  return [whole, fraction];
 };
 
-const sum: Total<Sum> = {
-  start: () => ({ parts: [], beyond: [] }),
+/** In units of the last digit; `fraction`: digits after the point of the value that has most, -1 without a value. */
+const sum: Total<{ units: bigint; fraction: number }> = {
+  start: () => ({ units: 0n, fraction: -1 }),
   step: (total, value) => {
     if (value === null) return total;
-    const { parts, beyond } = total;
-    const digits = fractionOf(String(value));
-    // Exact: the product is an integer of at most 15 digits, and off by less than a half.
-    const units = Math.round(Number(value) * (POWERS[digits] ?? NaN));
-    const part = (parts[digits] ?? 0) + units;
-    if (Number.isSafeInteger(part)) parts[digits] = part;
-    else {
-      beyond[digits] = (beyond[digits] ?? 0n) + BigInt(parts[digits] ?? 0);
-      parts[digits] = units;
-    }
+    const [whole, fraction] = split(String(value));
+    total.units += BigInt(whole + fraction.padEnd(DIGITS, '0'));
+    total.fraction = Math.max(total.fraction, fraction.length);
     return total;
   },
-  result: ({ parts, beyond }) => {
-    const most = parts.length - 1;
-    if (most < 0) return null;
-    let units = 0n;
-    for (let digits = 0; digits <= most; digits += 1)
-      units += ((beyond[digits] ?? 0n) + BigInt(parts[digits] ?? 0)) * 10n ** BigInt(most - digits);
-    return decimalText(units, most);
+  result: ({ units, fraction }) => {
+    if (fraction < 0) return null;
+    const digits = String(units < 0n ? -units : units).padStart(DIGITS + 1, '0');
+    const text = `${digits.slice(0, -DIGITS)}.${digits.slice(-DIGITS)}`.slice(0, fraction - DIGITS || undefined);
+    return (units < 0n ? '-' : '') + (fraction === 0 ? text.slice(0, -1) : text);
   },
 };
-
-/** `fraction`: digits after the point. */
-function decimalText(units: bigint, fraction: number): string {
-  const sign = units < 0n ? '-' : '';
-  const digits = String(units < 0n ? -units : units).padStart(fraction + 1, '0');
-  return fraction === 0 ? sign + digits : `${sign}${digits.slice(0, -fraction)}.${digits.slice(-fraction)}`;
-}
 
 interface Extreme {
   text: string | undefined;
@@ -75,12 +53,12 @@ const extreme = (sign: 1 | -1, isDecimal: boolean): Total<Extreme> => ({
     const text = String(found);
     const value = Number(text);
     if (sign * (value - total.value) < 0 || total.text === undefined) [total.text, total.value] = [text, value];
-    if (isDecimal) total.fraction = Math.max(total.fraction, fractionOf(text));
+    if (isDecimal) total.fraction = Math.max(total.fraction, split(text)[1].length);
     return total;
   },
   result: ({ text, fraction }) => {
     if (text === undefined) return null;
-    const own = fractionOf(text);
+    const own = split(text)[1].length;
     return isDecimal && fraction > own ? `${text}${own === 0 ? '.' : ''}${'0'.repeat(fraction - own)}` : text;
   },
 });
@@ -88,8 +66,8 @@ const extreme = (sign: 1 | -1, isDecimal: boolean): Total<Extreme> => ({
 /** A text that sorts as the number does, whatever its size. */
 function rank(text: SqlValue): SqlValue {
   if (text === null) return null;
-  const [whole = '', fraction = ''] = String(text).replace('-', '').split('.');
-  const digits = whole.padStart(WIDEST, '0') + fraction.padEnd(POWERS.length, '0');
+  const [whole, fraction] = split(String(text).replace('-', ''));
+  const digits = whole.padStart(WIDEST, '0') + fraction.padEnd(DIGITS, '0');
   if (!String(text).startsWith('-')) return `1${digits}`;
   return `0${digits.replace(/\d/g, (digit) => String(9 - Number(digit)))}`;
 }

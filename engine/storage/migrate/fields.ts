@@ -2,7 +2,7 @@
 import { NOW } from '../../descriptor/descriptor.ts';
 import type { Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
-import { widens } from '../../field-types/widens.ts';
+import { widens } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { fieldsOf, sentence } from '../../model/checks.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';

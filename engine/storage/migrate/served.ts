@@ -2,7 +2,7 @@
  * How an instance serves tables that newer descriptors may have changed: by its own fields, names and rules. It touches
  * nothing that it does not know. Where the tables are narrower than its rules, it reads, and refuses to write.
  */
-import { widens } from '../../field-types/widens.ts';
+import { widens } from '../../field-types/field-type.ts';
 import { fieldsOf } from '../../model/checks.ts';
 import type { Field, Model, RecordType, Reference } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';

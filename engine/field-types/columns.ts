@@ -1,14 +1,25 @@
-/** Shared by the field types that are strings in JSON: a TEXT column, and values compared as text. */
+/** Columns, conversions and samples that several field types share. */
 import type { ColumnType, FieldType } from './field-type.ts';
 
+// Conversions of columns as SQL: in both databases, in SQLite, in PostgreSQL.
+
+export const asIs = (column: string): string => column;
+export const asText = (column: string): string => `cast(${column} as text)`;
+export const toText = (column: string): string => `${column}::text`;
+
+/** A column whose values drivers return and databases compare as they are. */
+export const plainColumn: Pick<ColumnType, 'decode' | 'comparable' | 'extracted'> = {
+  decode: (value) => value,
+  comparable: asIs,
+  extracted: (document, path) => `${document} ->> ${path}`,
+};
+
 export const textColumn: ColumnType = {
+  ...plainColumn,
   sqlType: 'text',
   encode: String,
-  decode: (value) => value,
   json: (column) => `json_quote(${column})`,
-  comparable: (column) => column,
   operand: String,
-  extracted: (document, path) => `${document} ->> ${path}`,
 };
 
 export const postgresText: ColumnType = {
@@ -17,12 +28,6 @@ export const postgresText: ColumnType = {
   sqlType: 'text collate "C"',
   json: (column) => `to_json(${column})::text`,
 };
-
-/** Conversions of columns in SQLite. */
-export const asIs = (column: string): string => column;
-export const asText = (column: string): string => `cast(${column} as text)`;
-/** The same in PostgreSQL. */
-export const toText = (column: string): string => `${column}::text`;
 
 /** UTF-8 sorts by code point; UTF-16, which `<` compares, does not. */
 export const asWritten: Pick<FieldType, 'equal' | 'compare'> = {
