@@ -17,6 +17,11 @@ export interface Caller {
   onGone(listener: () => void): () => void;
 }
 
+/** The position of the last write in the log of the database: later reads, of replicas too, see the write. */
+export interface Position {
+  last: string | undefined;
+}
+
 /** For work that always runs to its end: commands, and the start of the service. */
 export const PATIENT: Caller = Object.freeze({
   isGone: false,

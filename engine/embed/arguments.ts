@@ -5,46 +5,44 @@ import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { Parameter, Parameters } from '../query/parameters.ts';
-import type { FilterValue, ListOptions, Order, SummaryOptions, ViewOptions, Where } from './types.ts';
+import type { CreateOptions, FilterValue, ListOptions, Order, SummaryOptions, UpdateOptions, Where } from './types.ts';
 
-/** The options of each call. */
 const VIEW = ['fields', 'include', 'variant', 'signal'] as const;
+const PAGE = ['where', 'order', 'limit', 'offset', 'count'] as const;
+/** The options of each call. */
 const OPTIONS = {
-  list: [...VIEW, 'where', 'order', 'limit', 'offset', 'after', 'before', 'count'],
+  list: [...VIEW, ...PAGE, 'after', 'before'],
   get: VIEW,
   create: [...VIEW, 'idempotencyKey'],
   createMany: [...VIEW, 'idempotencyKey'],
   updateMany: VIEW,
-  summary: ['by', 'measure', 'where', 'order', 'limit', 'offset', 'variant', 'count', 'signal'],
+  summary: [...PAGE, 'by', 'measure', 'variant', 'signal'],
   update: [...VIEW, 'ifMatch'],
   delete: [...VIEW, 'ifMatch'],
 } as const satisfies Record<string, readonly string[]>;
 
+export type CallName = keyof typeof OPTIONS;
+export type CallOptions = ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
+
 /** Throws a Problem if an option is unknown, or has a value that no query has. */
-export function parametersOf(
-  options: ViewOptions & ListOptions & Omit<SummaryOptions, 'count'>,
-  call: keyof typeof OPTIONS,
-  isDryRun: boolean,
-): Parameters {
+export function parametersOf(options: CallOptions, call: CallName, isDryRun: boolean): Parameters {
   refuseUnknown(options, OPTIONS[call]);
   const { where = {}, order, limit, offset } = options;
-  const plain = PLAIN.flatMap((name) => {
-    const value = options[name];
-    return value === undefined ? [] : [{ key: name, steps: undefined, value: String(value) }];
-  });
+  const plain = (name: string, value: unknown): readonly Parameter[] =>
+    value === undefined ? [] : [{ key: name, steps: undefined, value: String(value) }];
   const all = [
     ...whereOf(where),
     ...(order === undefined ? [] : orderOf(order)),
     ...(limit === undefined ? [] : [condition(['limit', '1'], String(limit))]),
     ...(offset === undefined ? [] : [condition(['limit', '0'], String(offset))]),
-    ...plain,
-    ...(isDryRun ? [{ key: DRY_RUN, steps: undefined, value: 'true' }] : []),
+    ...PLAIN.flatMap((name) => plain(name, options[name])),
+    ...(isDryRun ? plain(DRY_RUN, 'true') : []),
   ];
   for (const { value } of all) refuseUnstorable(value);
   return { all, faults: [] };
 }
 
-/** Parameters that options have under their own names. */
+/** Options that have the names of parameters. */
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
 /** The option `count`, checked. */

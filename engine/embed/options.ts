@@ -3,7 +3,6 @@ import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
 import { readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
-import type { EngineOptions } from './types.ts';
 
 type Name = keyof typeof settingsTable;
 
@@ -18,20 +17,15 @@ const OF_SERVER = [
   'drainDelay',
 ] as const satisfies readonly Name[];
 
-const BY_VARIABLE: ReadonlyMap<string, string> = new Map(
-  Object.entries(settingsTable).map(([name, { name: variable }]) => [variable, name]),
-);
-
 /** Throws a StartError that names every option that is unknown or has a wrong value. */
 export function settingsOf(options: unknown): EngineSettings {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new StartError(`createEngine takes an object of settings, not ${shown(options)}`);
-  const { limits = {}, ...settings } = options as Record<string, unknown> & Pick<EngineOptions, 'limits'>;
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const faults = given.flatMap(([name, value]) => faultOf(name, value) ?? []);
   if (faults.length > 0) throw new StartError(faults.join('\n'));
   const variables = given.map(([name, value]) => [settingsTable[name as Name].name, textOf(name as Name, value)]);
-  return { ...readSettings(Object.fromEntries(variables)), ...limits };
+  return readSettings(Object.fromEntries(variables));
 }
 
 function faultOf(name: string, value: unknown): string | undefined {
@@ -40,18 +34,14 @@ function faultOf(name: string, value: unknown): string | undefined {
   if (OF_SERVER.some((one) => one === name))
     return `${name} is a setting of "records start"; here the server that you mount the engine in decides it`;
   const text = textOf(setting, value);
-  const { parse, expected, secret } = settingsTable[setting] as { parse(text: string): unknown } & Expecting;
-  if (text !== undefined && text !== '' && parse(text) !== undefined) return undefined;
-  return `${name} is ${secret === true ? 'not valid' : shown(value)}; expected ${kindOf(setting) === 'boolean' ? 'true or false' : expected}`;
-}
-
-interface Expecting {
-  readonly expected: string;
-  readonly secret?: boolean;
+  const { expected, ...entry } = settingsTable[setting];
+  if (text !== undefined && text !== '' && entry.parse(text) !== undefined) return undefined;
+  const isSecret = 'secret' in entry && entry.secret === true;
+  return `${name} is ${isSecret ? 'not valid' : shown(value)}; expected ${kindOf(setting) === 'boolean' ? 'true or false' : expected}`;
 }
 
 function unknownOption(name: string): string {
-  const known = BY_VARIABLE.get(name);
+  const [known] = Object.entries(settingsTable).find(([, { name: variable }]) => variable === name) ?? [];
   if (known !== undefined) return `"${name}" is the name of an environment variable; here it is "${known}"`;
   const options = Object.keys(settingsTable).filter((one) => !OF_SERVER.some((server) => server === one));
   const hint = didYouMean(name, options);
@@ -74,29 +64,20 @@ function textOf(name: Name, value: unknown): string | undefined {
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
-const SEPARATORS: Partial<Record<Name, string>> = {
-  allowedHosts: ',',
-  corsOrigins: ',',
-  dialects: ',',
-  tokens: ';',
-  trustedProxies: ',',
-};
+const LISTS: ReadonlySet<Name> = new Set(['allowedHosts', 'corsOrigins', 'dialects', 'tokens', 'trustedProxies']);
 
 function joined(name: Name, values: readonly unknown[]): string | undefined {
-  const separator = SEPARATORS[name];
-  if (separator === undefined || !values.every((value) => typeof value === 'string')) return undefined;
-  return values.length === 0 ? 'none' : values.join(separator);
+  if (!LISTS.has(name) || !values.every((value) => typeof value === 'string')) return undefined;
+  return values.length === 0 ? 'none' : values.join(name === 'tokens' ? ';' : ',');
 }
 
-const kindOf = (name: Name): string => {
-  const { parse, default: fallback } = settingsTable[name];
-  return typeof parse(fallback);
-};
+function kindOf(name: Name): string {
+  const { parse, default: usual } = settingsTable[name];
+  return typeof parse(usual);
+}
 
-const shown = (value: unknown): string =>
-  typeof value === 'string' ? JSON.stringify(withoutPassword(value)) : describe(value);
-
-function describe(value: unknown): string {
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(withoutPassword(value));
   if (value === null || ['number', 'boolean', 'bigint'].includes(typeof value)) return String(value);
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
 }

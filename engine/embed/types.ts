@@ -1,7 +1,6 @@
 /** The types of the public API. They depend on nothing else, so that a program that uses them needs no other types. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Diagnostic } from '../diagnostic.ts';
-import type { Limits } from '../edge/limits.ts';
 import type { JsonObject } from '../json/json.ts';
 
 /** A setting that is left out, or undefined, has its default. */
@@ -54,8 +53,6 @@ export interface EngineOptions {
   readonly slowStatement?: number | 'off' | false | undefined;
   /** Collect metrics. Default: false. */
   readonly metrics?: boolean | undefined;
-  /** For tests: overrides limits that are constants. */
-  readonly limits?: Partial<Limits> | undefined;
 }
 
 /**

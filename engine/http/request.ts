@@ -1,7 +1,7 @@
 /** A request as the engine sees it: its URL, its client, and the service that it is for. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Budget, Share } from '../edge/budget.ts';
-import type { Caller } from '../edge/caller.ts';
+import type { Caller, Position } from '../edge/caller.ts';
 import type { AddressOf } from '../edge/client-address.ts';
 import type { Body } from '../operations/body.ts';
 import type { OperationContext } from '../operations/operation.ts';
@@ -91,10 +91,19 @@ export class HttpCaller implements Caller {
   readonly #response: ServerResponse;
   readonly #addressOf: AddressOf;
   readonly #share: Share;
+  readonly #agents: Position | undefined;
   /** The position in the log of the database after a write, for the answer. */
   written: string | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, budget: Budget, addressOf: AddressOf) {
+  /** Agents do not send positions: those of their writes are kept in `agents`. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    budget: Budget,
+    addressOf: AddressOf,
+    agents?: Position,
+  ) {
+    this.#agents = agents;
     this.#request = request;
     this.#response = response;
     this.#addressOf = addressOf;
@@ -118,12 +127,13 @@ export class HttpCaller implements Caller {
 
   /** `X-Position`, as an answer to a write had it. */
   get position(): string | undefined {
-    const position = this.#request.headers['x-position'];
+    const position = this.#agents?.last ?? this.#request.headers['x-position'];
     return position === undefined ? undefined : String(position);
   }
 
   wrote(position: string): void {
     this.written = position;
+    if (this.#agents) this.#agents.last = position;
   }
 
   get isGone(): boolean {

@@ -1,10 +1,9 @@
-/** Descriptions of types for agents, and the entity tags that agents see. */
+/** Descriptions of types for agents. */
 import { describeType } from '../describe/describe.ts';
-import { typeOf } from '../embed/call.ts';
+import { typeOf } from '../embed/calls.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { type Model, type RecordType } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
-import { faultyRequest } from '../problem.ts';
 
 /** Types that one answer names. */
 const MAX_LISTED = 200;
@@ -14,140 +13,53 @@ export function listTypes({ types }: Model, search = ''): JsonObject {
   const found = [...types.values()].filter(({ name, description }) =>
     `${name} ${description}`.toLowerCase().includes(wanted),
   );
-  // Those that can be asked for come first.
+  // Types that can be asked for come first.
   const ordered = found.toSorted((a, b) => Number(a.operations.size === 0) - Number(b.operations.size === 0));
-  const listed = ordered.slice(0, MAX_LISTED).map(({ name, description, operations }) => ({
-    type: name,
-    description,
-    operations: [...operations],
-  }));
+  const more = found.length - MAX_LISTED;
   return {
-    types: listed,
-    ...(found.length > listed.length
-      ? { more: `${found.length - listed.length} more types; narrow them down with "search"` }
-      : {}),
-    ...(listed.some(({ operations }) => operations.length === 0)
-      ? { note: 'A type without operations is read and written inside the records of others.' }
-      : {}),
+    types: ordered
+      .slice(0, MAX_LISTED)
+      .map(({ name, description, operations }) => ({ type: name, description, operations: [...operations] })),
+    ...(more > 0 ? { more: `${more} more types; narrow them down with "search"` } : {}),
+    note: 'A type without operations is read and written inside the records of others.',
   };
 }
 
-/** Of the descriptor, what concerns only the database, maintainers, and people who look at forms. */
-const INTERNAL = new Set([
-  'table',
-  'column',
-  'through',
-  'index',
-  'indexes',
-  'renamedFrom',
-  'seed',
-  'path',
-  'unique',
-  'title',
-  'label',
-  'multiline',
-]);
-/** Said only where it is not as usual. */
-const USUAL: Readonly<Record<string, JsonValue>> = {
-  required: false,
-  nullable: false,
-  readOnly: false,
-  sensitive: false,
-  caseless: false,
-  owned: false,
-  acyclic: false,
-  open: false,
-  shown: true,
-};
+/** Keys of the descriptor that concern only the database, maintainers, and people who look at forms. */
+const INTERNAL = /^(?:table|column|through|index|indexes|renamedFrom|seed|path|unique|title|label|multiline)$/;
 
-/** Without what the database alone needs, and without what is as usual. */
+/** Keys that are false unless a description says otherwise. */
+const OFF = /^(?:required|nullable|readOnly|sensitive|caseless|owned|acyclic|open)$/;
+
 export function describeFor(model: Model, name: string): JsonObject {
   const type = typeOf(model, name);
   const { operations, identifier, fields, relations, checks, ...rest } = describeType(type);
   const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
+  const needsTag =
+    type.preconditions === 'required' && (type.operations.has('update') || type.operations.has('delete'));
   return {
-    ...without(rest),
+    ...withoutUsual(rest),
     operations: operations ?? [],
-    identifier: isObject(identifier) ? without(identifier) : {},
-    fields: each(fields, (field) => without(field)),
-    relations: each(relations, (relation) => without(relation)),
+    identifier: withoutUsual(identifier),
+    fields: eachWithoutUsual(fields),
+    relations: eachWithoutUsual(relations),
     ...(uniques.length > 0 ? { unique: uniques } : {}),
     ...(Array.isArray(checks) && checks.length > 0 ? { checks } : {}),
-    ...waysOfWriting(type),
+    ...(needsTag ? { note: 'Updates and deletions need the etag of get_record.' } : {}),
   };
 }
 
-const each = (items: JsonValue | undefined, change: (item: JsonObject) => JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(isObject(items) ? items : {}).map(([name, item]) => [name, isObject(item) ? change(item) : item]),
-  );
+const entriesOf = (item: JsonValue | undefined): readonly [string, JsonValue][] =>
+  isObject(item) ? Object.entries(item) : [];
 
-const without = (item: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(item).filter(([key, value]) => !INTERNAL.has(key) && !isUsual(key, value)));
+const eachWithoutUsual = (items: JsonValue | undefined): JsonObject =>
+  Object.fromEntries(entriesOf(items).map(([name, item]) => [name, withoutUsual(item)]));
 
-/** An empty text or list can be a default. */
-const isUsual = (key: string, value: JsonValue): boolean =>
-  value === null ||
-  value === USUAL[key] ||
-  (key !== 'default' && (value === '' || (Array.isArray(value) && value.length === 0)));
+const withoutUsual = (item: JsonValue | undefined): JsonObject =>
+  Object.fromEntries(entriesOf(item).filter(([key, value]) => !INTERNAL.test(key) && !isUsual(key, value)));
 
-function waysOfWriting({ preconditions, operations }: RecordType): JsonObject {
-  return preconditions === 'required' && (operations.has('update') || operations.has('delete'))
-    ? { note: 'Updates and deletions need the etag of get_record.' }
-    : {};
-}
-
-// The entity tags that agents see. A tag is about one view of a record, so the tag for an agent names the view as well: it
-// can be sent back without repeating the `fields` and `include` of the read.
-
-/** The view of a write, and the tag that the record must have in it. */
-interface Tagged {
-  readonly view: JsonObject;
-  /** As `If-Match` has it; undefined if the write is unconditional. */
-  readonly tag: string | undefined;
-}
-
-const VIEW_OPTIONS = ['fields', 'include', 'variant'] as const;
-const OPAQUE = /^(?:W\/)?"?([\w+/=-]+)"?$/;
-
-/** Empty where the type goes without tags. */
-export function tagFor(tag: string | undefined, view: JsonObject): JsonObject {
-  return tag === undefined ? {} : { etag: [tag.replaceAll('"', ''), ...viewParts(view)].join('?') };
-}
-
-function viewParts(view: JsonObject): readonly string[] {
-  const pairs = VIEW_OPTIONS.flatMap((name): [string, string][] => {
-    const value = view[name];
-    return value === undefined ? [] : [[name, String(value)]];
-  });
-  return pairs.length === 0 ? [] : [new URLSearchParams(pairs).toString()];
-}
-
-/** The arguments of a write, taken apart. A view in the arguments goes before that of the tag. */
-export function viewIn({ etag, ...view }: JsonObject): Tagged {
-  if (etag === undefined) return { view, tag: undefined };
-  const [opaque = '', search] = typeof etag === 'string' ? etag.split('?', 2) : [];
-  const [, tag] = OPAQUE.exec(opaque.trim()) ?? [];
-  if (tag === undefined) throw notATag();
-  const isGiven = VIEW_OPTIONS.some((name) => view[name] !== undefined);
-  return { view: isGiven || search === undefined ? view : { ...view, ...viewOf(search) }, tag: `"${tag}"` };
-}
-
-/** The options of a call in process. */
-export const optionsOf = ({ view, tag }: Tagged): Readonly<Record<string, unknown>> =>
-  tag === undefined ? view : { ...view, ifMatch: tag };
-
-function viewOf(search: string): JsonObject {
-  const parameters = new URLSearchParams(search);
-  return Object.fromEntries(
-    VIEW_OPTIONS.flatMap((name): [string, JsonValue][] => {
-      const value = parameters.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  );
-}
-
-function notATag(): never {
-  const message = '"etag" must be the text that get_record returned as etag';
-  throw faultyRequest('invalid-header', [{ parameter: 'etag', code: 'invalid-value', message }]);
+function isUsual(key: string, value: JsonValue): boolean {
+  if (value === null || (value === false && OFF.test(key)) || (value === true && key === 'shown')) return true;
+  // An empty text or list can be a default.
+  return key !== 'default' && (value === '' || (Array.isArray(value) && value.length === 0));
 }

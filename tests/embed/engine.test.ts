@@ -19,7 +19,7 @@ type OfServer = keyof Limits | 'host' | 'port' | 'workers' | 'requestTimeout' | 
 
 /** Every option, with a value that is not its default. Neither side may lack one of the other: that would not compile. */
 const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOptions]: EngineOptions[K] }> &
-  Record<Exclude<keyof Settings, OfServer> | Exclude<keyof EngineOptions, 'limits'>, unknown> = {
+  Record<Exclude<keyof Settings, OfServer> | keyof EngineOptions, unknown> = {
   databaseUrl: 'sqlite:other.db',
   readUrl: 'postgres://replica/records',
   schemaDirectory: 'other',
@@ -52,7 +52,6 @@ describe('settings', () => {
 
   test.each([
     [{ rateLimit: false }, { rateLimit: Infinity }],
-    [{ limits: { batchLimit: 4 } }, { batchLimit: 4, writeRows: 10_000 }],
     [{ slowStatement: false }, { slowStatement: Infinity }],
     [
       { metrics: true, studio: false },

@@ -59,7 +59,7 @@ const writer = { token: tokens.all };
 const use = (name: string, given: object = {}) => useTool(url, name, given, writer);
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
-const READING = ['list_types', 'describe_type', 'list_records', 'get_record', 'summarize_records', 'explain_problem'];
+const READING = ['list_types', 'describe_type', 'list_records', 'get_record', 'summarize_records'];
 
 describe('the tools', () => {
   test('there are at most ten, in fewer than 4,000 tokens, whatever the types', async () => {
@@ -123,7 +123,6 @@ describe('arguments', () => {
     expect(listed.says).toMatchObject({ total: 1 });
     const nothing = { where: null, by: null, measure: null, order: null };
     expect(await use('summarize_records', { type: 'Author', ...nothing })).toMatchObject({ isError: false });
-    expect(await use('explain_problem', { code: null })).toMatchObject({ isError: false });
     expect(await use('list_types', { search: null })).toMatchObject({ isError: false });
     expect(await use('get_record', { type: 'Author', id: null })).toMatchObject({
       isError: true,
@@ -292,7 +291,6 @@ describe('refusals say how to go on', () => {
   const MANY = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, 0]));
   test.each<[title: string, tool: string, given: object, expected: object]>([
     ['an unknown type', 'list_records', { type: 'Bok' }, { message: expect.stringContaining('"Book"') }],
-    ['a problem', 'explain_problem', { code: 'invalid-boddy' }, { message: expect.stringContaining('"invalid-body"') }],
     ['a query that is longer than a URL may be', 'list_records', LONG, { problem: 'uri-too-long', status: 414 }],
     [
       'very many unknown arguments',
