@@ -19,18 +19,9 @@ export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => 
 export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
 
-/** The relations that a body names, in its order. A body may have very many other keys, and most have no relation. */
-export function relationsIn({ relations }: RecordType, body: JsonObject): readonly string[] {
-  let first: string | undefined;
-  for (const name of relations.keys()) {
-    if (!Object.hasOwn(body, name)) continue;
-    if (first !== undefined) return Object.keys(body).filter((key) => relations.has(key));
-    first = name;
-  }
-  return first === undefined ? NONE : [first];
-}
-
-const NONE: readonly string[] = Object.freeze([]);
+/** The relations that a body names, in its order. */
+export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
+  relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
 
 /** The body that the records stand in. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {
@@ -41,14 +32,13 @@ export function documentOf(records: readonly BodyRecord[]): JsonValue {
 /** The key of an item that holds the entity tag of its record. No record may have it as a key of its own. */
 export const ITEM_TAG = '@etag';
 
-/** How the parts of a body are written. */
+/** Makes the schemas of the parts of a body. */
 export interface BodyWriting {
-  /** An identifier up to this one, not null. */
   identifier(type: RecordType, largest: number): JsonObject;
   field(field: Field, type: RecordType): JsonObject;
   /** A related record. */
   related(relation: Relation): JsonObject;
-  /** What is said of a relation besides. */
+  /** Further keywords of a relation. */
   about(relation: Relation): JsonObject;
   orNull(schema: JsonObject): JsonObject;
   /** A key that no body may have. */
@@ -89,18 +79,16 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
         ? Object.fromEntries([...refused.map(({ name }) => name), ITEM_TAG].map((name) => [name, write.refused]))
         : {}),
       ...Object.fromEntries(
-        [...type.relations.values()].map((relation) => [relation.name, relationSchema(relation, write)]),
+        [...type.relations.values()].map((relation) => {
+          const { name, toMany, required } = relation;
+          const record = write.related(relation);
+          const schema = toMany ? { type: 'array', items: record } : required ? record : write.orNull(record);
+          return [name, { ...schema, ...write.about(relation) }];
+        }),
       ),
     },
     additionalProperties: open,
   };
-}
-
-function relationSchema(relation: Relation, write: BodyWriting): JsonObject {
-  const record = write.related(relation);
-  const about = write.about(relation);
-  if (relation.toMany) return { type: 'array', items: record, ...about };
-  return { ...(relation.required ? record : write.orNull(record)), ...about };
 }
 
 /** A related record: linked with an identifier, created without one if the relation allows it. */
@@ -119,17 +107,9 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
 const requiredKeys = (type: RecordType): readonly string[] =>
   [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
-/**
- * What the body of a related record requires. `link`: the identifier. `nothing`: no key. A list: the identifier, or these
- * keys.
- */
-export function relatedDemand({
-  target,
-  nested,
-  owned,
-  toMany,
-  inverse,
-}: Relation): 'link' | 'nothing' | readonly string[] {
+/** The keys that a related record in a body must have: its identifier (`link`), none, or either the identifier or these. */
+export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {
+  const { target, nested, owned, toMany, inverse } = relation;
   if (nested === 'link') return 'link';
   const required = requiredKeys(target).filter((name) => name !== inverse?.name);
   // An owned child that exists is updated: only the database knows whether this one does.

@@ -15,17 +15,16 @@ import type { RawValues } from '../json/tokenizer.ts';
 
 export interface Field extends Shape {
   readonly name: string;
-  /** What people call it. */
   readonly title: string;
   readonly type: FieldType;
   readonly description: string;
-  /** undefined if a field that create leaves out becomes null, or is required. */
+  /** undefined if a new record that leaves the field out gets null or is refused. */
   readonly default: JsonValue | undefined;
   /** The JSON text of the default, if JSON.stringify would write it differently. */
   readonly defaultText: string | undefined;
   /** Whether the default is the time of the request; then `default` is undefined. */
   readonly isNowByDefault: boolean;
-  /** What the service fills in, whatever bodies say. */
+  /** The service fills it in, whatever bodies say. */
   readonly generated: Generated | undefined;
   readonly required: boolean;
   readonly nullable: boolean;
@@ -36,11 +35,10 @@ export interface Field extends Shape {
   readonly index: boolean;
   /** Whether filters and orders compare its values by their folded texts. */
   readonly caseless: boolean;
-  /** Whether values have several lines. */
   readonly multiline: boolean;
-  /** What people call the values of `enum`, by their text. */
+  /** Titles of the values of `enum`, by the text of the value. */
   readonly valueTitles: ReadonlyMap<string, string>;
-  /** The column of the folded texts: unique indexes, checks and other instances may need it, whatever this model compares by. */
+  /** The column of the folded texts. Unique indexes and other instances may need it even where `caseless` is false. */
   readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
   readonly column: string;
@@ -48,7 +46,6 @@ export interface Field extends Shape {
 
 interface Identifier {
   readonly name: string;
-  /** What people call it. */
   readonly title: string;
   readonly description: string;
   /** Whether records show it. If not, bodies may not contain it either. */
@@ -59,14 +56,13 @@ interface Identifier {
 /** A foreign key column of a type's table. */
 export interface Reference {
   readonly column: string;
-  /** What exports call it, whatever the database calls its column. */
+  /** Its name in exports: databases keep the first name of a column. */
   readonly exportName: string;
   readonly target: RecordType;
   readonly onDelete: OnDelete;
   readonly required: boolean;
-  /** At most one record per target: the other side is a hasOne. */
   readonly unique: boolean;
-  /** No record can be above itself: the target is the type itself. */
+  /** The target is the type itself, and no record can be above itself. */
   readonly acyclic: boolean;
   /** The belongsTo relation of this column; undefined if only the other side declares the relation. */
   readonly relation: Relation | undefined;
@@ -75,7 +71,6 @@ export interface Reference {
 /** The table that connects the two sides of a manyToMany. */
 export interface JoinTable {
   readonly name: string;
-  /** What exports call it, whatever the database calls it. */
   readonly exportName: string;
   /** The side that its rows begin with. */
   readonly first: 'left' | 'right';
@@ -91,14 +86,12 @@ export type Link =
 
 export interface Relation {
   readonly name: string;
-  /** What people call it. */
   readonly title: string;
   readonly kind: RelationKind;
   readonly description: string;
   readonly renamedFrom: string | undefined;
   readonly source: RecordType;
   readonly target: RecordType;
-  /** The other side of the relation, if the target declares it. */
   readonly inverse: Relation | undefined;
   readonly toMany: boolean;
   readonly required: boolean;
@@ -107,7 +100,6 @@ export interface Relation {
   readonly nested: Nested;
   /** The target's fields that are shown and accepted here, in addition to the identifier. */
   readonly fields: readonly Field[];
-  /** Whether the default view of its source shows it. */
   readonly shown: boolean;
   readonly link: Link;
 }
@@ -118,7 +110,6 @@ export interface OrderTerm {
   readonly descending: boolean;
 }
 
-/** Fields and belongsTo relations that are indexed together. */
 export interface Index {
   readonly name: string;
   readonly unique: boolean;
@@ -137,7 +128,7 @@ export interface CheckComparison {
   readonly other: Field | undefined;
 }
 
-/** Any, all or none of the items hold, each of which is several conditions. */
+/** A condition that any, all or none of the items hold. Each item is several conditions. */
 interface CheckGroup {
   readonly group: GroupKind;
   readonly items: readonly (readonly CheckCondition[])[];
@@ -147,13 +138,12 @@ export type CheckCondition = CheckComparison | CheckGroup;
 
 /** A rule across the fields of a record. */
 export interface Check {
-  /** All of them hold if the record is one of those that all of `when` finds. */
+  /** Where all of `when` hold, all of these must. */
   readonly must: readonly CheckCondition[];
   readonly when: readonly CheckCondition[];
   readonly message: string;
   /** The field that faults point to. */
   readonly at: Field;
-  /** All that it compares. */
   readonly fields: readonly Field[];
 }
 
@@ -166,7 +156,7 @@ export interface Variant {
 export interface RecordType {
   readonly name: string;
   readonly title: TypeTitle;
-  /** Another one wherever the type has other columns: what is compiled for one of them is not for the other. */
+  /** Identifies compiled statements: copies of the type that have other columns have another key. */
   readonly statementKey: string;
   readonly renamedFrom: string | undefined;
   readonly description: string;
@@ -177,21 +167,20 @@ export interface RecordType {
   /** The field whose values name a record, if the descriptor says it. */
   readonly label: Field | undefined;
   readonly fields: ReadonlyMap<string, Field>;
-  /** Fields of other descriptors for the same table that the service fills in, and that no request sees. */
+  /** Generated fields that only other instances' descriptors name: the service fills them in, and no request sees them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;
   /** The foreign keys of this type's table, hidden ones included. */
   readonly references: readonly Reference[];
   /** The foreign keys of any table that point here. */
   readonly referrers: readonly { readonly type: RecordType; readonly reference: Reference }[];
-  /** Default order of lists and sets. The identifier breaks ties. */
   readonly order: readonly OrderTerm[];
   readonly indexes: readonly Index[];
   readonly checks: readonly Check[];
   readonly maxLimit: number;
-  /** How totals of lists are found out, unless a request prefers another way. */
+  /** How totals of lists are counted, unless a request prefers another way. */
   readonly count: CountMode;
-  /** Whether unknown keys are accepted and stored. */
+  /** Accepts and stores unknown keys. */
   readonly open: boolean;
   /** Always has at least the default one; a type without variants has one, named ''. */
   readonly variants: ReadonlyMap<string, Variant>;

@@ -1,34 +1,30 @@
 /** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
 import {
   DEFAULTS,
+  deletionOf,
   type Descriptor,
   type FieldDescriptor,
   foldedColumn,
+  hiddenColumn,
   identifierName,
   isNowByDefault,
   isNullable,
+  joinTable,
   operationsOf,
+  ownColumn,
+  pairUp,
   pathOf,
+  type RelationDescriptor,
   shapeOf,
   tableOf,
-  type TypeTitle,
 } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import type { JsonObject } from '../json/json.ts';
-import { generatedName, pluralOf, titleFrom } from '../names.ts';
 import { NO_RAW_VALUES, type RawValues } from '../json/tokenizer.ts';
-import {
-  type Check,
-  type Field,
-  type Index,
-  type Model,
-  type OrderTerm,
-  type RecordType,
-  type Variant,
-} from './model.ts';
+import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
 import { resolveCheck } from './checks.ts';
-import { connect } from './relations.ts';
+import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';
 
 /** The descriptors must have been checked: a fault in them throws an internal Error. */
 export function resolveModel(descriptors: readonly Descriptor[], raw: RawValues = NO_RAW_VALUES): Model {
@@ -38,7 +34,7 @@ export function resolveModel(descriptors: readonly Descriptor[], raw: RawValues 
   return freezeGraph({ types, joinTables });
 }
 
-export function must<T>(value: T | undefined, name: string): T {
+function must<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
   return value;
 }
@@ -48,10 +44,11 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field, raw)]),
   );
   const name = identifierName(descriptor);
+  const { title = titleFrom(descriptor.type), label } = descriptor;
   const variants = resolveVariants(descriptor, fields);
   return {
     name: descriptor.type,
-    title: resolveTitle(descriptor),
+    title: typeof title === 'string' ? { one: title, many: pluralOf(title) } : title,
     statementKey: descriptor.type,
     renamedFrom: descriptor.renamedFrom,
     description: descriptor.description ?? '',
@@ -65,16 +62,17 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
       inRecord: descriptor.identifier?.inRecord ?? DEFAULTS.identifier.inRecord,
       column: name,
     },
-    label:
-      descriptor.label === undefined
-        ? undefined
-        : (must(fields.get(descriptor.label), descriptor.label) as Draft<Field>),
+    label: label === undefined ? undefined : (must(fields.get(label), label) as Draft<Field>),
     fields,
     hidden: [],
     relations: new Map(),
     references: [],
     referrers: [],
-    order: resolveOrder(descriptor.order ?? [], fields),
+    // A term that names the identifier has no field.
+    order: (descriptor.order ?? []).map((term) => {
+      const [field = '', direction = 'asc'] = term.split(/\s+/);
+      return { field: fields.get(field) as Draft<Field>, descending: direction.toLowerCase() === 'desc' };
+    }),
     indexes: [],
     checks: (descriptor.checks ?? []).map((check) => resolveCheck(check, fields) as Draft<Check>),
     maxLimit: descriptor.list?.maxLimit ?? DEFAULTS.maxLimit,
@@ -86,10 +84,6 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
     seed: [...(descriptor.seed ?? [])],
     seedRaw: new Map(descriptor.seed ? raw : NO_RAW_VALUES),
   };
-}
-
-function resolveTitle({ type, title = titleFrom(type) }: Descriptor): TypeTitle {
-  return typeof title === 'string' ? { one: title, many: pluralOf(title) } : title;
 }
 
 function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
@@ -124,14 +118,6 @@ function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues)
   };
 }
 
-/** Terms that name the identifier have no field. */
-function resolveOrder(terms: readonly string[], fields: ReadonlyMap<string, Field>): OrderTerm[] {
-  return terms.map((term) => {
-    const [name = '', direction = 'asc'] = term.split(/\s+/);
-    return { field: fields.get(name), descending: direction.toLowerCase() === 'desc' };
-  });
-}
-
 function resolveVariants(descriptor: Descriptor, fields: ReadonlyMap<string, Field>): Map<string, Variant> {
   const omit = descriptor.variants?.omit ?? { '': [] };
   return new Map(
@@ -154,17 +140,135 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
     members: names.map((name) => must(type.fields.get(name) ?? type.relations.get(name), name)),
   });
   const ordered = type.order.flatMap(({ field }) => (field ? [field.name] : []));
+  const fields = [...type.fields.values()];
   const all = [
-    ...[...type.fields.values()].filter((field) => field.unique).map((field) => index(true, [field.name])),
+    ...fields.filter((field) => field.unique).map(({ name }) => index(true, [name])),
     ...(descriptor.unique ?? []).map((names) => index(true, names)),
-    ...[...type.fields.values()]
-      .filter((field) => field.index && !field.unique)
-      .map((field) => index(false, [field.name])),
+    ...fields.filter((field) => field.index && !field.unique).map(({ name }) => index(false, [name])),
     ...(descriptor.indexes ?? []).map((names) => index(false, names)),
     ...(ordered.length > 0 ? [index(false, ordered)] : []),
   ];
   for (const one of new Map(all.map((entry) => [entry.name, entry])).values()) type.indexes.push(one);
 }
+
+// Relations.
+
+/** A relation as the descriptor of one type has it. */
+interface DeclaredSide {
+  readonly source: Draft<RecordType>;
+  readonly target: Draft<RecordType>;
+  readonly name: string;
+  readonly descriptor: RelationDescriptor;
+}
+
+/** Sets the relations, references and referrers of every type; returns the join tables. */
+function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, Draft<RecordType>>): JoinTable[] {
+  const typeOf = (name: string): Draft<RecordType> => must(types.get(name), name);
+  const sides = descriptors.flatMap(({ type, relations = {} }) =>
+    Object.entries(relations).map(([name, descriptor]): DeclaredSide => ({
+      source: typeOf(type),
+      target: typeOf(descriptor.type),
+      name,
+      descriptor,
+    })),
+  );
+  const { inverse } = pairUp(sides, ({ source, name, descriptor }) => ({
+    type: source.name,
+    name,
+    relation: descriptor,
+  }));
+  const connected = new Set<DeclaredSide>();
+  const joinTables: JoinTable[] = [];
+  for (const one of sides) {
+    if (connected.has(one)) continue;
+    const other = inverse(one);
+    if (one.descriptor.kind === 'manyToMany') joinTables.push(connectByRows(one, other));
+    else if (one.descriptor.kind === 'belongsTo') connectByColumn(one, other);
+    else connectByColumn(other, one);
+    connected.add(one);
+    if (other) connected.add(other);
+  }
+  // They were added in the order of connecting.
+  for (const { type, relations = {} } of descriptors) {
+    const known = typeOf(type).relations;
+    typeOf(type).relations = new Map(Object.keys(relations).map((name) => [name, must(known.get(name), name)]));
+  }
+  return joinTables;
+}
+
+function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Link): Draft<Relation> {
+  const owned = descriptor.owned ?? false;
+  const relation: Draft<Relation> = {
+    name,
+    title: descriptor.title ?? titleFrom(name),
+    kind: descriptor.kind,
+    description: descriptor.description ?? '',
+    renamedFrom: descriptor.renamedFrom,
+    source,
+    target,
+    inverse: undefined,
+    toMany: descriptor.kind === 'hasMany' || descriptor.kind === 'manyToMany',
+    required: descriptor.required ?? false,
+    owned,
+    nested: descriptor.nested ?? (owned ? 'write' : 'link'),
+    fields: target.defaultVariant.fields.filter((field) => descriptor.fields?.includes(field.name) ?? true),
+    shown: descriptor.shown ?? true,
+    link,
+  };
+  source.relations.set(name, relation);
+  return relation;
+}
+
+/** belongsTo on one side, hasOne or hasMany on the other; only one side may be declared. */
+function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): void {
+  const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
+  if (!childType || !parentType) return;
+  const column = columnOf(child, parent);
+  const reference: Draft<Reference> = {
+    column,
+    exportName: column,
+    target: parentType,
+    onDelete: deletionOf(child?.descriptor, parent?.descriptor),
+    required: child?.descriptor.required ?? false,
+    unique: parent?.descriptor.kind === 'hasOne',
+    acyclic: (child?.descriptor.acyclic ?? false) || (parent?.descriptor.acyclic ?? false),
+    relation: undefined,
+  };
+  const below = child && relationOf(child, { at: 'source', reference });
+  const above = parent && relationOf(parent, { at: 'target', reference });
+  if (below) [below.inverse, reference.relation] = [above, below];
+  if (above) above.inverse = below;
+  childType.references.push(reference);
+  parentType.referrers.push({ type: childType, reference });
+}
+
+function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): string {
+  if (child) return child.descriptor.column ?? ownColumn(child.name);
+  if (!parent) throw new Error('a relation has at least one side');
+  return parent.descriptor.column ?? hiddenColumn(parent.source.name, parent.name);
+}
+
+/** A join table. The side that sorts first names it, unless `through` does. */
+function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
+  const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
+  const itself = left.source === left.target;
+  const name = left.descriptor.through ?? right?.descriptor.through ?? joinTable(left.source.table, left.name);
+  const table: JoinTable = {
+    name,
+    exportName: name,
+    first: 'left',
+    left: { column: itself ? 'source_id' : generatedName(snakeCase(left.source.name), 'id'), type: left.source },
+    right: { column: itself ? 'target_id' : generatedName(snakeCase(left.target.name), 'id'), type: left.target },
+  };
+  const [leftColumn, rightColumn] = [table.left.column, table.right.column];
+  const forth = relationOf(left, { at: 'join', table, sourceColumn: leftColumn, targetColumn: rightColumn });
+  const back = right && relationOf(right, { at: 'join', table, sourceColumn: rightColumn, targetColumn: leftColumn });
+  forth.inverse = back;
+  if (back) back.inverse = forth;
+  return table;
+}
+
+const sideKey = ({ source, name }: DeclaredSide): string => `${source.name}.${name}`;
 
 // A frozen graph with cycles cannot be created in one step: its parts are drafts until it is complete.
 
@@ -185,47 +289,36 @@ export function freezeGraph<T>(root: T): T {
   return root;
 }
 
-// A copy of a Model in which some parts are others.
-
-/** What is different about parts of a Model: fields, references, types, whatever it is made of. */
-type Revisions = ReadonlyMap<object, object>;
-
 /** These are no parts of the graph: some are known by their identity. */
 const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed', 'seedRaw']);
 
-export function revised(model: Model, revisions: Revisions): Model {
+/** A copy of a Model; `revisions` says what is different about fields, references, types, or other parts of it. */
+export function revised(model: Model, revisions: ReadonlyMap<object, object>): Model {
   const copies = new Map<object, object>();
   const shared = new Set<unknown>(fieldTypes.values());
-
-  function copy(part: unknown): unknown {
+  // Each copy is known before its members are copied, which may lead back to it.
+  const known = <T extends object>(part: object, made: T): T => {
+    copies.set(part, made);
+    return made;
+  };
+  const copy = (part: unknown): unknown => {
     if (typeof part !== 'object' || part === null || part instanceof Set || shared.has(part)) return part;
-    return (
-      copies.get(part) ??
-      (Array.isArray(part) ? copyList(part) : part instanceof Map ? copyMap(part) : copyObject(part))
-    );
-  }
-
-  function copyList(part: readonly unknown[]): unknown {
-    const list: unknown[] = [];
-    copies.set(part, list);
-    for (const one of part) list.push(copy(one));
-    return list;
-  }
-
-  function copyMap(part: ReadonlyMap<unknown, unknown>): unknown {
-    const map = new Map<unknown, unknown>();
-    copies.set(part, map);
-    for (const [key, value] of part) map.set(key, copy(value));
-    return map;
-  }
-
-  function copyObject(part: object): unknown {
-    const object: Record<string, unknown> = {};
-    copies.set(part, object);
+    const done = copies.get(part);
+    if (done !== undefined) return done;
+    if (Array.isArray(part)) {
+      const list = known(part, [] as unknown[]);
+      for (const one of part) list.push(copy(one));
+      return list;
+    }
+    if (part instanceof Map) {
+      const map = known(part, new Map<unknown, unknown>());
+      for (const [key, value] of part) map.set(key, copy(value));
+      return map;
+    }
+    const object = known(part, {} as Record<string, unknown>);
     for (const [key, value] of Object.entries({ ...part, ...revisions.get(part) }))
       object[key] = SHARED.has(key) ? value : copy(value);
     return object;
-  }
-
+  };
   return freezeGraph(copy(model) as Model);
 }

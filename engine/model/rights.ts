@@ -1,8 +1,8 @@
 /** Rights of a client on the records of each type: a predicate over the one Model. */
 import { createHash } from 'node:crypto';
 import type { Operation } from '../descriptor/descriptor.ts';
-import type { Draft } from './resolve.ts';
 import { type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
+import { revised } from './resolve.ts';
 
 /** Names of types; `all` includes types that are added later. */
 export type TypeNames = 'all' | ReadonlySet<string>;
@@ -14,9 +14,9 @@ export interface Granted {
 }
 
 export interface Rights {
-  /** The same for equal rights; empty if nothing is withheld. */
+  /** Identifies these rights in caches; empty if the client may do everything. */
   readonly key: string;
-  /** Names of types. A right to a type covers the types that it owns. */
+  /** Names of types, with the types that they own. */
   readonly readable: ReadonlySet<string>;
   readonly writable: ReadonlySet<string>;
 }
@@ -46,7 +46,7 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
-/** The unique values that the client can name. */
+/** The unique values of a type whose members the client sees: it can find records by them. */
 export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] =>
   uniqueIndexes(type).filter(({ members }) =>
     members.every((one) => !('link' in one) || (type.relations.has(one.name) && canFollow(rights, one))),
@@ -81,40 +81,23 @@ export function unknownTypes({ types }: Model, { read, write }: Granted): readon
   return all.filter((name) => !types.has(name));
 }
 
-// The part of a Model that a client may see, for documents about it. Requests use the one Model and its rights.
-
+/** The part of a Model that a client may see, for documents about it. Requests use the one Model and the rights. */
 export function seenModel(model: Model, rights: Rights): Model {
   if (rights.key === '') return model;
-  const readable = [...model.types.values()].filter((type) => can(rights, type, 'get'));
-  const types = new Map(readable.map((type) => [type.name, seenType(type, rights)]));
-  const relations = new Map<Relation, Draft<Relation>>();
-  for (const type of readable)
-    for (const relation of relationsFor(rights, type).values()) {
-      const [source, target] = [types.get(type.name), types.get(relation.target.name)];
-      if (!source || !target) continue;
-      const nested = canWriteThrough(rights, relation) ? 'write' : 'link';
-      const copy: Draft<Relation> = { ...relation, fields: [...relation.fields], source, target, nested };
-      relations.set(relation, copy);
-      source.relations.set(relation.name, copy);
-    }
-  for (const [{ inverse }, copy] of relations) copy.inverse = inverse && relations.get(inverse);
-  for (const type of types.values())
-    type.references = type.references.flatMap((reference) => {
-      const target = types.get(reference.target.name);
-      return target ? [{ ...reference, target }] : [];
+  const types = new Map([...model.types].filter(([, type]) => can(rights, type, 'get')));
+  const isSeen = ({ name }: RecordType): boolean => types.has(name);
+  const joinTables = model.joinTables.filter(({ left, right }) => isSeen(left.type) && isSeen(right.type));
+  const revisions = new Map<object, object>([[model, { types, joinTables }]]);
+  for (const type of types.values()) {
+    revisions.set(type, {
+      operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
+      relations: relationsFor(rights, type),
+      references: type.references.filter(({ target }) => isSeen(target)),
+      referrers: type.referrers.filter((referrer) => isSeen(referrer.type)),
+      seed: [],
     });
-  const joinTables = model.joinTables.flatMap((table) => {
-    const [left, right] = [types.get(table.left.type.name), types.get(table.right.type.name)];
-    return left && right
-      ? [{ ...table, left: { ...table.left, type: left }, right: { ...table.right, type: right } }]
-      : [];
-  });
-  return { types, joinTables };
+    for (const relation of type.relations.values())
+      revisions.set(relation, { nested: canWriteThrough(rights, relation) ? 'write' : 'link' });
+  }
+  return revised(model, revisions);
 }
-
-const seenType = (type: RecordType, rights: Rights): Draft<RecordType> => ({
-  ...(type as Draft<RecordType>),
-  operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
-  relations: new Map(),
-  seed: [],
-});
