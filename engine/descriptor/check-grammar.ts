@@ -33,17 +33,18 @@ function compile(): ValidateFunction<Descriptor> {
   return ajv.compile<Descriptor>(grammar);
 }
 
-export interface Checked {
-  /** undefined if there are findings. */
+/** `descriptor` is undefined if there are findings. */
+export function checkGrammar(value: JsonValue): {
   readonly descriptor: Descriptor | undefined;
   readonly findings: readonly Finding[];
-}
-
-export function checkGrammar(value: JsonValue): Checked {
+} {
   compiled ??= compile();
   if (compiled(value)) return { descriptor: value, findings: [] };
   const errors = (compiled.errors ?? []).slice(0, MAX_ERRORS);
-  const findings = errors.flatMap((error) => explain(error, pathOf(error, value)) ?? []);
+  const findings = errors.flatMap((error) => {
+    const path = pathOf(error, value);
+    return textFinding(error, path) ?? explanations[error.keyword]?.(error, path) ?? [];
+  });
   return { descriptor: undefined, findings: withoutEchoes(withDisplaced(findings, value)) };
 }
 
@@ -54,19 +55,35 @@ function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): r
   return [...strangers, ...findings.filter(({ path }) => !paths.has(pointer(path.slice(0, 2))))];
 }
 
+/** Relations among the fields and fields among the relations. */
+function displaced(value: JsonValue): readonly Finding[] {
+  if (!isObject(value)) return [];
+  const strange = (
+    section: 'fields' | 'relations',
+    isStrange: (member: JsonObject) => boolean,
+    message: string,
+  ): readonly Finding[] => {
+    const members = value[section];
+    return Object.entries(isObject(members) ? members : {})
+      .filter(([, member]) => isObject(member) && isStrange(member))
+      .map(([name]) => finding('misplaced-key', [section, name], `${quoted(name)} ${message}`, 'key'));
+  };
+  const hasKind = (member: JsonObject): boolean => Object.hasOwn(member, 'kind');
+  const isField = (member: JsonObject): boolean => !hasKind(member) && fieldTypes.has(String(member['type']));
+  return [
+    ...strange('fields', hasKind, 'has a "kind" like a relation; move it to "relations"'),
+    ...strange('relations', isField, 'has the type of a field; move it to "fields"'),
+  ];
+}
+
 /** The steps of an `instancePath`, with the indices of lists as numbers. */
 function pathOf({ instancePath }: ErrorObject, value: JsonValue): YamlPath {
-  const path: (string | number)[] = [];
   let node: unknown = value;
-  for (const name of unescapedSteps(instancePath)) {
-    path.push(Array.isArray(node) ? Number(name) : name);
-    node = Array.isArray(node)
-      ? node[Number(name)]
-      : isObject(node) && Object.hasOwn(node, name)
-        ? node[name]
-        : undefined;
-  }
-  return path;
+  return unescapedSteps(instancePath).map((name) => {
+    const step = Array.isArray(node) ? Number(name) : name;
+    node = typeof node === 'object' && node !== null ? Object.getOwnPropertyDescriptor(node, step)?.value : undefined;
+    return step;
+  });
 }
 
 /** Reports one fault for each place; a key that is missing because it is misspelt is reported as misspelt only. */
@@ -96,11 +113,6 @@ interface GrammarFinding extends Finding {
 }
 
 type Explain = (error: ErrorObject, path: YamlPath) => GrammarFinding | undefined;
-
-/** undefined for an error that only repeats another. */
-export function explain(error: ErrorObject, path: YamlPath): GrammarFinding | undefined {
-  return textFinding(error, path) ?? explanations[error.keyword]?.(error, path);
-}
 
 function textFinding(
   { keyword, data, parentSchema, propertyName }: ErrorObject,
@@ -137,24 +149,17 @@ const explanations: Readonly<Record<string, Explain>> = {
   },
   required: ({ params }, path) => {
     const missing = String(params['missingProperty']);
-    return {
-      ...finding(
-        'missing-key',
-        path,
-        `${owner(path)} needs the key ${quoted(missing)}`,
-        path.length === 0 ? 'value' : 'key',
-      ),
-      missing,
-    };
+    const message = `${owner(path)} needs the key ${quoted(missing)}`;
+    return { ...finding('missing-key', path, message, path.length === 0 ? 'value' : 'key'), missing };
   },
-  type: ({ params, data }, path) =>
-    finding(
-      'wrong-type',
-      path,
-      `${subject(path)} must be ${kindsOf(params['type'])}, not ${found(data)}${isOperand(params['type'], path) ? operandHint(path.at(-1), data) : hint(params['type'], data)}`,
-      'value',
-      needsQuotes(params['type'], data),
-    ),
+  type: ({ params, data }, path) => {
+    const types: unknown = params['type'];
+    // Operands of checks are the only values of several kinds.
+    const isOperand = path[0] === 'checks' && Array.isArray(types);
+    const advice = isOperand ? operandHint(path.at(-1), data) : hint(types, data);
+    const message = `${subject(path)} must be ${kindsOf(types)}, not ${found(data)}${advice}`;
+    return finding('wrong-type', path, message, 'value', needsQuotes(types, data));
+  },
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];
     const others = path.at(-1) === 'generated' ? generatedBy.get(String(data)) : undefined;
@@ -195,20 +200,18 @@ const wordOwners: Readonly<Record<string, ReadonlyMap<string, readonly string[]>
 };
 
 function unknownKey(key: string, known: readonly string[], path: YamlPath): GrammarFinding {
-  const at = [...path, key];
-  const elsewhere = (
-    path.length === 2 ? wordOwners[String(path[0])] : path.at(-1) === 'items' ? itemWords : undefined
-  )?.get(key);
-  if (elsewhere) {
-    const message = `${owner(path)} does not take ${quoted(key)}, which is for ${anyOf(elsewhere)}`;
-    return finding('misplaced-key', at, message, 'key');
-  }
-  const near = suggested(key, known);
-  const section = near === '' ? ofAnother(key, path) : undefined;
-  if (section !== undefined)
-    return finding('misplaced-key', at, `${owner(path)} does not take ${quoted(key)}, which is for ${section}`, 'key');
-  const suggestion = near || `; known keys: ${known.join(', ')}`;
-  return finding('unknown-key', at, `${owner(path)} has no key ${quoted(key)}${suggestion}`, 'key');
+  const [own, ...within] = path;
+  const words = path.length === 2 ? wordOwners[String(own)] : path.at(-1) === 'items' ? itemWords : undefined;
+  const elsewhere = words?.get(key);
+  const near = elsewhere ? '' : suggested(key, known);
+  const sections = Object.keys(wordOwners).filter(
+    (section) => (section !== own || within.length > 1) && wordOwners[section]?.has(key),
+  );
+  const place = elsewhere ? anyOf(elsewhere) : near === '' ? sections.join(' and ') : '';
+  const misplaced = `${owner(path)} does not take ${quoted(key)}, which is for ${place}`;
+  if (place !== '') return finding('misplaced-key', [...path, key], misplaced, 'key');
+  const message = `${owner(path)} has no key ${quoted(key)}${near || `; known keys: ${known.join(', ')}`}`;
+  return finding('unknown-key', [...path, key], message, 'key');
 }
 
 /** Where a field has the kind of a relation as its type. */
@@ -216,15 +219,6 @@ function kindMeant([section]: YamlPath, type: unknown): string {
   const kind = section === 'fields' ? wordMeant(String(type), relationKinds) : undefined;
   return kind === undefined ? '' : `; a relation stands under "relations", with kind: ${kind}`;
 }
-
-/** The sections whose members take this key: what is within a member does not. */
-const ofAnother = (key: string, [own, ...within]: YamlPath): string | undefined =>
-  Object.keys(wordOwners)
-    .filter((section) => (section !== own || within.length > 1) && wordOwners[section]?.has(key))
-    .join(' and ') || undefined;
-
-/** Operands of checks are the only values of several kinds. */
-const isOperand = (types: unknown, [section]: YamlPath): boolean => section === 'checks' && Array.isArray(types);
 
 const kinds: Readonly<Record<string, string>> = {
   object: 'a mapping (keys and values)',
@@ -246,35 +240,4 @@ function found(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'a mapping';
   return typeof value === 'string' ? `the text ${quoted(value)}` : quoted(value);
-}
-
-// Relations among the fields and fields among the relations: one mistake each, whatever else the grammar finds in them.
-
-interface GrammarSection {
-  readonly name: 'fields' | 'relations';
-  isStrange(member: JsonObject): boolean;
-  readonly message: string;
-}
-
-const sections: readonly GrammarSection[] = [
-  {
-    name: 'fields',
-    isStrange: (member) => Object.hasOwn(member, 'kind'),
-    message: 'has a "kind" like a relation; move it to "relations"',
-  },
-  {
-    name: 'relations',
-    isStrange: ({ type, ...member }) => !Object.hasOwn(member, 'kind') && fieldTypes.has(String(type)),
-    message: 'has the type of a field; move it to "fields"',
-  },
-];
-
-function displaced(value: JsonValue): readonly Finding[] {
-  if (!isObject(value)) return [];
-  return sections.flatMap(({ name: section, isStrange, message }) => {
-    const members = value[section];
-    return Object.entries(isObject(members) ? members : {})
-      .filter(([, member]) => isObject(member) && isStrange(member))
-      .map(([name]) => finding('misplaced-key', [section, name], `${quoted(name)} ${message}`, 'key'));
-  });
 }

@@ -82,9 +82,10 @@ function drawValue(
   if (field.readOnly && choice < 22)
     return choice > 12 ? (row ? (row.values.get(field) ?? null) : (field.default ?? null)) : undefined;
   if (choice === 23) return drawBad(drawing, field, at) ?? good;
-  if (choice > 19) return field.nullable ? null : good;
+  if (choice > 19) return field.nullable ? null : draw(4) > 0 ? good : fault(faults, at, null, good);
   const texts = choice === 19 ? (field.type.texts?.(field) ?? []) : [];
   if (texts.length > 0) return raw(pick(texts, draw(99)));
+  if (choice > 12 && field.type.keepsText && badValues(field).length === 0) return raw(pick(FREE_TEXTS, draw(99)));
   if (choice > 16) return field.type.edges(field)[draw(3)] ?? good;
   if (choice > 15 && !field.unique) return drawLong(draw, field) ?? good;
   if (choice > 6 || (field.required && creating && (choice > 0 || !leftOut(faults, at)))) return good;
@@ -93,7 +94,8 @@ function drawValue(
 
 /** undefined where nothing is bad. */
 function drawBad({ draw, faults }: Drawing, field: Field, at: Path): JsonValue | undefined {
-  const [bad] = draw(2) > 0 && field.type.item?.(field) ? badValues(field).slice(-1) : field.type.bad(field);
+  const all = badValues(field);
+  const bad = all[draw(Math.max(1, all.length))];
   if (bad !== undefined) faults.push(...refusedAt(field, bad).map((within) => pointer([...at, ...within])));
   return bad;
 }
@@ -252,6 +254,8 @@ const OPEN_TEXTS = [
   '{"b":{"1":1e2,"2":null},"a":1}',
   'null',
 ] as const;
+
+const FREE_TEXTS = OPEN_TEXTS.filter((text) => text !== 'null');
 
 const FIRST_GIVEN = 1_000_000;
 

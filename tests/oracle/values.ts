@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ItemShape } from '../../engine/field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType } from '../../engine/model/model.ts';
+import { limitsOf } from '../../engine/suite/samples.ts';
 import type { BodyPath } from './mentions.ts';
 import { Unreachable } from './refusal.ts';
 import {
@@ -23,8 +24,14 @@ type ValueShape = Omit<ItemShape, 'description'>;
 /** Rejected values, null apart: of the field, and arrays that end in a rejected item. */
 export function badValues(field: ValueShape): readonly JsonValue[] {
   const item = field.type.item?.(field);
-  return [...field.type.bad(field), ...(item ? withBadItem(field, item) : [])];
+  return [...refused(field), ...(item ? withBadItem(field, item) : [])];
 }
+
+/** By the field type, and by the limits that the descriptor sets. */
+const refused = (field: ValueShape): readonly JsonValue[] => [
+  ...field.type.bad(field),
+  ...limitsOf(field, field.type).beyond,
+];
 
 function withBadItem(field: ValueShape, item: ValueShape): readonly JsonValue[] {
   const good = field.type.edges(field).find((edge) => Array.isArray(edge) && edge.length > 0);
@@ -38,7 +45,7 @@ const refusedTexts = new WeakMap<ValueShape, ReadonlySet<string>>();
 /** The samples of field types say which values are refused, and where: whatever is not among them is accepted. */
 export function refusedAt(field: ValueShape, value: JsonValue): readonly BodyPath[] {
   if (value === null) return field.nullable ? [] : [[]];
-  const texts = refusedTexts.get(field) ?? new Set(field.type.bad(field).map((bad) => JSON.stringify(bad)));
+  const texts = refusedTexts.get(field) ?? new Set(refused(field).map((bad) => JSON.stringify(bad)));
   refusedTexts.set(field, texts);
   if (texts.has(JSON.stringify(value))) return [[]];
   const item = Array.isArray(value) ? field.type.item?.(field) : undefined;
