@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
+import { reasonOf } from '../problem.ts';
 import type { RawValues } from '../json/tokenizer.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
@@ -66,18 +67,13 @@ export function loadDescriptors(directory: string): Loaded {
     files: [],
     diagnostics: [diagnose(unplaced(shownPath(directory)), 'no-schema', [], 'value', message)],
   });
-  const found = attempt(() => findDescriptors(directory));
-  if (found instanceof Error)
-    return none(`the schema directory cannot be read: ${found.message}; "records init" sets up a new project`);
-  return found.length > 0 ? loadFiles(found) : none('this directory has no descriptors (*.yaml or *.yml)');
-}
-
-function attempt<T>(action: () => T): T | Error {
+  let found: readonly string[];
   try {
-    return action();
+    found = findDescriptors(directory);
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    return none(`the schema directory cannot be read: ${reasonOf(error)}; "records init" sets up a new project`);
   }
+  return found.length > 0 ? loadFiles(found) : none('this directory has no descriptors (*.yaml or *.yml)');
 }
 
 function loadFiles(locations: readonly string[]): Loaded {
@@ -108,10 +104,7 @@ function readFile(location: string): FileReading {
     diagnostics: [...diagnostics, ...notJson],
     findings,
     drafts: [draftOf(source, value, findings)],
-    file:
-      descriptor && notJson.length === 0
-        ? { file: source.file, place: source.place, written: source.written, descriptor, raw }
-        : undefined,
+    file: descriptor && notJson.length === 0 ? { ...source, descriptor, raw } : undefined,
   };
 }
 
@@ -131,41 +124,31 @@ const isTextField = (field: JsonValue | undefined): boolean =>
 
 /** A file that is not YAML. The types that it seems to describe are known by name, so that relations to them are not reported too. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileReading {
-  const names = [...source.text.matchAll(/^type:(.*)$/gm)]
-    .map(([, value = '']) => unquoted(value))
-    .filter((name) => name !== '');
-  return { diagnostics, findings: [], drafts: names.map((name) => unreadable(source, name)), file: undefined };
+  const drafts = [...source.text.matchAll(/^type:([^#\n]*)/gm)].flatMap(([, value = '']) => {
+    const name = value.replaceAll(/["']/g, '').trim();
+    return name === '' ? [] : [unreadable(source, name)];
+  });
+  return { diagnostics, findings: [], drafts, file: undefined };
 }
-
-const unquoted = (value: string): string => (value.split('#')[0] ?? '').replaceAll(/["']/g, '').trim();
 
 /** The faults of a file with their places, without repetitions. */
 function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
+  const { where } = draft;
   // What is not JSON was taken as null; faults that follow from that are left out.
   const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
   const own = findings
     .slice(0, MAX_SHOWN)
-    .map(({ code, path, at, message, isUnquoted }) => {
-      const advice = isUnquoted ? inQuotes(draft.where.written(path)) : '';
-      return diagnose(draft.where, code, path, at, message + advice);
-    })
+    .map(({ code, path, at, message, isUnquoted }) =>
+      diagnose(where, code, path, at, message + (isUnquoted ? inQuotes(where.written(path)) : '')),
+    )
     .filter(({ line, column }) => !said.has(`${line}:${column}`));
   const first = Map.groupBy(own, ({ line, column, code }) => `${line}:${column} ${code}`);
-  const [next] = findings.slice(MAX_SHOWN);
-  const hidden = findings.length - MAX_SHOWN;
-  const rest = next
-    ? [
-        diagnose(
-          draft.where,
-          'too-many-faults',
-          next.path,
-          next.at,
-          `this file has ${hidden} more faults, which are not shown`,
-        ),
-      ]
-    : [];
+  const hidden = `this file has ${findings.length - MAX_SHOWN} more faults, which are not shown`;
+  const rest = findings
+    .slice(MAX_SHOWN, MAX_SHOWN + 1)
+    .map(({ path, at }) => diagnose(where, 'too-many-faults', path, at, hidden));
   return [...diagnostics, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
 }
 

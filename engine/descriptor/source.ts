@@ -13,6 +13,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { type Diagnostic, type DiagnosticCode, severities } from '../diagnostic.ts';
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { reasonOf } from '../problem.ts';
 
@@ -72,9 +73,7 @@ interface PathNode {
 }
 
 /** The node that an alias stands for. */
-export function resolved(node: unknown, document: Document): unknown {
-  return isAlias(node) ? node.resolve(document) : node;
-}
+const resolved = (node: unknown, document: Document): unknown => (isAlias(node) ? node.resolve(document) : node);
 
 function step(node: unknown, name: string | number): PathNode | undefined {
   if (isSeq<Node>(node)) {
@@ -114,40 +113,30 @@ const MAX_WIDTH = 100;
 /** How much of a long line is shown before the place. */
 const LEAD = 40;
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-const WIDE =
-  /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\uFE0F/u;
 /** Characters that move the cursor or are invisible. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
 /** Text that a terminal shows on one line, whatever it contains. */
 export const printableText = (text: string): string => text.replaceAll('\r\n', '\n').replace(UNSAFE, '\uFFFD');
 
-/** A tab stays a tab, so that the carets below line up; a wide character takes two columns. */
-function blank(text: string): string {
-  return [...graphemes.segment(text)]
-    .map(({ segment }) => (segment === '\t' ? '\t' : WIDE.test(segment) ? '  ' : ' '))
-    .join('');
-}
+const shown = (text: string): string => text.toWellFormed().split('\t').map(printableText).join('\t');
 
-const shown = (text: string): string => text.split('\t').map(printableText).join('\t');
+/** A tab stays a tab, so that the carets below line up. */
+const blank = (text: string): string => text.replaceAll(/[^\t]/gu, ' ');
 
 /** `column` is 1-based, in UTF-16 code units; `length` ends at the end of the line. */
 export function frame(source: string, line: number, column: number, length: number): string {
   const start = column - 1;
   const end = Math.min(source.length, start + Math.max(1, length));
-  const [from, to] =
-    source.length <= MAX_WIDTH
-      ? [0, source.length]
-      : [start <= LEAD ? 0 : start - LEAD, Math.max(0, start - LEAD) + MAX_WIDTH];
-  const [head, tail] = [from === 0 ? '' : '…', to >= source.length ? '' : '…'];
-  const before = head + shown(source.slice(from, start).toWellFormed());
-  const place = shown(source.slice(start, Math.min(end, to)).toWellFormed());
+  const from = source.length <= MAX_WIDTH ? 0 : Math.max(0, start - LEAD);
+  const to = source.length <= MAX_WIDTH ? source.length : from + MAX_WIDTH;
+  const before = (from === 0 ? '' : '…') + shown(source.slice(from, start));
+  const place = shown(source.slice(start, Math.min(end, to)));
+  const after = shown(source.slice(Math.min(end, to), to)) + (to >= source.length ? '' : '…');
   const number = String(line);
-  const carets = '^'.repeat(Math.max(1, blank(place).length));
   return [
-    `${number} | ${before}${place}${shown(source.slice(Math.min(end, to), to).toWellFormed())}${tail}`.trimEnd(),
-    `${' '.repeat(number.length)} | ${blank(before)}${carets}`,
+    `${number} | ${before}${place}${after}`.trimEnd(),
+    `${' '.repeat(number.length)} | ${blank(before)}${'^'.repeat(Math.max(1, [...place].length))}`,
   ].join('\n');
 }
 
@@ -172,37 +161,28 @@ export const unplaced = (file: string): Placing => ({
   written: () => '',
 });
 
-function fault(file: string, code: DiagnosticCode, message: string): ReadResult {
-  return { source: undefined, diagnostics: [diagnose(unplaced(file), code, [], 'value', message)] };
-}
-
 /** `file` is the name in messages, `location` the path to open. */
 export function readDescriptor(file: string, location: string): ReadResult {
   try {
     const entry = statSync(location);
-    if (!entry.isFile()) return fault(file, 'unreadable-file', 'this is not a file');
-    if (entry.size > MAX_BYTES) return fault(file, 'file-too-large', `the file is larger than ${MAX_BYTES / 1024} KiB`);
-    return readBytes(file, readFileSync(location));
+    if (!entry.isFile()) return refused(file, 'unreadable-file', 'this is not a file');
+    if (entry.size > MAX_BYTES) {
+      return refused(file, 'file-too-large', `the file is larger than ${MAX_BYTES / 1024} KiB`);
+    }
+    const bytes = readFileSync(location);
+    if (!isUtf8(bytes) || bytes.includes(0)) {
+      return refused(file, 'not-text', 'the file is not UTF-8 text, or contains U+0000');
+    }
+    return readText(file, new TextDecoder().decode(bytes));
   } catch (error) {
-    return fault(file, 'unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
+    return refused(file, 'unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
   }
 }
 
-function readBytes(file: string, bytes: Uint8Array): ReadResult {
-  const text = decode(bytes);
-  if (text === undefined) return fault(file, 'not-text', 'the file is not UTF-8 text');
-  return text.includes('\0')
-    ? fault(file, 'not-text', 'the file contains U+0000, so it is not text')
-    : readText(file, text);
-}
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
+const refused = (file: string, code: DiagnosticCode, message: string): ReadResult => ({
+  source: undefined,
+  diagnostics: [diagnose(unplaced(file), code, [], 'value', message)],
+});
 
 function readText(file: string, text: string): ReadResult {
   const lines = new LineCounter();
@@ -211,13 +191,9 @@ function readText(file: string, text: string): ReadResult {
   if (failure) return { source: whole, diagnostics: [diagnoseAt(whole, 'yaml-syntax', [0, 1], failure)] };
   const faults = telling(document.errors, lines).map((error) => explain(whole, error));
   const warnings = document.warnings.map((warning) => diagnoseAt(whole, 'yaml-warning', warning.pos, warning.message));
-  const empty = faults.length === 0 && document.contents === null;
-  return {
-    source: whole,
-    diagnostics: empty
-      ? fault(file, 'empty-file', 'the file is empty; a descriptor begins with "type:"').diagnostics
-      : [...faults, ...warnings],
-  };
+  if (faults.length > 0 || document.contents !== null) return { source: whole, diagnostics: [...faults, ...warnings] };
+  const { diagnostics } = refused(file, 'empty-file', 'the file is empty; a descriptor begins with "type:"');
+  return { source: whole, diagnostics };
 }
 
 const TOO_DEEP = 'the YAML is nested too deeply';
