@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { RecordType } from '../../engine/model/model.ts';
 import { createIndex, defineTable, indexesOf } from '../../engine/storage/tables.ts';
-import { isHeavy } from '../../engine/storage/read/heavy.ts';
-import { compileList } from '../../engine/storage/read/lists.ts';
+
+import { compileList, isHeavy } from '../../engine/storage/read/lists.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { list } from '../support/library.ts';
 import { loadModel } from '../support/model.ts';

@@ -7,19 +7,13 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-/** The same with values that come after this many others. */
-const numberedBehind = (count: number, sql: string): string =>
-  numbered(sql).replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g, (piece, number?: string) =>
-    number === undefined ? piece : `$${Number(number) + count}`,
-  );
-
 /** The last two values of a page are the limit, which is one more than asked for, and the offset. */
 export const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isTold }) => {
   const rows = '(select count(*) from page$)';
   const unless = isTold ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
   return {
     sql:
-      `with page$(text$) as materialized (${numbered(page.sql)}) select text$, null::bigint from page$ ` +
-      `union all select null, (${numberedBehind(values, count.sql)})${unless}`,
+      `with page$(text$) as materialized (${page.sql}) select text$, null::bigint from page$ ` +
+      `union all select null, (${count.sql})${unless}`,
   };
 };

@@ -3,33 +3,21 @@ import type { Caller } from '../../edge/caller.ts';
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json/json.ts';
-import type { ListQuery } from '../../query/list-query.ts';
-import type { Estimate } from '../dialect.ts';
-import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';
+import { memoized } from '../../memo.ts';
+import { pageTooLong } from '../../problem.ts';
+import type { ListQuery, View } from '../../query/list-query.ts';
+import type { Driver, Reader, Row, Snapshot } from '../driver.ts';
 import type { Page, Stream } from '../store.ts';
 import { unavailable } from '../unavailable.ts';
-import { charge, charging } from './lengths.ts';
-import { type CompiledList, identifierOf, LONG_MARK } from './lists.ts';
-import { type DeepLimit, markedAmong, type Weigh } from './view-limits.ts';
-
-export type LimitedList = CompiledList & {
-  readonly weigh: Weigh;
-  readonly limit: DeepLimit | undefined;
-  /** What the database's row of `estimate` says. */
-  readonly readEstimate: (row: Row) => Estimate;
-};
+import { type CompiledList, identifierOf, isUnlimited, LONG_MARK, MOST_UNLIMITED } from './lists.ts';
+import { markedAmong } from './view-limits.ts';
 
 /** A list with the values of one query. */
 export interface BoundList {
-  readonly list: LimitedList;
+  readonly query: ListQuery;
+  readonly list: CompiledList;
   readonly values: readonly SqlValue[];
   readonly filterValues: readonly SqlValue[];
-  /** Whether its page is short as long as no record is marked as long: then it is charged as a whole. */
-  readonly isShort: boolean;
-  /** Whether one statement reads the page, as long as nothing in it is too long. */
-  readonly isSingle: boolean;
-  /** Whether it may take long. */
-  readonly isHeavy: boolean;
 }
 
 /** The total of a list: what is remembered of it, and where a new count goes. */
@@ -46,7 +34,7 @@ export interface PageWanted {
 
 export async function readTotal(
   reader: Reader,
-  { list, filterValues }: Pick<BoundList, 'filterValues'> & { readonly list: Pick<CompiledList, 'count'> },
+  { list, filterValues }: BoundList,
   { known, keep }: KnownTotal,
 ): Promise<number> {
   if (known !== undefined) return known;
@@ -56,145 +44,113 @@ export async function readTotal(
 }
 
 /** Whether `readPage` asks for nothing but the rows of the page. */
-export const isSingle = ({ cursor }: ListQuery, { limit, orderValuesIn }: LimitedList): boolean =>
+export const isSingle = ({ query: { cursor }, list: { limit, orderValuesIn } }: BoundList): boolean =>
   limit === undefined && orderValuesIn !== undefined && cursor?.direction !== 'before';
 
-interface PageSql {
-  readonly page: Statement;
-  readonly brief: Statement | undefined;
-  readonly counted: Statement | undefined;
-}
-
-interface PageRange {
-  readonly limit: number;
-  /** undefined behind a cursor. */
-  readonly offset: number | undefined;
+export async function readPage(reader: Reader, bound: BoundList, wanted: PageWanted): Promise<Page> {
+  const { list, query, values } = bound;
+  const { view, limit = 0, offset, cursor } = query;
+  await list.limit?.(reader, view, [...values, limit, offset]);
+  const { texts, total: counted } = await readTexts(reader, bound, wanted);
+  const hasMore = texts.length > limit;
+  const shown = hasMore ? texts.slice(0, limit) : texts;
+  await refuseMarked(reader, bound, shown);
+  const isBackwards = cursor?.direction === 'before';
+  const records = isBackwards ? shown.toReversed() : shown;
+  const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
+  // The last page of an offset tells the total.
+  const isTold = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
+  const least = (texts.length > 0 ? offset : 0) + texts.length;
+  const total = isTold ? least : counted;
+  return {
+    records,
+    total: wanted.count === 'none' ? undefined : (total ?? (await totalOf(reader, bound, wanted, least))),
+    first: hasPrevious ? await orderValues(reader, bound, records, 0) : undefined,
+    last: isBackwards || hasMore ? await orderValues(reader, bound, records, -1) : undefined,
+    hasPrevious,
+    // What was there when the cursor was made may have been deleted since.
+    hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
+  };
 }
 
 interface PageTexts {
   readonly texts: readonly string[];
-  /** Undefined if the page does not tell. */
-  readonly total: number | undefined;
+  readonly total?: number | undefined;
 }
 
 /** One row more than asked for tells whether there is a next page. */
-export async function readTexts(
+async function readTexts(
   reader: Reader,
-  { page, brief, counted }: PageSql,
-  { values, filterValues, isShort }: Pick<BoundList, 'values' | 'filterValues' | 'isShort'>,
-  { limit, offset }: PageRange,
+  { list: { page, brief, counted }, query: { view, limit = 0, offset }, values, filterValues }: BoundList,
   { count, caller, total }: PageWanted,
 ): Promise<PageTexts> {
-  const bound = [...values, limit + 1, offset ?? 0];
-  const toldBy = (rows: number): number | undefined =>
-    offset === undefined || rows > limit || (rows === 0 && offset > 0) ? undefined : offset + rows;
-  if (brief && isShort) {
+  const bound = [...values, limit + 1, offset];
+  const onText = charging(caller);
+  if (brief && limit + 1 <= mostShort(view)) {
     const texts = (await reader.column(brief, bound)) as readonly string[];
     if (!texts.includes(LONG_MARK)) {
-      charge(texts, caller);
-      return { texts, total: toldBy(texts.length) };
+      texts.forEach(onText);
+      return { texts };
     }
   }
-  const onText = charging(caller);
-  if (counted && count === 'exact' && total.known === undefined) {
-    // The row of the total has no text.
-    const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
-    const rows = await reader.all(counted, [...bound, ...filterValues], onRow);
-    const texts = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
-    const told = rows.length > texts.length ? Number(rows.at(-1)?.[1]) : undefined;
-    return { texts, total: told ?? toldBy(texts.length) };
-  }
-  const texts = (await reader.column(page, bound, onText)) as readonly string[];
-  return { texts, total: toldBy(texts.length) };
-}
-
-export async function readPage(reader: Reader, query: ListQuery, bound: BoundList, wanted: PageWanted): Promise<Page> {
-  const { limit = 0, offset, cursor } = query;
-  const { list, values } = bound;
-  await list.limit?.(reader, query.view, [...values, limit, offset]);
-  const range = { limit, offset: cursor ? undefined : offset };
-  const { texts, total: told } = await readTexts(reader, list, bound, range, wanted);
-  const more = texts.length > limit;
-  const shown = more ? texts.slice(0, limit) : texts;
-  const marked = markedAmong(shown);
-  if (marked !== undefined) return refused(reader, query, bound, marked);
-  const total =
-    wanted.count === 'none' || told !== undefined
-      ? told
-      : await totalOf(reader, bound, wanted, (texts.length > 0 ? offset : 0) + texts.length);
-  const backwards = cursor?.direction === 'before';
-  const records = backwards ? shown.toReversed() : shown;
-  const hasPrevious = backwards ? more : cursor !== undefined || offset > 0;
-  return {
-    records,
-    total: wanted.count === 'none' ? undefined : total,
-    first: hasPrevious ? await orderValues(reader, query, bound, records, 0) : undefined,
-    last: backwards || more ? await orderValues(reader, query, bound, records, -1) : undefined,
-    hasPrevious,
-    hasNext: backwards ? await isAnythingBehind(reader, query, bound) : more,
-  };
+  if (!counted || count !== 'exact' || total.known !== undefined)
+    return { texts: (await reader.column(page, bound, onText)) as readonly string[] };
+  // The row of the total has no text.
+  const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
+  const rows = await reader.all(counted, [...bound, ...filterValues], onRow);
+  const texts = rows.flatMap(([text = null]) => (text === null ? [] : String(text)));
+  return { texts, total: rows.length > texts.length ? Number(rows.at(-1)?.[1]) : undefined };
 }
 
 /** Exact, or about as many: at least those that were found. */
 async function totalOf(reader: Reader, bound: BoundList, { count, total }: PageWanted, least: number): Promise<number> {
+  const { list, filterValues } = bound;
   if (count !== 'estimated') return readTotal(reader, bound, total);
-  const { rows, isCheap } = bound.list.readEstimate((await reader.get(bound.list.estimate, bound.filterValues)) ?? []);
+  const { rows, isCheap } = list.readEstimate((await reader.get(list.estimate, filterValues)) ?? []);
   return Math.max(least, isCheap ? await readTotal(reader, bound, total) : rows);
 }
 
 /** Says which relation of a marked record is too large. */
-async function refused(reader: Reader, { view }: ListQuery, { list }: BoundList, identifier: number): Promise<never> {
-  await list.weigh(reader, view, identifier);
+async function refuseMarked(reader: Reader, { list, query }: BoundList, records: readonly string[]): Promise<void> {
+  const marked = markedAmong(records);
+  if (marked === undefined) return;
+  await list.weigh(reader, query.view, marked);
   // It has changed since the page was read.
   throw unavailable('busy');
 }
 
-/** What was there when the cursor was made may have been deleted since. */
-const isAnythingBehind = async (reader: Reader, query: ListQuery, { list }: BoundList): Promise<boolean> =>
-  (await reader.value(list.behind, list.behindValues(query))) !== undefined;
-
 /** Of the first record, or the last. */
 async function orderValues(
   reader: Reader,
-  query: ListQuery,
-  bound: BoundList,
+  { list, query: { view, limit = 0, offset, cursor }, values }: BoundList,
   records: readonly string[],
-  place: 0 | -1,
+  index: 0 | -1,
 ): Promise<readonly JsonValue[] | undefined> {
-  const record = records.at(place);
+  const record = records.at(index);
   if (record === undefined) return undefined;
-  const { list } = bound;
   if (list.orderValuesIn) return list.orderValuesIn(record);
-  const identifier = query.view.type.identifier.inRecord
-    ? identifierOf(record)
-    : await hiddenIdentifier(reader, query, bound, place);
-  const values = await reader.get(list.boundary, [identifier]);
-  return values && list.decodeBoundary(values);
+  const hidden = async (): Promise<number> => {
+    const found = await reader.column(list.identifiers, [...values, limit, offset]);
+    return Number(found.at(cursor?.direction === 'before' ? -1 - index : index));
+  };
+  const identifier = view.type.identifier.inRecord ? identifierOf(record) : await hidden();
+  const row = await reader.get(list.boundary, [identifier]);
+  return row && list.decodeBoundary(row);
 }
 
-async function hiddenIdentifier(
-  reader: Reader,
-  { limit = 0, offset, cursor }: ListQuery,
-  { list, values }: BoundList,
-  place: 0 | -1,
-): Promise<number> {
-  const found = await reader.column(list.identifiers, [...values, limit, offset]);
-  return Number(found.at(cursor?.direction === 'before' ? -1 - place : place));
-}
-
-/** A whole list, streamed from a snapshot of its own. `values`: those of the stream. */
+/** A whole list, streamed from a snapshot of its own. `values`: those of the page without a limit. */
 export async function readWhole(
   driver: Driver,
-  query: ListQuery,
   bound: BoundList,
   values: readonly SqlValue[],
+  isHeavy: boolean,
   wanted: PageWanted,
 ): Promise<Stream> {
-  const snapshot = await driver.snapshot(wanted.caller, bound.isHeavy);
+  const snapshot = await driver.snapshot(wanted.caller, isHeavy);
   try {
     const total = wanted.count === 'none' ? undefined : await totalOf(snapshot, bound, wanted, 0);
-    await bound.list.limit?.(snapshot, query.view, values);
-    return { total, records: allOf(snapshot, query, bound, values) };
+    await bound.list.limit?.(snapshot, bound.query.view, values);
+    return { total, records: allOf(snapshot, bound, values) };
   } catch (error) {
     await snapshot.close();
     throw error;
@@ -203,17 +159,69 @@ export async function readWhole(
 
 async function* allOf(
   snapshot: Snapshot,
-  query: ListQuery,
   bound: BoundList,
   values: readonly SqlValue[],
 ): AsyncGenerator<readonly string[]> {
   try {
-    for await (const records of snapshot.texts(bound.list.stream, values)) {
-      const marked = markedAmong(records);
-      if (marked !== undefined) await refused(snapshot, query, bound, marked);
+    for await (const records of snapshot.texts(bound.list.page, values)) {
+      await refuseMarked(snapshot, bound, records);
       yield records;
     }
   } finally {
     await snapshot.close();
   }
+}
+
+// What an answer takes of the caller's memory: charged as its texts are received, or at once where they cannot be long.
+
+/** A text is held twice: as it was read, and in the answer. */
+const COPIES = 2;
+/** Characters of a record that is not charged: most are shorter. */
+const SHORT_RECORD = 16 * 1024;
+
+/** The text of a record, once what it takes until it is sent is charged. */
+export function chargedRecord(text: string | undefined, caller: Caller): string | undefined {
+  if (text !== undefined && text.length > SHORT_RECORD) caller.take(COPIES * text.length);
+  return text;
+}
+
+/** To be called with each text of a page as it is received. A page that is too long is refused before it is in memory. */
+export function charging(caller: Caller): (text: SqlValue) => void {
+  const { most } = caller;
+  let total = 0;
+  let longest = 0;
+  return (text) => {
+    const { length } = String(text);
+    total += length;
+    longest = Math.max(longest, length);
+    // A single record is always answered, and one beyond the page is read to know whether there is a next page.
+    if (total - longest > most) throw pageTooLong(most);
+    caller.take(COPIES * length);
+  };
+}
+
+/** Characters of a page that is read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
+const SHORT_PAGE = 16 * 1024 * 1024;
+/** Characters that a byte becomes in JSON, at most. */
+const ESCAPED = 6;
+/** Quotes, colon and comma of a key. */
+const KEY = 4;
+/** A key of an identifier and its value, at most, and the braces. */
+const IDENTIFIER = 100;
+
+/** Records that are short together, as long as the columns without a limit are. */
+const mostShort = memoized((view: View): number => {
+  const fields = view.fields.filter((field) => !isUnlimited(field));
+  const own = longestRecord({ ...view, openKeys: false, fields });
+  return SHORT_PAGE / (own + ESCAPED * MOST_UNLIMITED);
+});
+
+/** Characters of a record's JSON text, at most; Infinity where that cannot be said. */
+function longestRecord({ fields, relations, openKeys }: Pick<View, 'fields' | 'relations' | 'openKeys'>): number {
+  if (openKeys) return Infinity;
+  const own = fields.map((field) => field.name.length + KEY + field.type.longest(field));
+  const related = relations.map(({ relation, view }) =>
+    relation.toMany ? Infinity : relation.name.length + KEY + longestRecord(view),
+  );
+  return [...own, ...related].reduce((sum, length) => sum + length, IDENTIFIER);
 }

@@ -12,7 +12,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Statement } from '../driver.ts';
 import type { Store, Summary } from '../store.ts';
 import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
-import { charging } from './lengths.ts';
+import { charging } from './pages.ts';
 import { createJoinedTables, type JoinedTables, recordJson } from './views.ts';
 
 interface CompiledSummary {
@@ -100,86 +100,71 @@ function measureColumn(
   return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };
 }
 
-/** Whether a computed column is a group, not an aggregate. */
-const isGroup = (sql: string): boolean => / as k\d+\$$/.test(sql);
-
 function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
-  const all = {
+  const columns = {
     keys: keys.map((key, index) => keyColumn(key, index, source, dialect)),
     measures: measures.map((measure, index) => measureColumn(measure, index, source, dialect)),
   };
-  const where = sqlOf(filters, source, dialect);
-  const computed = [...all.keys, ...all.measures].flatMap((column) => column.computed);
-  const places = computed.flatMap((sql, index) => (isGroup(sql) ? index + 1 : []));
-  const from = `from ${source.from} ${source.joins()}`;
-  const grouped = (columns: readonly string[], groups: readonly number[]): string => {
-    const filtered = where.sql === '' ? '' : ` where ${where.sql}`;
-    const grouping = groups.length === 0 ? '' : ` group by ${groups.join(', ')}`;
-    return `select ${columns.join(', ')} ${from}${filtered}${grouping}`;
-  };
-  const found = grouped(computed, places);
+  const where = sqlOf(filters, source, dialect).sql;
+  const from = `from ${source.from} ${source.joins()}${where === '' ? '' : ` where ${where}`}`;
+  // The groups come first, and a key that is shown in a spelling of its own computes that behind them.
+  const groups = columns.keys.map(({ computed: [group = ''] }) => group);
+  const others = [
+    ...columns.keys.flatMap(({ computed }) => computed.slice(1)),
+    ...columns.measures.flatMap(({ computed }) => computed),
+  ];
+  const groupBy = groups.length === 0 ? '' : ` group by ${groups.map((_, index) => index + 1).join(', ')}`;
+  const found = `select ${[...groups, ...others].join(', ')} ${from}${groupBy}`;
+  const count = `select ${groups.length === 0 ? 'count(*)' : groups.join(', ')} ${from}${groupBy}`;
   const terms = order.map(({ by, index, descending }) =>
-    dialect.orderBy(all[by][index]?.ordered ?? '', descending, false),
+    dialect.orderBy(columns[by][index]?.ordered ?? '', descending, false),
   );
   const orderBy = terms.length === 0 ? '' : ` order by ${terms.join(', ')}`;
-  const objectOf = (items: readonly { readonly name: string }[], columns: readonly GroupColumn[]): string =>
+  const objectOf = (items: readonly { readonly name: string }[], shown: readonly GroupColumn[]): string =>
     dialect.object(
-      items.map(({ name }, index) => [name, columns[index]?.json ?? '']),
+      items.map(({ name }, index) => [name, shown[index]?.json ?? '']),
       undefined,
     );
-  const json = dialect.object(
-    [
-      ['by', objectOf(keys, all.keys)],
-      ['measures', objectOf(measures, all.measures)],
-    ],
-    undefined,
-  );
-  // Only what is answered is put together.
-  const page = `select * from (${found}) as groups$${orderBy} ${dialect.limit}`;
-  const groups = keys.length === 0 ? ['count(*)'] : computed.filter(isGroup);
-  const most = `limit ${MAX_GROUPS + 1}`;
+  const parts = [
+    ['by', objectOf(keys, columns.keys)],
+    ['measures', objectOf(measures, columns.measures)],
+  ] as const;
+  const select = `select ${dialect.object(parts, undefined)} from`;
   return {
-    page: { sql: `select ${json} from (${page}) as page$${orderBy}` },
-    whole: { sql: `select ${json} from (${found} ${most}) as page$${orderBy}` },
-    count: {
-      sql: `select count(*) from (${grouped(
-        groups,
-        keys.map((_, index) => index + 1),
-      )}) as groups$`,
-    },
+    // Only what is answered is put together.
+    page: { sql: `${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}` },
+    whole: { sql: `${select} (${found} limit ${MAX_GROUPS + 1}) as page$${orderBy}` },
+    count: { sql: `select count(*) from (${count}) as groups$` },
   };
 }
 
-/** A summary that is asked for again is not worked out again. */
-interface Bound extends CompiledSummary {
+interface BoundSummary extends CompiledSummary {
+  readonly query: SummaryQuery;
   readonly values: readonly SqlValue[];
 }
 
-export function createSummaries(driver: Driver): Pick<Store, 'summary'> {
+export function createSummaries(driver: Driver): Store['summary'] {
   const { dialect } = driver;
   const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
-  const boundOf = memoized((query: SummaryQuery): Bound => {
-    const values = valuesOf(query.filters, dialect);
-    return { ...statements(shapeOf(query), query), values };
-  });
-
-  return {
-    // It reads all the records that it finds.
-    summary: async (query, count, caller = PATIENT) => {
-      const bound = boundOf(query);
-      // Two statements of one page see one snapshot.
-      const isSingle = query.limit === undefined || count === 'none';
-      return driver.scan((reader) => readGroups(reader, query, bound, count, caller), caller, isSingle);
-    },
-  };
+  const boundOf = memoized((query: SummaryQuery): BoundSummary => ({
+    ...statements(shapeOf(query), query),
+    query,
+    values: valuesOf(query.filters, dialect),
+  }));
+  // A summary reads all the records that it finds. Two statements of one page see one snapshot.
+  return async (query, count, caller = PATIENT) =>
+    driver.scan(
+      (reader) => readGroups(reader, boundOf(query), count, caller),
+      caller,
+      query.limit === undefined || count === 'none',
+    );
 }
 
 async function readGroups(
   reader: Reader,
-  { limit, offset }: SummaryQuery,
-  { whole, page, count: counting, values }: Bound,
+  { query: { limit, offset }, whole, page, count: counting, values }: BoundSummary,
   count: CountMode,
   caller: Caller,
 ): Promise<Summary> {

@@ -3,13 +3,21 @@
  * record that would show too much comes as a mark with its identifier, and is then examined.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { MAX_DEEP_RECORDS, MAX_SHOWN_BYTES, MAX_SHOWN_ROWS, OPEN_COLUMN, type Relation } from '../../model/model.ts';
+import { createShapeCache } from '../../memo.ts';
+import {
+  MAX_DEEP_RECORDS,
+  MAX_SHOWN_BYTES,
+  MAX_SHOWN_ROWS,
+  OPEN_COLUMN,
+  type RecordType,
+  type Relation,
+} from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
-import { aliasOf, fromTables, recordJson, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
+import { aliasOf, fromTables, pathTables, recordJson, relatedRows, ROOT_ALIAS } from './views.ts';
 
 /** JSON texts never contain this character. */
 const MARK = '\u0001';
@@ -27,7 +35,7 @@ export function markedAmong(records: readonly string[]): number | undefined {
 }
 
 /** The JSON text of the record that ROOT stands for, or its mark where the rows or the bytes of its relations are too many. */
-export function limitedJson(view: View, bytes: number, dialect: Dialect): string {
+export function limitedJson(view: View, dialect: Dialect): string {
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.filter(({ relation }) => relation.toMany);
   if (sets.length === 0) return json;
@@ -36,7 +44,7 @@ export function limitedJson(view: View, bytes: number, dialect: Dialect): string
     return `exists (select 1 from ${rows} limit 1 offset ${UNCOUNTED_ROWS})`;
   });
   const rows = sets.map(({ relation }) => countOf(relation, dialect));
-  const tooLarge = `case when ${rows.join(' + ')} > ${MAX_SHOWN_ROWS} then 1 when ${relatedBytes(view, ROOT_ALIAS, dialect)} > ${bytes} then 1 else 0 end`;
+  const tooLarge = `case when ${rows.join(' + ')} > ${MAX_SHOWN_ROWS} then 1 when ${relatedBytes(view, ROOT_ALIAS, dialect)} > ${MAX_SHOWN_BYTES} then 1 else 0 end`;
   const { quote } = dialect;
   const mark = `concat('${MARK}', ${ROOT_ALIAS}.${quote(view.type.identifier.column)})`;
   return `case case when ${isLarge.join(' or ')} then ${tooLarge} else 0 end when 0 then ${json} else ${mark} end`;
@@ -67,39 +75,30 @@ function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialec
   return `(select coalesce(sum(${row}), 0) from ${from})`;
 }
 
-interface CountedSet {
-  readonly name: string;
-  readonly count: Statement;
-  readonly bytes: Statement;
-}
+/** Examines a marked record: throws `too-many-related` if it shows too much. */
+export type Weigh = (reader: Reader, view: View, identifier: number) => Promise<void>;
 
-/** Measures a marked record: throws `too-many-related` if it shows too much, else returns the number of bytes. */
-export type Weigh = (reader: Reader, view: View, identifier: number) => Promise<number>;
-
-export function createWeigh(compiledFor: View, dialect: Dialect): Weigh {
-  const { type, relations } = compiledFor;
+export function createWeigh({ type, relations }: View, dialect: Dialect): Weigh {
   const { quote } = dialect;
-  const of = (expression: string): Statement => ({
-    sql: `select ${expression} from ${quote(type.table)} as ${ROOT_ALIAS} where ${ROOT_ALIAS}.${quote(type.identifier.column)} = ?`,
-  });
-  const sets = relations.map(({ relation, view }): CountedSet => ({
-    name: relation.name,
-    count: of(relation.toMany ? countOf(relation, dialect) : '0'),
-    bytes: of(bytesOf(relation, view, ROOT_ALIAS, dialect)),
-  }));
+  const root = `${quote(type.table)} as ${ROOT_ALIAS} where ${ROOT_ALIAS}.${quote(type.identifier.column)} = ?`;
+  const of = (sqlOf: (relation: Relation, view: View) => string) =>
+    relations.map(({ relation, view }) => ({
+      name: relation.name,
+      statement: { sql: `select ${sqlOf(relation, view)} from ${root}` },
+    }));
+  const counts = of((relation) => (relation.toMany ? countOf(relation, dialect) : '0'));
+  const bytes = of((relation, view) => bytesOf(relation, view, ROOT_ALIAS, dialect));
   return async (reader, view, identifier) => {
-    const what = `${type.name} ${identifier}`;
-    let rows = 0;
-    for (const { name, count } of sets) {
-      rows += Number((await reader.value(count, [identifier])) ?? 0);
-      if (rows > MAX_SHOWN_ROWS) throw tooMany(view, name, `more than ${MAX_SHOWN_ROWS} related records of ${what}`);
+    for (const [sets, most, what] of [
+      [counts, MAX_SHOWN_ROWS, 'related records'],
+      [bytes, MAX_SHOWN_BYTES, 'bytes'],
+    ] as const) {
+      let total = 0;
+      for (const { name, statement } of sets) {
+        total += Number((await reader.value(statement, [identifier])) ?? 0);
+        if (total > most) throw tooMany(view, name, `more than ${most} ${what} of ${type.name} ${identifier}`);
+      }
     }
-    let total = 0;
-    for (const { name, bytes } of sets) {
-      total += Number((await reader.value(bytes, [identifier])) ?? 0);
-      if (total > MAX_SHOWN_BYTES) throw tooMany(view, name, `more than ${MAX_SHOWN_BYTES} bytes of ${what}`);
-    }
-    return total;
   };
 }
 
@@ -112,22 +111,35 @@ function tooMany(view: View, path: string, what: string): Problem {
   return new Problem('too-many-related', message, { errors: [{ ...place, code: 'too-many-related', message }] });
 }
 
-interface DeepPath {
-  readonly name: string;
-  /** Bound as the statement that selects the identifiers. */
-  readonly count: Statement;
+interface ViewPath {
+  readonly relations: readonly Relation[];
+  readonly type: RecordType;
 }
+
+/** Every path of relations in a view. */
+const pathsOf = (view: View, above: readonly Relation[] = []): readonly ViewPath[] =>
+  view.relations.flatMap(({ relation, view: related }) => {
+    const relations = [...above, relation];
+    return [{ relations, type: related.type }, ...pathsOf(related, relations)];
+  });
 
 /** Throws `too-many-related`, naming the path that passes the limit. */
 export type DeepLimit = (reader: Reader, view: View, values: readonly SqlValue[]) => Promise<void>;
 
 /** `identifiers` selects the identifiers of the records of the answer. Undefined if the view has one level only. */
 export function createDeepLimit(compiledFor: View, identifiers: Statement, dialect: Dialect): DeepLimit | undefined {
-  const paths = deepPaths(compiledFor, []).map((relations) => countPath(compiledFor, relations, identifiers, dialect));
-  if (paths.length === 0) return undefined;
+  const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
+    if (relations.length === 1) return [];
+    const { tables, conditions } = pathTables(relations, dialect);
+    const asked = `${ROOT_ALIAS}.${dialect.quote(compiledFor.type.identifier.column)} in (${identifiers.sql})`;
+    const rows = fromTables({ tables, conditions: [asked, ...conditions] });
+    const sql = `select count(*) from (select 1 from ${rows} limit ${MAX_DEEP_RECORDS + 1}) as counted$`;
+    return { name: relations.map(({ name }) => name).join('.'), count: { sql } };
+  });
+  if (counts.length === 0) return undefined;
   return async (reader, view, values) => {
     let total = 0;
-    for (const { name, count } of paths) {
+    for (const { name, count } of counts) {
       total += Number(await reader.value(count, values));
       if (total > MAX_DEEP_RECORDS)
         throw tooMany(view, name, `more than ${MAX_DEEP_RECORDS} related records beyond the first level`);
@@ -135,28 +147,51 @@ export function createDeepLimit(compiledFor: View, identifiers: Statement, diale
   };
 }
 
-/** Every path of two or more relations. */
-function deepPaths(view: View, above: readonly Relation[]): readonly (readonly Relation[])[] {
-  return view.relations.flatMap(({ relation, view: related }) => {
-    const path = [...above, relation];
-    return [...(path.length > 1 ? [path] : []), ...deepPaths(related, path)];
-  });
+// The rows that a record's text is made from: whoever relies on the text locks them.
+
+/** A related record that a view shows. */
+export interface ViewRow {
+  readonly type: RecordType;
+  readonly identifier: number;
 }
 
-function countPath({ type }: View, relations: readonly Relation[], identifiers: Statement, dialect: Dialect): DeepPath {
+/** The related records that a view shows of some records; undefined if one relation leads to more than answers may show. */
+export type FindViewRows = (
+  reader: Reader,
+  view: View,
+  identifiers: readonly number[],
+) => Promise<readonly ViewRow[] | undefined>;
+
+/** Related records of one relation, for each record up to this many. They are held and locked. */
+const MOST_RECORDS = 10;
+
+export function createFindViewRows(dialect: Dialect): FindViewRows {
+  const statementOf = createShapeCache((view: View) => viewRowsStatement(view, dialect));
+  return async (reader, view, identifiers) => {
+    const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MOST_RECORDS);
+    const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
+    const rows = await reader.all(statement, [JSON.stringify(identifiers), most + 1]);
+    const found = Map.groupBy(rows, ([path]) => Number(path));
+    if ([...found.values()].some(({ length }) => length > most)) return undefined;
+    return pathsOf(view).flatMap(({ type }, path) =>
+      (found.get(path) ?? []).map(([, identifier]) => ({ type, identifier: Number(identifier) })),
+    );
+  };
+}
+
+/** Rows of a path's number and an identifier. Bound: JSON array of identifiers, and how many rows of each path are enough. */
+function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const { quote } = dialect;
-  const steps = relations.map((relation, index) =>
-    relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index}$`, `d${index + 1}$`, dialect),
-  );
-  const rows = fromTables({
-    tables: [`${quote(type.table)} as ${ROOT_ALIAS}`, ...steps.flatMap(({ tables }) => tables)],
-    conditions: [
-      `${ROOT_ALIAS}.${quote(type.identifier.column)} in (${identifiers.sql})`,
-      ...steps.flatMap(({ conditions }) => conditions),
-    ],
+  const root = view.type;
+  const selects = pathsOf(view).map(({ relations, type }, path) => {
+    const { tables, conditions, alias } = pathTables(relations, dialect);
+    const asked = `${ROOT_ALIAS}.${quote(root.identifier.column)} = asked$.id$`;
+    const rows = fromTables({ tables: ['asked$', ...tables], conditions: [asked, ...conditions] });
+    const row = `${path} as path$, ${alias}.${quote(type.identifier.column)}`;
+    return `select * from (select ${row} from ${rows} limit (select most$ from bounds$)) as p${path}$`;
   });
+  const asked = `select listed$.value as id$ from ${dialect.listed}`;
   return {
-    name: relations.map(({ name }) => name).join('.'),
-    count: { sql: `select count(*) from (select 1 from ${rows} limit ${MAX_DEEP_RECORDS + 1}) as counted$` },
+    sql: `with asked$ as (${asked}), bounds$ as (select cast(? as bigint) as most$) ${selects.join(' union all ')}`,
   };
 }

@@ -77,6 +77,21 @@ export function relatedTables(relation: Relation, parent: string, child: string,
 export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =>
   `${tables.join(' cross join ')}${joins} where ${conditions.join(' and ')}`;
 
+/** A path of relations from ROOT; `alias`: that of the rows that it leads to. */
+export function pathTables(relations: readonly Relation[], dialect: Dialect): Joined & { readonly alias: string } {
+  const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}$`)];
+  const steps = relations.map((relation, index) =>
+    relatedTables(relation, aliases[index] ?? '', aliases[index + 1] ?? '', dialect),
+  );
+  const { source } = relations[0] ?? {};
+  const root = source ? [`${dialect.quote(source.table)} as ${ROOT_ALIAS}`] : [];
+  return {
+    tables: [...root, ...steps.flatMap(({ tables }) => tables)],
+    conditions: steps.flatMap(({ conditions }) => conditions),
+    alias: aliases.at(-1) ?? ROOT_ALIAS,
+  };
+}
+
 export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
   fromTables(relatedTables(relation, parent, child, dialect));
 
@@ -142,10 +157,8 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
     const known = joins.get(key);
     if (known) return known.alias;
     const alias = `${root}_j${joins.size}`;
-    joins.set(key, {
-      alias,
-      sql: `left join ${dialect.quote(relation.target.table)} as ${alias} on ${condition(relation, parent, alias, dialect)}`,
-    });
+    const { tables, conditions } = relatedTables(relation, parent, alias, dialect);
+    joins.set(key, { alias, sql: `left join ${tables.join()} on ${conditions.join()}` });
     return alias;
   }
 
@@ -197,16 +210,3 @@ const keyOf = (relations: readonly Relation[], index: number): string =>
     .slice(0, index + 1)
     .map(({ name }) => name)
     .join('.');
-
-function condition(
-  { link, source, target, name }: Relation,
-  parent: string,
-  child: string,
-  { quote }: Dialect,
-): string {
-  if (link.at === 'source')
-    return `${child}.${quote(target.identifier.column)} = ${parent}.${quote(link.reference.column)}`;
-  if (link.at === 'target')
-    return `${child}.${quote(link.reference.column)} = ${parent}.${quote(source.identifier.column)}`;
-  throw new Error(`"${name}" is not a to-one relation`);
-}

@@ -7,7 +7,7 @@ import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
 import { rememberRow, type WriteSession } from './session.ts';
 import type { Row } from '../driver.ts';
-import type { ViewRow } from '../read/view-rows.ts';
+import type { ViewRow } from '../read/view-limits.ts';
 import type { Strength } from './tables.ts';
 
 interface LockedRecord {
