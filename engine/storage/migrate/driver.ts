@@ -8,7 +8,7 @@ import type { TableIndex, TableStatements } from '../tables.ts';
 
 export interface Migration {
   /** In the order of the plan. */
-  readonly tasks: Iterable<Task>;
+  readonly tasks: readonly Task[];
   /** Identifies the migration: only one with the same key continues one that was interrupted. */
   readonly key: string;
   /** Names of the indexes that the engine made; those of others stay. */
@@ -194,14 +194,11 @@ export interface Task {
   readonly builds?: string;
 }
 
-const RANKS: ReadonlyMap<string, number> = new Map(Object.keys(taskKinds).map((kind, rank) => [kind, rank]));
-const rankOf = ({ kind }: Task): number => RANKS.get(kind) ?? 0;
-
 /** The tasks of one stage, in the order in which they run. */
-export const tasksOf = (stage: Stage, tasks: Iterable<Task>): readonly Task[] =>
-  [...tasks]
-    .filter(({ kind }) => taskKinds[kind].stage === stage)
-    .toSorted((one, other) => rankOf(one) - rankOf(other));
+export const tasksOf = (stage: Stage, tasks: readonly Task[]): readonly Task[] =>
+  Object.entries(taskKinds).flatMap(([kind, one]) =>
+    one.stage === stage ? tasks.filter((task) => task.kind === kind) : [],
+  );
 
 /** Statements that belong to no table that clients use. */
 export const plainTasks = (kind: TaskKind, statements: readonly string[], table?: string): readonly Task[] =>

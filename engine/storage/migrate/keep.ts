@@ -19,10 +19,9 @@ import { type AppliedField, type AppliedJoin, type AppliedReference, identifierN
 import { changeOf, type TypeChange } from './change.ts';
 import { columnsBefore, type Comparison, compareType, memberAt, type NamedField, type NamedType } from './compare.ts';
 import { droppedFieldStep, droppedFoldedStep } from './fields.ts';
-import { droppedIndexStep } from './indexes.ts';
 import { droppedJoinStep, droppedReferenceStep } from './relations.ts';
 import { type MigrationStep, stepId } from './steps.ts';
-import { closeStep, droppedTypeStep } from './types.ts';
+import { closeStep, droppedIndexStep, droppedTypeStep } from './types.ts';
 
 interface Keeping {
   /** The types of the tables, by name; copies of those that the descriptors name. */

@@ -4,7 +4,7 @@ import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import { SEED_TABLE } from '../tables.ts';
 import { type AppliedModel, appliedModel } from './applied.ts';
-import { type Catalogue, NO_CATALOGUE, otherColumns } from './catalogue.ts';
+import { type Catalogue, otherColumns } from './catalogue.ts';
 import { changeOf } from './change.ts';
 import { compare, type Comparison } from './compare.ts';
 import { plainTasks, type Task } from './driver.ts';
@@ -26,7 +26,7 @@ export function createPlan(
   dialect: Dialect,
   letGo: ReadonlySet<string> = new Set(),
   own?: AppliedModel,
-  catalogue = NO_CATALOGUE,
+  catalogue: Catalogue = [],
   seeded?: Seeded,
 ): Plan {
   const placed = placedModel(model, applied, own, letGo);

@@ -1,23 +1,24 @@
 /** A plan for people: each step, what it does to the records, and what has to be said or done before it is made. */
-import type { AffectedRows, Assessed, State } from './assess.ts';
+import type { Assessed, State } from './assess.ts';
 import type { Drift } from './catalogue.ts';
 import { olderInstances, stepId } from './steps.ts';
 
-const PASSING: ReadonlySet<State> = new Set(['ready', 'kept']);
+const marks: Readonly<Record<State, string>> = { ready: '  ', allow: '! ', unclear: '? ', blocked: 'x ', kept: '- ' };
+
+const advice: readonly (readonly [State, string])[] = [
+  ['blocked', 'x  Something stands in the way: change it first, or revert the change.'],
+  ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
+  ['allow', '!  This can lose or refuse something: if it is meant, apply it with its --allow.'],
+];
+
+const olderWords = {
+  named: 'older instances go on, under their own names, unless the type is open (503)',
+  read: 'older instances refuse to write such records (503)',
+  refuse: 'older instances cannot use the type (503)',
+} as const;
 
 export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
-  steps.filter(({ state }) => !PASSING.has(state));
-
-const marks = {
-  ready: '  ',
-  allow: '! ',
-  unclear: '? ',
-  blocked: 'x ',
-  kept: '- ',
-} as const satisfies Record<State, string>;
-
-/** States that `--allow` changes. */
-const ALLOWED: ReadonlySet<State> = new Set(['allow', 'unclear', 'kept']);
+  steps.filter(({ state }) => state !== 'ready' && state !== 'kept');
 
 interface StepDetails {
   readonly sql?: boolean;
@@ -28,21 +29,23 @@ interface StepDetails {
 export const formatSteps = (steps: readonly Assessed[], shown: StepDetails = {}): string =>
   steps.map((one) => formatStep(one, shown)).join('\n');
 
-function formatStep(assessed: Assessed, { sql: withSql = false, notes = false }: StepDetails): string {
-  const { step, state, affected, obstacles } = assessed;
-  const answers = ALLOWED.has(state) ? [`  --allow ${stepId(step)}`] : [];
-  const older = olderInstances(step);
-  const told = notes && older ? [`  ${olderWords[older]}`] : [];
-  const found = [...affected.map(formatAffected), ...obstacles].map((line) => `  ${line}`);
-  const lines = [...found, ...told, ...answers];
-  const sql = withSql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `    ${line}`) : [];
-  return [`${marks[state]}${step.description}`, ...[...lines, ...sql].map((line) => `  ${line}`)].join('\n');
-}
-
-/** `3 records: the value of "isbn" is lost (1, 2, 5)`. */
-function formatAffected({ count, identifiers, says }: AffectedRows): string {
-  const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
-  return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
+function formatStep(
+  { step, state, affected, obstacles }: Assessed,
+  { sql = false, notes = false }: StepDetails,
+): string {
+  const older = notes ? olderInstances(step) : undefined;
+  const lines = [
+    // `3 records: the value of "isbn" is lost (1, 2, 5)`
+    ...affected.map(({ count, identifiers, says }) => {
+      const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
+      return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
+    }),
+    ...obstacles,
+    ...(older ? [olderWords[older]] : []),
+    ...(state === 'ready' || state === 'blocked' ? [] : [`--allow ${stepId(step)}`]),
+    ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
+  ];
+  return [`${marks[state]}${step.description}`, ...lines.map((line) => `    ${line}`)].join('\n');
 }
 
 export const formatDrift = (drift: readonly Drift[]): string =>
@@ -53,16 +56,9 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     ])
     .join('\n');
 
-/** Objects that others have added to the tables; for people. */
+/** Objects that others have added to the tables. */
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
-
-/** Parts that the database keeps besides; for people. */
-const formatKept = (kept: readonly Assessed[], notes = false): string =>
-  [
-    'The database keeps what these descriptors do not name, until you allow its drop:',
-    formatSteps(kept, { notes }),
-  ].join('\n');
 
 /** The steps that are made, and the parts that the database keeps. `told`: lines about the former. */
 export function formatPlan(
@@ -76,15 +72,15 @@ export function formatPlan(
     ...(made.length === 0
       ? ['Nothing to do: the tables have what the descriptors want.']
       : [formatSteps(made, shown), ...told(made)]),
-    ...(kept.length === 0 ? [] : ['', formatKept(kept, shown.notes)]),
+    ...(kept.length === 0
+      ? []
+      : [
+          '',
+          'The database keeps what these descriptors do not name, until you allow its drop:',
+          formatSteps(kept, { ...shown, sql: false }),
+        ]),
   ];
 }
-
-const advice: readonly (readonly [State, string])[] = [
-  ['blocked', 'x  Something stands in the way: change it first, or revert the change.'],
-  ['unclear', '?  Say what is meant, in the descriptor with "renamedFrom", or with --allow.'],
-  ['allow', '!  This can lose or refuse something: if it is meant, apply it with its --allow.'],
-];
 
 export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[]): string {
   const allowed = steps.filter(({ state }) => state === 'allow').map(({ step }) => `--allow ${stepId(step)}`);
@@ -117,16 +113,10 @@ export const planAsJson = (
     state,
     description: step.description,
     records: affected,
-    ...(obstacles.length > 0 ? { obstacles } : {}),
+    obstacles: obstacles.length > 0 ? obstacles : undefined,
     older: olderInstances(step),
-    ...(withSql ? { sql: step.tasks.map(({ sql }) => sql) } : {}),
+    sql: withSql ? step.tasks.map(({ sql }) => sql) : undefined,
   })),
   drift,
-  ...(others.length === 0 ? {} : { others }),
+  others: others.length > 0 ? others : undefined,
 });
-
-const olderWords = {
-  named: 'older instances go on, under their own names, unless the type is open (503)',
-  read: 'older instances refuse to write such records (503)',
-  refuse: 'older instances cannot use the type (503)',
-} as const;

@@ -4,36 +4,47 @@
  */
 import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
-import { Problem, StartError } from '../../problem.ts';
-import { type LinkColumn, MIGRATION_TABLE } from '../tables.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Reader, Writer } from '../driver.ts';
+import { Problem, StartError } from '../../problem.ts';
+import type { Reader, Values, Writer } from '../driver.ts';
 import { type Doing, type Follower, type Migration, type Task, taskKinds, tasksOf } from '../migrate/driver.ts';
+import { type LinkColumn, MIGRATION_TABLE } from '../tables.ts';
 import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
-import { BEGIN, BEGIN_BRIEFLY, BEGIN_PATIENTLY, insist, lockAll } from './locking.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
 
 /** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
-  let current = 'begin';
-  const report: Follower['report'] = (event) => {
-    if (event.kind === 'doing') current = event.task.sql;
-    migration.watch.report(event);
-  };
-  await telling(
-    () => carryOut(connections, { ...migration, watch: { ...migration.watch, report } }),
-    () => current,
-  );
+  await telling(async (running) => {
+    const report: Follower['report'] = (event) => {
+      if (event.kind === 'doing') running(event.task.sql);
+      migration.watch.report(event);
+    };
+    await carryOut(connections, { ...migration, watch: { ...migration.watch, report } });
+  });
 }
 
+export const define = (connections: Connections, statements: readonly string[]): Promise<void> =>
+  telling((running) =>
+    // Others may have a lock for long; it holds up nobody, since no request has used these tables yet.
+    writeIn(connections, `begin; set local lock_timeout = '10s'`, async (writer) => {
+      for (const sql of statements) {
+        running(sql);
+        await run(writer, sql);
+      }
+    }),
+  );
+
+const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
+
 /** Throws a StartError that says which statement failed, and why. */
-async function telling(work: () => Promise<void>, current: () => string): Promise<void> {
+async function telling(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
+  let current = 'begin';
   try {
-    await work();
+    await work((sql) => (current = sql));
   } catch (error) {
     if (error instanceof StartError || error instanceof CallerGone) throw error;
-    throw new StartError(whyNot(error, current()), { cause: error });
+    throw new StartError(whyNot(error, current), { cause: error });
   }
 }
 
@@ -47,24 +58,30 @@ function whyNot(error: unknown, sql: string): string {
   return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
 }
 
+/** Of a task among all. */
+type Place = Pick<Doing, 'number' | 'of'>;
+
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {
-  const tasks = [...migration.tasks];
+  const { tasks, watch } = migration;
   const [prepare, last] = [tasksOf('prepare', tasks), tasksOf('finish', tasks)];
-  const { watch } = migration;
   const at = (number: number): Place => ({ number, of: tasks.length });
   const isShort = prepare.length + last.length === 0;
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(alone(connections));
   const isSame = known?.key === key;
   if (known && !isSame) await abandonMigration(connections, watch);
-  if (!isShort && !isSame) await writeIn(connections, BEGIN, (writer) => record.begin(writer, key));
-  const { done, position } = known && isSame ? known : { done: 0, position: 0 };
+  if (!isShort && !isSame)
+    await writeIn(connections, BEGIN, (writer) =>
+      run(writer, `insert into ${MIGRATION_TABLE} (key, done, position) values (?, 0, 0)`, [key]),
+    );
+  const { done, position } = isSame ? known : { done: 0, position: 0 };
   try {
     for (const [index, task] of prepare.entries())
       if (index >= done) await prepareOne(connections, task, at(index + 1), index === done ? position : 0, watch);
     await change(connections, migration, tasksOf('switch', tasks), at(prepare.length + 1), async (writer) => {
-      if (last.length > 0) await record.switched(writer, last);
-      else if (!isShort) await record.end(writer);
+      const rest = JSON.stringify(last.map(({ kind, sql, table }) => ({ kind, sql, table })));
+      if (last.length > 0) await record(writer, 'rest = ?', [rest]);
+      else if (!isShort) await run(writer, END);
     });
   } catch (error) {
     // Nothing is left behind that would refuse others, or that the same migration could not go on from.
@@ -74,20 +91,6 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   await finishMigration(connections, watch, at(tasks.length - last.length + 1));
 }
 
-export async function define(connections: Connections, statements: readonly string[]): Promise<void> {
-  let current = 'begin';
-  await telling(
-    () =>
-      writeIn(connections, BEGIN_PATIENTLY, async (writer) => {
-        for (current of statements) await writer.run({ sql: current }, []);
-      }),
-    () => current,
-  );
-}
-
-/** Of a task among all. */
-type Place = Pick<Doing, 'number' | 'of'>;
-
 async function prepareOne(
   connections: Connections,
   task: Task,
@@ -96,7 +99,7 @@ async function prepareOne(
   watch: Follower,
 ): Promise<void> {
   if (task.kind === 'fill') return fill(connections, task, place, position, watch);
-  watch.report({ kind: 'doing', task, ...place, position: 0, last: 0, rows: 0 });
+  watch.report({ ...NOT_A_FILL, task, ...place });
   const { lock } = taskKinds[task.kind];
   if (task.kind === 'index') await buildIndex(connections, task, watch);
   const tables = task.table === undefined ? [] : [task.table];
@@ -106,15 +109,15 @@ async function prepareOne(
       lock === 'none' ? 'begin' : BEGIN,
       async (writer) => {
         if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock, tries);
-        if (task.kind !== 'index') await writer.run(task, []);
-        await record.done(writer, place.number);
+        if (task.kind !== 'index') await run(writer, task.sql);
+        await record(writer, 'done = ?, position = 0', [place.number]);
       },
       watch.caller,
     ),
   );
 }
 
-// Batches.
+const NOT_A_FILL = { kind: 'doing', position: 0, last: 0, rows: 0 } as const;
 
 /** Milliseconds that the rows of a batch stay locked, about. */
 const BATCH_TIME = 30;
@@ -123,18 +126,17 @@ const MOST_ROWS = 10_000;
 
 async function fill(connections: Connections, task: Task, place: Place, from: number, watch: Follower): Promise<void> {
   const [table, identifier] = [quoted(task.table ?? ''), quoted(task.identifier ?? '')];
-  const ends = { sql: `select max(${identifier}) from ${table}` };
+  const greatest = { sql: `select max(${identifier}) from ${table}` };
   const batch = {
     sql: `select max(${identifier}) from (select ${identifier} from ${table} where ${identifier} > ? order by ${identifier} limit ?) as batch`,
   };
-  const update = { sql: task.sql };
-  const last = Number((await alone(connections).value(ends, [])) ?? 0);
-  let rows = FIRST_ROWS;
-  let filled = 0;
+  const last = Number((await alone(connections).value(greatest, [])) ?? 0);
+  let size = FIRST_ROWS;
+  let rows = 0;
   for (let position = from; ;) {
-    watch.report({ kind: 'doing', task, ...place, position, last, rows: filled });
+    watch.report({ kind: 'doing', task, ...place, position, last, rows });
     const began = performance.now();
-    const { end: next, changes } = await insist(
+    const { end, changes } = await insist(
       connections,
       watch,
       [task.table ?? ''],
@@ -143,24 +145,24 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
           connections,
           BEGIN,
           async (writer) => {
-            const end = await writer.value(batch, [position, rows]);
-            if (typeof end !== 'number') {
-              await record.done(writer, place.number);
-              return { end, changes: 0 };
+            const next = await writer.value(batch, [position, size]);
+            if (typeof next !== 'number') {
+              await record(writer, 'done = ?, position = 0', [place.number]);
+              return { end: undefined, changes: 0 };
             }
-            const done = await writer.run(update, [position, end]);
-            await record.filled(writer, end);
-            return { end, changes: done.changes };
+            await record(writer, 'position = ?', [next]);
+            const done = await run(writer, task.sql, [position, next]);
+            return { end: next, changes: done.changes };
           },
           watch.caller,
         ),
-      () => (rows = Math.max(1, Math.floor(rows / 2))),
+      () => (size = Math.max(1, Math.floor(size / 2))),
     );
-    if (typeof next !== 'number') return;
-    position = next;
-    filled += changes;
+    if (end === undefined) return;
+    position = end;
+    rows += changes;
     const elapsed = performance.now() - began;
-    rows = Math.ceil(Math.min(2 * rows, MOST_ROWS, (rows * BATCH_TIME) / elapsed));
+    size = Math.ceil(Math.min(2 * size, MOST_ROWS, (size * BATCH_TIME) / elapsed));
     // Requests have the server to themselves for as long again.
     await pauseFor(elapsed, watch.caller);
     if (watch.caller.isGone) throw new CallerGone();
@@ -169,14 +171,11 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-// Indexes.
-
-const VALID = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
-
-/** One that was cut off is left behind invalid, and is built again. */
+/** An index that was cut off is left behind invalid, and is built again. */
 async function buildIndex(connections: Connections, { sql, builds = '' }: Task, { caller }: Follower): Promise<void> {
   const name = quoted(builds);
-  const valid = await alone(connections).value(VALID, [name]);
+  const state = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
+  const valid = await alone(connections).value(state, [name]);
   if (valid === 't') return;
   if (valid !== undefined) await outside(connections, `drop index concurrently if exists ${name}`, caller);
   await outside(connections, sql, caller);
@@ -195,8 +194,7 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-// The switch.
-
+/** The switch. */
 async function change(
   connections: Connections,
   { before, after, watch, locked }: Migration,
@@ -214,8 +212,8 @@ async function change(
         await lockAll(writer, tables, 'all', tries);
         await before(writer);
         for (const [index, task] of tasks.entries()) {
-          watch.report({ kind: 'doing', task, number: number + index, of, position: 0, last: 0, rows: 0 });
-          await writer.run(task, []);
+          watch.report({ ...NOT_A_FILL, task, number: number + index, of });
+          await run(writer, task.sql);
         }
         await after(writer);
         await recorded(writer);
@@ -225,45 +223,34 @@ async function change(
   );
 }
 
-// Afterwards.
-
 /** `first`: the place of the first task that is left; without it, they are all that is counted. */
 export async function finishMigration(connections: Connections, watch: Follower, first?: Place): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
   if (rest === undefined) return;
   const { number, of } = first ?? { number: 1, of: rest.length };
-  for (const [index, { kind, sql, table }] of rest.entries()) {
-    watch.report({
-      kind: 'doing',
-      task: { kind, sql, table },
-      number: number + index,
-      of,
-      position: 0,
-      last: 0,
-      rows: 0,
-    });
-    if (kind === 'dropIndex') await outside(connections, sql, watch.caller);
-    else await writeIn(connections, 'begin', (writer) => writer.run({ sql }, []), watch.caller);
+  for (const [index, task] of rest.entries()) {
+    watch.report({ ...NOT_A_FILL, task, number: number + index, of });
+    if (task.kind === 'dropIndex') await outside(connections, task.sql, watch.caller);
+    else await writeIn(connections, 'begin', (writer) => run(writer, task.sql), watch.caller);
   }
-  await writeIn(connections, 'begin', (writer) => record.end(writer));
+  await writeIn(connections, 'begin', (writer) => run(writer, END));
 }
 
 export async function abandonMigration(connections: Connections, watch: Follower): Promise<boolean> {
   const reader = alone(connections);
-  const known = await readProgress(reader);
-  if (known === undefined) return false;
+  if ((await readProgress(reader)) === undefined) return false;
   for (const sql of await reader.column(PREPARED_INDEXES, [])) await outside(connections, String(sql), watch.caller);
-  const drops = (await reader.all(PREPARED, [])).map(([table, sql]) => ({ table: String(table), sql: String(sql) }));
-  for (const table of new Set(drops.map((one) => one.table)))
+  const drops = Map.groupBy(await reader.all(PREPARED, []), ([table]) => String(table));
+  for (const [table, statements] of drops)
     await insist(connections, watch, [table], (tries) =>
       writeIn(connections, BEGIN, async (writer) => {
         await lockAll(writer, [table], 'all', tries);
-        for (const { sql } of drops.filter((one) => one.table === table)) await writer.run({ sql }, []);
+        for (const [, sql] of statements) await run(writer, String(sql));
       }),
     );
   await writeIn(connections, 'begin', async (writer) => {
-    for (const sql of await writer.column(PREPARED_FUNCTIONS, [])) await writer.run({ sql: String(sql) }, []);
-    await record.end(writer);
+    for (const sql of await writer.column(PREPARED_FUNCTIONS, [])) await run(writer, String(sql));
+    await run(writer, END);
   });
   return true;
 }
@@ -272,11 +259,9 @@ export async function abandonMigration(connections: Connections, watch: Follower
 // default it assumes as many for each as there are on average. Where nearly all rows of a table belong to one record, it
 // would read the whole table to count the few, or none, of any other one.
 
-/** Rows for each distinct value: a negative number is a share of the rows of the table. */
-const SMALL_SETS = 'n_distinct = -0.1';
-/** Leaves settings that an operator has made by hand. */
+/** Leaves settings that an operator has made by hand. A negative number is a share of the rows of the table. */
 const UNSET = {
-  sql: `select format('alter table %s alter column %I set (${SMALL_SETS})', attrelid::regclass, attname),
+  sql: `select format('alter table %s alter column %I set (n_distinct = -0.1)', attrelid::regclass, attname),
     format('analyze %s (%I)', attrelid::regclass, attname)
     from jsonb_to_recordset(?::jsonb) as link("table" text, "column" text)
     join pg_attribute on attrelid = to_regclass(quote_ident(link."table")) and attname = link."column"
@@ -284,23 +269,14 @@ const UNSET = {
 };
 
 /** Without it requests may be slower, but no start should fail for it: the tables may belong to another user. */
-export async function expectSmallSets(connections: Connections, links: readonly LinkColumn[]): Promise<void> {
-  try {
-    await writeIn(connections, BEGIN_BRIEFLY, async (writer) => {
-      const missing = await writer.all(UNSET, [JSON.stringify(links)]);
-      for (const [alter, analyze] of missing) {
-        await writer.run({ sql: String(alter) }, []);
-        await writer.run({ sql: String(analyze) }, []);
-      }
-    });
-  } catch {
-    return;
-  }
-}
+export const expectSmallSets = (connections: Connections, links: readonly LinkColumn[]): Promise<void> =>
+  writeIn(connections, `begin; set local lock_timeout = '1s'`, async (writer) => {
+    for (const statements of await writer.all(UNSET, [JSON.stringify(links)]))
+      for (const sql of statements) await run(writer, String(sql));
+  }).catch(() => undefined);
 
 // The state of a running migration in the database: its progress, and the objects that it has prepared.
 
-/** The row of a migration that was begun. */
 interface MigrationProgress {
   readonly key: string;
   /** How many tasks are done that prepare it. */
@@ -308,36 +284,24 @@ interface MigrationProgress {
   /** The identifier up to which the task after them is done. */
   readonly position: number;
   /** Once the tables are changed: what is still to be done. */
-  readonly rest: readonly Rest[] | undefined;
+  readonly rest: readonly Task[] | undefined;
 }
 
-type Rest = Pick<Task, 'kind' | 'sql' | 'table'>;
-
-const HAS_PROGRESS = { sql: `select to_regclass('${MIGRATION_TABLE}') is not null` };
-const READ_PROGRESS = { sql: `select key, done, position, rest from ${MIGRATION_TABLE}` };
-const BEGIN_MIGRATION = { sql: `insert into ${MIGRATION_TABLE} (key, done, position) values (?, 0, 0)` };
-const DONE = { sql: `update ${MIGRATION_TABLE} set done = ?, position = 0` };
-const FILLED = { sql: `update ${MIGRATION_TABLE} set position = ?` };
-const SWITCHED = { sql: `update ${MIGRATION_TABLE} set rest = ?` };
-const END = { sql: `delete from ${MIGRATION_TABLE}` };
-
 async function readProgress(reader: Reader): Promise<MigrationProgress | undefined> {
-  if ((await reader.value(HAS_PROGRESS, [])) !== 't') return undefined;
-  const [key, done, position, rest] = (await reader.get(READ_PROGRESS, [])) ?? [];
-  if (key === undefined) return undefined;
-  const left = rest === null || rest === undefined ? undefined : (JSON.parse(String(rest)) as readonly Rest[]);
+  const exists = { sql: `select to_regclass('${MIGRATION_TABLE}') is not null` };
+  if ((await reader.value(exists, [])) !== 't') return undefined;
+  const row = await reader.get({ sql: `select key, done, position, rest from ${MIGRATION_TABLE}` }, []);
+  if (row === undefined) return undefined;
+  const [key, done, position, rest = null] = row;
+  const left = rest === null ? undefined : (JSON.parse(String(rest)) as readonly Task[]);
   return { key: String(key), done: Number(done), position: Number(position), rest: left };
 }
 
-/** Each in the transaction of what it records. */
-const record = {
-  begin: (writer: Writer, key: string) => writer.run(BEGIN_MIGRATION, [key]),
-  done: (writer: Writer, tasks: number) => writer.run(DONE, [tasks]),
-  filled: (writer: Writer, position: number) => writer.run(FILLED, [position]),
-  switched: (writer: Writer, rest: readonly Task[]) =>
-    writer.run(SWITCHED, [JSON.stringify(rest.map(({ kind, sql, table }) => ({ kind, sql, table })))]),
-  end: (writer: Writer) => writer.run(END, []),
-} as const;
+/** In the transaction of what it records. */
+const record = (writer: Writer, assignments: string, values: Values) =>
+  run(writer, `update ${MIGRATION_TABLE} set ${assignments}`, values);
+
+const END = `delete from ${MIGRATION_TABLE}`;
 
 // Prepared objects have names of the engine's own, so that they are found wherever a migration was interrupted.
 
@@ -357,4 +321,86 @@ const PREPARED_FUNCTIONS = {
 };
 const PREPARED_INDEXES = {
   sql: `select format('drop index concurrently %s', indexrelid::regclass) from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
+};
+
+// Strong locks that nobody notices: every request that comes after one that waits for such a lock waits as well, so it is
+// given up after a tenth of a second, and asked for again later.
+
+/** Milliseconds: at first, and once it did not get the lock so. */
+const LOCK_TIMEOUT = 100;
+const LONGER_TIMEOUT = 150;
+const LONGER_AFTER = 5;
+const FIRST_PAUSE = 200;
+const LONGEST_PAUSE = 3000;
+const PATIENCE = 600_000;
+/** An autovacuum gives way after a second. This lock stands in nobody else's way. */
+const VACUUM_TIMEOUT = 5000;
+
+const BEGIN = `begin isolation level read committed; set local lock_timeout = ${LOCK_TIMEOUT}`;
+
+const modes = { all: 'access exclusive', writes: 'share row exclusive' } as const;
+
+/** All of them, in a tenth of a second altogether. */
+async function lockAll(
+  writer: Writer,
+  tables: readonly string[],
+  lock: keyof typeof modes,
+  tries: number,
+): Promise<void> {
+  if (tables.length === 0) return;
+  const timeout = tries < LONGER_AFTER ? LOCK_TIMEOUT : LONGER_TIMEOUT;
+  const all = tables.map(quoted).join(', ');
+  for (const sql of [
+    `set local lock_timeout = ${VACUUM_TIMEOUT}`,
+    `lock table ${all} in share update exclusive mode`,
+    `set local lock_timeout = ${timeout}`,
+    `set local statement_timeout = ${timeout}`,
+    `lock table ${all} in ${modes[lock]} mode`,
+    'set local statement_timeout = 0',
+  ])
+    await run(writer, sql);
+}
+
+/** Runs the attempt until it gets its locks. */
+async function insist<T>(
+  connections: Connections,
+  { caller, report }: Follower,
+  tables: readonly string[],
+  attempt: (tries: number) => Promise<T>,
+  onFailure: () => void = () => undefined,
+): Promise<T> {
+  const began = performance.now();
+  for (let tries = 0, pause = FIRST_PAUSE; ; tries += 1, pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    try {
+      return await attempt(tries);
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+    }
+    onFailure();
+    const holders = (await alone(connections).column(HOLDERS, [JSON.stringify(tables)])).map(String);
+    const table = tables.join(', ');
+    if (performance.now() - began > PATIENCE)
+      throw new StartError(
+        [
+          `Table ${table} has been in use for ${PATIENCE / 60_000} minutes without a pause, so it could not be changed.`,
+          ...(holders.length === 0 ? [] : [`It is held by ${holders.join(', ')}.`]),
+          'What was prepared is kept, and clients see none of it: run the same command again to go on.',
+        ].join(' '),
+      );
+    if (pause === LONGEST_PAUSE) report({ kind: 'waiting', table, holders });
+    await pauseFor(pause, caller);
+    if (caller.isGone) throw new CallerGone();
+  }
+}
+
+/** Whatever wraps the error of a lock or a statement that took too long. */
+function isLockTimeout(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  return ['55P03', '57014'].includes(String(Reflect.get(error, 'code'))) || isLockTimeout(Reflect.get(error, 'cause'));
+}
+
+const HOLDERS = {
+  sql: `select distinct format('process %s (%s) since %s', a.pid, coalesce(nullif(a.application_name, ''), a.usename), date_trunc('second', a.xact_start))
+    from pg_locks l join pg_stat_activity a using (pid)
+    where l.relation in (select to_regclass(format('%I', name)) from json_array_elements_text(?) as name) and l.granted`,
 };

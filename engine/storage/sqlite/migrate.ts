@@ -60,7 +60,7 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const copy = migration.backup ? timestamped(file, 'backup') : undefined;
   if (copy !== undefined) await backUp(file, copy);
   const { caller, report } = migration.watch;
-  const tasks = [...migration.tasks];
+  const { tasks } = migration;
   const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
