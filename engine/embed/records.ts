@@ -2,7 +2,7 @@
 import { CallerGone, type Position } from '../edge/caller.ts';
 import type { Engine } from '../engine.ts';
 import { entityTag } from '../operations/preconditions.ts';
-import { Problem } from '../problem.ts';
+import { faultyRequest, Problem } from '../problem.ts';
 import type { CallName } from './arguments.ts';
 import { type Call, type CallResult, inProcessCaller, serveCall } from './calls.ts';
 import type { DryRun, RecordCollection, RecordGroup } from './types.ts';
@@ -100,5 +100,5 @@ function collectionOf<R extends object>(ask: Ask): RecordCollection<R> {
 function arrayIn(records: readonly object[]): readonly object[] {
   if (Array.isArray(records)) return records;
   const message = 'createMany takes an array of records; create takes one';
-  throw new Problem('invalid-body', message, { errors: [{ pointer: '', code: 'type', message }] });
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
 }

@@ -5,7 +5,7 @@ import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone } from '../edge/caller.ts';
 import { isChunked } from '../edge/connections.ts';
 import { JSON_TYPE } from '../operations/table.ts';
-import { Problem, StartError } from '../problem.ts';
+import { faultyRequest, Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type BodyTypes, bodyTypeOf, requireBodyType } from './negotiation.ts';
 
@@ -108,7 +108,7 @@ export async function refuseContent(request: IncomingMessage): Promise<void> {
   const refuse = (): never => {
     const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
     const header = isChunked(request) ? 'Transfer-Encoding' : 'Content-Length';
-    throw new Problem('invalid-header', message, { errors: [{ header, code: 'unexpected-body', message }] });
+    throw faultyRequest('invalid-header', [{ header, code: 'unexpected-body', message }]);
   };
   const parsed = parsedInFront(request);
   if (!isChunked(request) || (parsed !== undefined && parsed !== NO_CONTENT)) refuse();

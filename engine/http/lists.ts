@@ -5,7 +5,7 @@ import type { Relation } from '../model/model.ts';
 import { entityTag } from '../operations/preconditions.ts';
 import { list, type ListResult, type PageResult, summary, type SummaryResult } from '../operations/read.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
-import { Problem } from '../problem.ts';
+import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { offsetSearches } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/views.ts';
@@ -207,7 +207,7 @@ const linkHint = ({ name, toMany, target: { identifier } }: Relation): string =>
 
 function relationInTable(parameter: string, reason: string): Problem {
   const message = `${CSV_TYPE} holds one value in each cell; ${reason}. Take ${NDJSON_TYPE} for records with relations`;
-  return new Problem('invalid-query', message, { errors: [{ parameter, code: 'relation-in-table', message }] });
+  return faultyRequest('invalid-query', [{ parameter, code: 'relation-in-table', message }]);
 }
 
 function recordRows({ type: { identifier }, fields, relations }: View): RowFormat {

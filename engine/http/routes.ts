@@ -1,4 +1,5 @@
 /** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
+import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
@@ -30,12 +31,7 @@ export interface Route {
   readonly options: Answer;
 }
 
-interface TypeRoutes {
-  readonly collection: Route;
-  readonly item: Route;
-  /** undefined if the type has no list. */
-  readonly summary: Route | undefined;
-}
+type TypeRoutes = Readonly<Record<OperationPath, Route>>;
 
 /** The routes of the types that the client may read. Types without operations are only reached through others. */
 export interface Routes {
@@ -49,8 +45,6 @@ export interface Binding {
   readonly entry: OperationEntry;
   readonly server: Server;
 }
-
-const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry]) => ({
   name,
@@ -73,11 +67,10 @@ export function createRoutes(
       const type = known ? undefined : types.get(path);
       if (type === undefined || !isServed(type)) return known;
       const service = serviceOf(type);
-      const summary = routeOf(service, bindings, 'summary');
       const routes = {
         collection: routeOf(service, bindings, 'collection'),
         item: routeOf(service, bindings, 'item'),
-        summary: summary.offers.size === 0 ? undefined : summary,
+        summary: routeOf(service, bindings, 'summary'),
       };
       made.set(path, routes);
       return routes;
@@ -88,16 +81,15 @@ export function createRoutes(
 
 function routeOf(service: Service, bindings: readonly Binding[], path: OperationPath): Route {
   const { type, rights } = service;
+  const needed = ({ right, and = right }: OperationEntry): readonly Operation[] => [right, and];
   const offered = bindings.filter(
     ({ entry }) =>
       entry.path === path &&
       (entry.isOffered?.(type, rights) ?? true) &&
-      type.operations.has(entry.right) &&
-      type.operations.has(entry.and ?? entry.right),
+      needed(entry).every((right) => type.operations.has(right)),
   );
-  const isWithheld = ({ entry }: Binding): boolean =>
-    !can(rights, type, entry.right) || !can(rights, type, entry.and ?? entry.right);
-  const bound = offered.filter((binding) => !isWithheld(binding));
+  const isAllowed = ({ entry }: Binding): boolean => needed(entry).every((right) => can(rights, type, right));
+  const bound = offered.filter(isAllowed);
   const offers = new Map(
     bound.flatMap(({ entry, server }) => {
       const offer: Offer = {
@@ -113,13 +105,13 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   const acceptPatch = patched ? { 'Accept-Patch': bodyTypesOf(patched.entry).accepted.join(', ') } : {};
   return {
     offers,
-    withheld: new Set(offered.filter(isWithheld).flatMap(({ entry }) => methodsOf(entry))),
+    withheld: new Set(offered.filter((one) => !isAllowed(one)).flatMap(({ entry }) => methodsOf(entry))),
     allow,
     options: { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined },
   };
 }
 
-const methodsOf = ({ method }: OperationEntry): readonly string[] => (method === 'GET' ? READ_METHODS : [method]);
+const methodsOf = ({ method }: OperationEntry): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
 /** The root that a path is below, or is but for its slash. */
 export const rootOf = (path: string, others: readonly string[]): string | undefined =>
@@ -138,7 +130,7 @@ export function findRoute(
   if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes, root);
   const identifier = decode(last);
   if (!identifier.startsWith('$')) return { route: found.item, identifier };
-  if (identifier !== SUMMARY || found.summary === undefined) throw unknownPath(path, routes, root);
+  if (identifier !== SUMMARY || found.summary.offers.size === 0) throw unknownPath(path, routes, root);
   return { route: found.summary, identifier: '' };
 }
 
@@ -156,7 +148,7 @@ function unknownPath(path: string, routes: Routes, root: string): Problem {
   const near = routes.get(type) ? type : nearest(type, routes.paths());
   if (near === undefined) return pathProblem(path, knownPaths(routes, root));
   const [step = ''] = rest;
-  const last = step.startsWith('$') && routes.get(near)?.summary !== undefined ? SUMMARY : '{id}';
+  const last = step.startsWith('$') && routes.get(near)?.summary.offers.size ? SUMMARY : '{id}';
   const suggestion = rest.every((one) => one === '') ? root + near : `${root}${near}/${last}`;
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }

@@ -4,7 +4,7 @@ import { type RawValues, invalidJson, type KeptMembers, kindOf, readJson, type T
 import { memoized } from '../memo.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
-import { type Fault, faultyRequest, Problem, reasonOf } from '../problem.ts';
+import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { BodyShape } from './table.ts';
 
 /** A record in a body. */
@@ -103,7 +103,7 @@ export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
 export function tooManyItems(most: number, count?: number): Problem {
   const found = count === undefined ? `The body has more than ${most} records` : `The array has ${count} records`;
   const message = `${found}; at most ${most} are written at once. Send it in parts`;
-  return new Problem('batch-too-large', message, { errors: [{ pointer: '', code: 'batch-too-large', message }] });
+  return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 
 // Values that are stored as they are written: those of fields that keep text, and unknown keys of open types.

@@ -3,7 +3,7 @@ import type { Caller } from '../edge/caller.ts';
 import type { RawValues } from '../json/tokenizer.ts';
 import type { RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
-import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import { type Fault, faultyRequest } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type {
   CheckedBody,
@@ -69,42 +69,37 @@ interface ResultOptions {
   readonly minimal: boolean;
   /** Whether an array of records is answered. */
   readonly several: boolean;
-  readonly isNew: boolean;
 }
 
-/** The result of a write of records that are there afterwards. */
-export function recordsResult(
+export const recordsResult = (
   type: RecordType,
   { records, effects }: WrittenRecords,
-  { minimal, several, isNew }: ResultOptions,
+  { isNew, ...options }: ResultOptions & { readonly isNew: boolean },
+): WriteResult => {
+  const status = isNew ? 201 : options.minimal ? 204 : 200;
+  const identifiers = records.map(({ identifier }) => identifier);
+  const bodies = records.map(({ body }) => body);
+  return { ...resultOf(type, { status, identifiers, bodies }, options), effects };
+};
+
+/** `bodies` are the records that are still there: a retry is answered with the records as they are now. */
+function resultOf(
+  type: RecordType,
+  { status, identifiers, bodies }: Retried,
+  { minimal, several }: ResultOptions,
 ): WriteResult {
-  const status = isNew ? 201 : minimal ? 204 : 200;
-  if (several) {
-    const json = minimal ? undefined : `[${records.map(({ body }) => body).join(',')}]`;
-    return { status, json, effects };
-  }
-  const [written] = records;
-  if (written === undefined) throw new Error('one record was to be written');
-  const { identifier, body } = written;
+  const isGone = identifiers.length > 0 && bodies.length === 0;
+  const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
   return {
-    status,
-    json: minimal ? undefined : body,
-    tag: tagOf(type, body),
-    created: isNew ? identifier : undefined,
-    effects,
+    status: status as WriteResult['status'],
+    json: minimal || status === 204 ? undefined : json,
+    tag: several || json === undefined ? undefined : tagOf(type, json),
+    created: several || status !== 201 ? undefined : identifiers[0],
   };
 }
 
 export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
   preconditions === 'off' ? undefined : entityTag(json);
-
-interface Verb<R, W> {
-  readonly write: (request: R) => Promise<W>;
-  readonly writeOnce: DoneOnce<R, W>;
-  readonly resultOf: (written: W) => WriteResult;
-  /** Whether an array of records is answered. */
-  readonly several?: boolean;
-}
 
 /** Runs the work once more if the tables have changed meanwhile: the second time it finds the new model. */
 export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
@@ -120,32 +115,24 @@ export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> 
   }
 }
 
+interface Verb<R, W> {
+  readonly write: (request: R) => Promise<W>;
+  readonly writeOnce: DoneOnce<R, W>;
+  readonly answer: (written: W) => WriteResult;
+  /** Whether an array of records is answered. */
+  readonly several?: boolean;
+}
+
 /** Writes; under an idempotency key, once. A dry run, or a body with faults, keeps no key. */
 export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
   { once, minimal }: Pick<WriteArguments<unknown>, 'once' | 'minimal'>,
   request: R,
-  { write, writeOnce, resultOf, several = false }: Verb<R, W>,
+  { write, writeOnce, answer, several = false }: Verb<R, W>,
 ): Promise<WriteResult> {
   const { dryRun = false, faults = [] } = request;
-  if (once === undefined || dryRun || faults.length > 0) return resultOf(await write(request));
-  return writeOnce(request, once, resultOf, (retried) => retriedResult(type, retried, { minimal, several }));
-}
-
-/** A retry has the same status, with the records as they are now; without them where they are gone. */
-function retriedResult(
-  type: RecordType,
-  { status, identifiers, bodies }: Retried,
-  { minimal, several }: { readonly minimal: boolean; readonly several: boolean },
-): WriteResult {
-  const isGone = identifiers.length > bodies.length && bodies.length === 0;
-  const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
-  return {
-    status: status as WriteResult['status'],
-    json: minimal || status === 204 ? undefined : json,
-    tag: several || json === undefined ? undefined : tagOf(type, json),
-    created: several || status !== 201 ? undefined : identifiers[0],
-  };
+  if (once === undefined || dryRun || faults.length > 0) return answer(await write(request));
+  return writeOnce(request, once, answer, (retried) => resultOf(type, retried, { minimal, several }));
 }
 
 /** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
@@ -167,20 +154,12 @@ export function faultsIn(
 
 // Arguments that clients write as text.
 
-const FORM = /^[1-9]\d{0,15}$/;
-
 export function parseIdentifier(text: string): number {
   const identifier = Number(text);
-  if (FORM.test(text) && Number.isSafeInteger(identifier)) return identifier;
+  if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(identifier)) return identifier;
   const message = `"${text.slice(0, 40)}" is not an identifier; expected an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
-  throw new Problem('invalid-identifier', message, {
-    errors: [{ parameter: 'id', code: 'invalid-identifier', message }],
-  });
+  throw faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
 }
-
-/** Visible ASCII. The draft standard puts quotes around it; most clients do not, and both mean the same key. */
-const KEY = /^[!-~]{1,255}$/;
-const QUOTED = /^"(.*)"$/;
 
 /** `hash` is that of all that the request asks for. */
 export function onceOf(
@@ -189,10 +168,9 @@ export function onceOf(
   hash: () => string,
 ): Once | undefined {
   if (given === undefined) return undefined;
-  const key = given.replace(QUOTED, '$1');
-  if (KEY.test(key)) return { identity: author ?? '', key, hash: hash(), hours };
+  // The draft standard puts quotes around the key; most clients do not, and both mean the same.
+  const key = given.replace(/^"(.*)"$/, '$1');
+  if (/^[!-~]{1,255}$/.test(key)) return { identity: author ?? '', key, hash: hash(), hours };
   const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
-  throw new Problem('invalid-header', message, {
-    errors: [{ header: 'Idempotency-Key', code: 'invalid-value', message }],
-  });
+  throw faultyRequest('invalid-header', [{ header: 'Idempotency-Key', code: 'invalid-value', message }]);
 }

@@ -94,15 +94,15 @@ const ANY = [
   'overloaded',
 ] as const satisfies readonly ProblemCode[];
 const ITEM = ['invalid-identifier', 'record-not-found'] as const satisfies readonly ProblemCode[];
-const WRITING = [
+const WRITING_ANY = [
   'invalid-header',
   'forbidden',
-  'precondition-failed',
   'outcome-unknown',
   'storage-full',
   'refused-by-database',
   'idempotency-conflict',
 ] as const satisfies readonly ProblemCode[];
+const WRITING = [...WRITING_ANY, 'precondition-failed'] as const satisfies readonly ProblemCode[];
 const BODY = [
   'invalid-json',
   'content-too-large',
@@ -258,18 +258,7 @@ export const OPERATIONS = {
       200: { holds: 'counts', description: 'How many records were deleted.', headers: WRITE_HEADERS },
       204: DELETED,
     },
-    problems: [
-      ...ANY,
-      'invalid-header',
-      'forbidden',
-      'idempotency-conflict',
-      'too-many-affected',
-      'too-many-rows',
-      'outcome-unknown',
-      'storage-full',
-      'refused-by-database',
-      'restrict-conflict',
-    ],
+    problems: [...ANY, ...WRITING_ANY, 'too-many-affected', 'too-many-rows', 'restrict-conflict'],
   },
   summary: {
     right: 'list',

@@ -60,7 +60,7 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
   return done(context, given, request, {
     write: store.upsert,
     writeOnce: store.once.upsert,
-    resultOf: (written) =>
+    answer: (written) =>
       recordsResult(type, written, { minimal, several: isArray, isNew: !isArray && written.made > 0 }),
     several: isArray,
   });

@@ -44,7 +44,7 @@ async function writeItems(
   return done(context, given, request, {
     write: store[verb],
     writeOnce: store.once[verb],
-    resultOf: (written) => recordsResult(type, written, { minimal, several, isNew: verb === 'create' }),
+    answer: (written) => recordsResult(type, written, { minimal, several, isNew: verb === 'create' }),
     several,
   });
 }
@@ -135,7 +135,7 @@ export async function deleteOne(context: OperationContext, given: OneArguments<W
   return done(context, given, request, {
     write: store.delete,
     writeOnce: store.once.delete,
-    resultOf: ({ body, effects }) => ({ status: minimal ? 204 : 200, json: minimal ? undefined : body, effects }),
+    answer: ({ body, effects }) => ({ status: minimal ? 204 : 200, json: minimal ? undefined : body, effects }),
   });
 }
 
@@ -151,7 +151,7 @@ export async function deleteFound(
   return done(context, given, request, {
     write: store.deleteFound,
     writeOnce: store.once.deleteFound,
-    resultOf: ({ deleted, affected, effects }) => ({
+    answer: ({ deleted, affected, effects }) => ({
       status: minimal ? 204 : 200,
       json: minimal ? undefined : JSON.stringify({ deleted, affected }),
       effects,

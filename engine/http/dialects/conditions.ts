@@ -4,35 +4,31 @@ import type { RecordType } from '../../model/model.ts';
 import { relationsFor, type Rights } from '../../model/rights.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
-import { type Complain, complainAbout, type Parameter, quote } from '../../query/parameters.ts';
 import type { PathNames } from '../../query/list-query.ts';
+import { type Complain, complainAbout, type Parameter, quote } from '../../query/parameters.ts';
 import { namesOf, resolveSubject } from '../../query/paths.ts';
 
-interface ComparisonWord {
-  readonly operator: OperatorName;
-  /** The pattern that finds texts with the value in this place. */
-  readonly pattern?: (text: string) => string;
-}
+/** An operator, and the pattern for texts that have the value in this place. */
+type Comparison = readonly [operator: OperatorName, pattern?: (text: string) => string];
 
-const EQUAL: ComparisonWord = { operator: 'eq' };
-const WITHIN: ComparisonWord = { operator: 'like', pattern: (text) => `*${text}*` };
+const WITHIN: Comparison = ['like', (text) => `*${text}*`];
 
 /** By the word behind the name of a field: `position_gte`, or `position:gte` in json-server 1. */
-const COMPARISONS: ReadonlyMap<string, ComparisonWord> = new Map([
-  ['eq', EQUAL],
-  ['ne', { operator: 'ne' }],
-  ['neq', { operator: 'ne' }],
-  ['lt', { operator: 'lt' }],
-  ['lte', { operator: 'lte' }],
-  ['gt', { operator: 'gt' }],
-  ['gte', { operator: 'gte' }],
-  ['in', { operator: 'in' }],
-  ['eq_any', { operator: 'in' }],
+const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ['eq', ['eq']],
+  ['ne', ['ne']],
+  ['neq', ['ne']],
+  ['lt', ['lt']],
+  ['lte', ['lte']],
+  ['gt', ['gt']],
+  ['gte', ['gte']],
+  ['in', ['in']],
+  ['eq_any', ['in']],
   ['like', WITHIN],
   ['contains', WITHIN],
   ['q', WITHIN],
-  ['startsWith', { operator: 'like', pattern: (text) => `${text}*` }],
-  ['endsWith', { operator: 'like', pattern: (text) => `*${text}` }],
+  ['startsWith', ['like', (text) => `${text}*`]],
+  ['endsWith', ['like', (text) => `*${text}`]],
 ]);
 
 /** The names that conditions of a type can use. */
@@ -47,25 +43,19 @@ export const conditionNames = (type: RecordType, rights: Rights, others: readonl
   others,
 });
 
-interface NamedComparison {
-  readonly path: string;
-  readonly comparison: ComparisonWord;
-}
-
-const SILENT: Complain = () => undefined;
-
-const isPath = (paths: PathNames, text: string): boolean =>
-  resolveSubject({ names: paths, followed: 0 }, text, SILENT, []) !== undefined;
-
 /** A name as it stands is that of a field, if there is one. */
-function comparedBy(paths: PathNames, key: string): NamedComparison | undefined {
-  if (isPath(paths, key)) return { path: key, comparison: EQUAL };
+function comparedBy(names: PathNames, key: string): readonly [path: string, ...Comparison] | undefined {
+  const isPath = (text: string): boolean =>
+    resolveSubject({ names, followed: 0 }, text, () => undefined, []) !== undefined;
+  if (isPath(key)) return [key, 'eq'];
   for (const [word, comparison] of COMPARISONS) {
     const path = key.slice(0, -word.length - 1);
-    if ((key.endsWith(`_${word}`) || key.endsWith(`:${word}`)) && isPath(paths, path)) return { path, comparison };
+    if ((key.endsWith(`_${word}`) || key.endsWith(`:${word}`)) && isPath(path)) return [path, ...comparison];
   }
   return undefined;
 }
+
+const SEARCH = 'q';
 
 /** The parameters of one condition, which the client calls `key`; several values are those of a list. */
 export function conditionsOf(
@@ -74,24 +64,19 @@ export function conditionsOf(
   values: readonly string[],
   faults: Fault[],
 ): readonly Parameter[] {
-  const { paths } = names;
-  const found = comparedBy(paths, key);
-  if (!found) return key === SEARCH ? searched(paths.type, values, faults) : unknown(names, key, faults);
-  const { path, comparison } = found;
-  const { operator, pattern } = comparison;
-  const named =
-    (...steps: readonly string[]) =>
-    (value: string): Parameter => ({ key, steps, value });
+  const found = comparedBy(names.paths, key);
+  if (!found) return key === SEARCH ? searched(names.paths.type, values, faults) : unknown(names, key, faults);
+  const [path, operator, pattern] = found;
+  const compared = (given: readonly string[], ...steps: readonly string[]): readonly Parameter[] =>
+    given.map((value) => ({ key, steps, value }));
   // An empty text is in every text.
-  if (pattern) return values.filter((value) => value !== '').map((value) => named(path, operator)(pattern(value)));
-  if (operator === 'in') return values.flatMap((value) => value.split(',')).map(named(path, operator));
-  if (operator === 'eq') return values.map(values.length > 1 ? named(path, 'in') : named(path));
-  return values.map(named(path, operator));
+  if (pattern) return compared(values.filter((value) => value !== '').map(pattern), path, operator);
+  if (operator === 'in') return compared(values.join(',').split(','), path, operator);
+  if (operator === 'eq') return values.length > 1 ? compared(values, path, 'in') : compared(values, path);
+  return compared(values, path, operator);
 }
 
-const SEARCH = 'q';
-
-/** A text in any field of text. */
+/** Finds a text in any field of text. */
 function searched({ fields }: RecordType, values: readonly string[], faults: Fault[]): readonly Parameter[] {
   const complain = complainAbout(faults, SEARCH);
   const texts = [...fields.values()].filter(({ type }) => type.operators.includes('like'));
@@ -102,28 +87,24 @@ function searched({ fields }: RecordType, values: readonly string[], faults: Fau
   return texts.map(({ name }) => ({ key: SEARCH, steps: ['$any', name, 'like'], value: `*${text}*` }));
 }
 
-function unknown(
-  { paths: { type, rights }, others }: ConditionNames,
-  key: string,
-  faults: Fault[],
-): readonly Parameter[] {
-  const known = [type.identifier.name, ...type.fields.keys(), ...relationsFor(rights, type).keys(), ...others];
-  const complain = complainAbout(faults, key);
-  complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+function unknown({ paths, others }: ConditionNames, key: string, faults: Fault[]): readonly Parameter[] {
+  const { type, rights } = paths;
+  complainAbout(faults, key)('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
     if (key.startsWith('_cnd')) return '; parameters like this are for /api';
     if (others.includes(`_${key}`)) return `; did you mean "_${key}"?`;
     const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
     if (type.fields.has(name))
       return `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`;
-    return didYouMean(key, known);
+    const relations = relationsFor(rights, type).keys();
+    return didYouMean(key, [type.identifier.name, ...type.fields.keys(), ...relations, ...others]);
   });
   return [];
 }
 
 /** `_cnd[orderBy]`. */
-export const orderedBy = (key: string, field: string, isDescending: boolean): readonly Parameter[] => [
+export const orderedBy = (key: string, field: string, descends: boolean): readonly Parameter[] => [
   { key, steps: ['orderBy'], value: field },
-  { key, steps: ['orderBy'], value: isDescending ? 'desc' : 'asc' },
+  { key, steps: ['orderBy'], value: descends ? 'desc' : 'asc' },
 ];
 
 /** `_cnd[limit]`; without `limit`, all from the offset on. */
@@ -139,11 +120,9 @@ export const shownRelations = (paths: readonly string[]): Parameter => ({
   value: paths.join(','),
 });
 
-const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
-  ['asc', false],
-  ['desc', true],
-]);
-
-/** Whether the order is descending; undefined for another word. */
-export const directionOf = (text: string, complain: Complain): boolean | undefined =>
-  DIRECTIONS.get(text.toLowerCase()) ?? complain('invalid-value', `${quote(text)} is not asc or desc`);
+/** Whether the order is descending; another word than asc and desc is refused. */
+export function isDescending(text: string, complain: Complain): boolean {
+  const word = text.toLowerCase();
+  if (word !== 'asc' && word !== 'desc') complain('invalid-value', `${quote(text)} is not asc or desc`);
+  return word === 'desc';
+}

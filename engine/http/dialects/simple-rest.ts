@@ -1,5 +1,4 @@
 /** The interface of ra-data-simple-rest: `sort`, `range` and `filter` as JSON, and `Content-Range`. */
-import type { OperatorName } from '../../field-types/field-type.ts';
 import { isObject, type JsonValue, parsedJson } from '../../json/json.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
@@ -9,15 +8,12 @@ import {
   type ConditionNames,
   conditionNames,
   conditionsOf,
-  directionOf,
+  isDescending,
   limitedTo,
   orderedBy,
   shownRelations,
 } from './conditions.ts';
 import type { HttpDialect } from './dialect.ts';
-
-/** One parameter, from its JSON value. */
-type ReadValue = (value: JsonValue, context: ReadingContext) => readonly Parameter[];
 
 interface ReadingContext {
   readonly names: ConditionNames;
@@ -25,103 +21,84 @@ interface ReadingContext {
   readonly complain: Complain;
 }
 
-/** `range=[0,24]`: the first and the last place. */
-const range: ReadValue = (value, { complain }) => {
-  const [first, last, ...rest] = Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-  // A page of no records ends before it begins.
-  if (isPlace(first, 0) && isPlace(last, first - 1) && rest.length === 0)
-    return limitedTo('range', first, last - first + 1);
-  return complain('invalid-value', 'range takes the places of the first and the last record: range=[0,24]') ?? [];
-};
+const listIn = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : []);
 
 const isPlace = (value: JsonValue | undefined, least: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= least;
 
-/** `sort=["position","DESC"]`; further pairs may follow. */
-const sort: ReadValue = (value, { complain }) => {
-  const items = Array.isArray(value) ? (value as readonly JsonValue[]).flat() : [];
-  if (items.length === 0 || items.length % 2 > 0 || !items.every((item) => typeof item === 'string'))
-    return complain('invalid-value', 'sort takes a field and its direction: sort=["name","ASC"]') ?? [];
-  return items.flatMap((item, index) =>
-    index % 2 > 0 ? [] : orderedBy('sort', item, directionOf(String(items[index + 1]), complain) ?? false),
-  );
-};
-
-/** `filter={"id":[1,2],"position_gte":5,"author":{"name":"x"}}`. */
-const filter: ReadValue = (value, { names, faults, complain }) => {
-  if (isObject(value)) return Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, names, faults));
-  return complain('invalid-value', 'filter takes a JSON object: filter={"name":"x"}') ?? [];
+/** The readers of parameters, from their JSON values. */
+const READERS: Readonly<Record<string, (value: JsonValue, context: ReadingContext) => readonly Parameter[]>> = {
+  /** `range=[0,24]`: the first and the last place. */
+  range: (value, { complain }) => {
+    const [first, last, ...rest] = listIn(value);
+    // A page of no records ends before it begins.
+    if (isPlace(first, 0) && isPlace(last, first - 1) && rest.length === 0)
+      return limitedTo('range', first, last - first + 1);
+    return complain('invalid-value', 'range takes the places of the first and the last record: range=[0,24]') ?? [];
+  },
+  /** `sort=["position","DESC"]`; further pairs may follow. */
+  sort: (value, { complain }) => {
+    const items = listIn(value).flat();
+    if (items.length === 0 || items.length % 2 > 0 || !items.every((item) => typeof item === 'string'))
+      return complain('invalid-value', 'sort takes a field and its direction: sort=["name","ASC"]') ?? [];
+    return items.flatMap((item, index) =>
+      index % 2 > 0 ? [] : orderedBy('sort', item, isDescending(items[index + 1] ?? '', complain)),
+    );
+  },
+  /** `filter={"id":[1,2],"position_gte":5,"author":{"name":"x"}}`. */
+  filter: (value, { names, faults, complain }) => {
+    if (isObject(value)) return Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, names, faults));
+    return complain('invalid-value', 'filter takes a JSON object: filter={"name":"x"}') ?? [];
+  },
+  /** `embed=["author"]`: the relations to show. */
+  embed: (value, { complain }) => {
+    const paths = Array.isArray(value) ? listIn(value) : [value];
+    if (paths.every((path) => typeof path === 'string')) return [shownRelations(paths)];
+    return complain('invalid-value', 'embed takes the names of relations: embed=["author"]') ?? [];
+  },
 };
 
 function filtered(key: string, value: JsonValue, names: ConditionNames, faults: Fault[]): readonly Parameter[] {
-  if (value === null) return conditionsOf(names, key, ['true'], faults).map(toNull);
-  if (Array.isArray(value)) return listed(key, value as readonly JsonValue[], names, faults);
-  if (!isObject(value)) return conditionsOf(names, key, [String(value)], faults).map(toEqual);
-  const inside = Object.entries(value);
-  if (inside.length === 0)
-    return complainAbout(faults, key)('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
-  return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
-}
-
-const comparedBy =
-  (operator: OperatorName) =>
-  (parameter: Parameter): Parameter => {
-    const { steps = [] } = parameter;
-    return steps.length === 1 ? { ...parameter, steps: [...steps, operator] } : parameter;
-  };
-const toEqual = comparedBy('eq');
-/** `null` as a value asks for records without one. */
-const toNull = comparedBy('null');
-
-function listed(
-  key: string,
-  values: readonly JsonValue[],
-  names: ConditionNames,
-  faults: Fault[],
-): readonly Parameter[] {
-  const texts = values.flatMap((value) => (value === null || typeof value === 'object' ? [] : String(value)));
-  if (texts.length < values.length)
-    return complainAbout(faults, key)('invalid-value', `${quote(key)} has an item that is not a value`) ?? [];
+  const complain = complainAbout(faults, key);
+  if (isObject(value)) {
+    const inside = Object.entries(value);
+    if (inside.length === 0) return complain('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
+    return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
+  }
+  if (!Array.isArray(value)) {
+    // `null` as a value asks for records without one.
+    const [text, operator] = value === null ? ['true', 'null'] : [String(value), 'eq'];
+    return conditionsOf(names, key, [text], faults).map((parameter) =>
+      parameter.steps?.length === 1 ? { ...parameter, steps: [...parameter.steps, operator] } : parameter,
+    );
+  }
+  const values = listIn(value);
+  if (values.some((item) => item === null || typeof item === 'object'))
+    return complain('invalid-value', `${quote(key)} has an item that is not a value`) ?? [];
   // Nothing is one of no values, and identifiers begin with 1.
-  if (texts.length === 0) return [{ key, steps: [names.paths.type.identifier.name], value: '0' }];
-  return conditionsOf(names, key, texts, faults);
+  if (values.length === 0) return [{ key, steps: [names.paths.type.identifier.name], value: '0' }];
+  return conditionsOf(names, key, values.map(String), faults);
 }
 
-/** `embed=["author"]`: the relations to show. */
-const embed: ReadValue = (value, { complain }) => {
-  const paths = Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
-  if (paths.every((path) => typeof path === 'string')) return [shownRelations(paths)];
-  return complain('invalid-value', 'embed takes the names of relations: embed=["author"]') ?? [];
-};
-
-const READERS: ReadonlyMap<string, ReadValue> = new Map([
-  ['range', range],
-  ['sort', sort],
-  ['filter', filter],
-  ['embed', embed],
-]);
-
-const parser: HttpDialect['parser'] = (type) => {
-  return (search, rights) => {
-    const names = conditionNames(type, rights, []);
-    const { all: given, faults: unreadable } = parseParameters(search);
-    const faults: Fault[] = [...unreadable];
-    const all = [...Map.groupBy(given, ({ key }) => key)].flatMap(([key, [first, ...others]]) => {
-      const complain = complainAbout(faults, key);
-      const read = READERS.get(key);
-      if (!read) return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
-      if (others.length > 0) return complain('repeated', `"${key}" is given twice`) ?? [];
-      // Text that is not JSON is null, which no parameter takes: each says what it expects.
-      return read(parsedJson(first?.value ?? '') ?? null, { names, faults, complain });
-    });
-    return { all, faults };
-  };
+const parser: HttpDialect['parser'] = (type) => (search, rights) => {
+  const names = conditionNames(type, rights, []);
+  const { all: given, faults: unreadable } = parseParameters(search);
+  const faults: Fault[] = [...unreadable];
+  const all = [...Map.groupBy(given, ({ key }) => key)].flatMap(([key, [first, ...others]]) => {
+    const complain = complainAbout(faults, key);
+    const read = Object.hasOwn(READERS, key) ? READERS[key] : undefined;
+    if (!read) return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
+    if (others.length > 0) return complain('repeated', `"${key}" is given twice`) ?? [];
+    // Text that is not JSON is read as null, which no parameter takes: each says what it expects.
+    return read(parsedJson(first?.value ?? '') ?? null, { names, faults, complain });
+  });
+  return { all, faults };
 };
 
 function hint(key: string, { paths: { type } }: ConditionNames): string {
   if (key.startsWith('_cnd')) return '; parameters like this are for /api';
   if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
-  return didYouMean(key, READERS.keys());
+  return didYouMean(key, Object.keys(READERS));
 }
 
 const frame: FrameList = ({ type }, _, { query: { offset }, result }) => {
