@@ -1,77 +1,77 @@
 /** The kinds of changes that `records diff` reports. */
-import { isDeepStrictEqual } from 'node:util';
-import type { Model, RecordType } from '../model/model.ts';
-import { match, type Renamed } from '../model/renames.ts';
 
-/** Every kind of change. `breaking`: an existing client may stop working. The manual lists them; a test compares both. */
+/** Who may stop working: every client, those that create or write such records, or none. */
+type Breaks = 'all' | 'creates' | 'writes' | 'none';
+
+/** Every kind of change, and its description for people. */
 export const changeKinds = {
-  'type-added': { breaking: false },
-  'type-removed': { breaking: true },
-  'path-changed': { breaking: true },
-  'operation-added': { breaking: false },
-  'operation-removed': { breaking: true },
-  'identifier-renamed': { breaking: true },
-  'identifier-hidden': { breaking: true },
-  'identifier-shown': { breaking: false },
-  'title-changed': { breaking: false },
-  'label-changed': { breaking: false },
-  'multiline-changed': { breaking: false },
-  'order-changed': { breaking: true },
-  'limit-lowered': { breaking: true },
-  'limit-raised': { breaking: false },
-  'count-less-exact': { breaking: true },
-  'count-more-exact': { breaking: false },
-  opened: { breaking: false },
-  closed: { breaking: true },
-  'precondition-required': { breaking: true },
-  'precondition-relaxed': { breaking: false },
-  'precondition-ignored': { breaking: true },
-  'unique-added': { breaking: true },
-  'unique-removed': { breaking: false },
-  'check-added': { breaking: true },
-  'check-removed': { breaking: false },
-  'variant-added': { breaking: false },
-  'variant-removed': { breaking: true },
-  'default-variant-changed': { breaking: true },
-  'variant-lacks-field': { breaking: true },
-  'variant-has-field': { breaking: false },
-  'field-added': { breaking: false },
-  'required-field-added': { breaking: true },
-  'field-removed': { breaking: true },
-  'field-renamed': { breaking: true },
-  'case-ignored': { breaking: true },
-  'case-regarded': { breaking: true },
-  'field-type-changed': { breaking: true },
-  'field-narrowed': { breaking: true },
-  'field-widened': { breaking: false },
-  'field-required': { breaking: true },
-  'field-optional': { breaking: false },
-  'null-refused': { breaking: true },
-  'null-answered': { breaking: true },
-  'field-read-only': { breaking: true },
-  'field-writable': { breaking: false },
-  'field-generated': { breaking: true },
-  'field-not-generated': { breaking: true },
-  'default-changed': { breaking: false },
-  'relation-added': { breaking: false },
-  'required-relation-added': { breaking: true },
-  'relation-removed': { breaking: true },
-  'relation-renamed': { breaking: true },
-  'relation-kind-changed': { breaking: true },
-  'relation-type-changed': { breaking: true },
-  'relation-required': { breaking: true },
-  'relation-optional': { breaking: true },
-  'relation-link-only': { breaking: true },
-  'relation-writable': { breaking: false },
-  'relation-shows-less': { breaking: true },
-  'relation-shows-more': { breaking: false },
-  'relation-not-shown': { breaking: true },
-  'relation-shown': { breaking: false },
-  'cycles-refused': { breaking: true },
-  'cycles-accepted': { breaking: true },
-  'ownership-changed': { breaking: true },
-  'deletion-changed': { breaking: true },
-} as const satisfies Record<string, { readonly breaking: boolean }>;
+  'type-added': ['none', 'new'],
+  'type-removed': ['all', '{is}'],
+  'path-changed': ['all', 'was /api/{was}, is /api/{is}'],
+  'operation-added': ['none', 'new'],
+  'operation-removed': ['all', 'now returns 405 or 404'],
+  'identifier-renamed': ['all', 'was "{was}"'],
+  'identifier-hidden': ['all', 'records no longer show it'],
+  'identifier-shown': ['none', 'records now show it'],
+  'title-changed': ['none', 'was {was}, is {is}'],
+  'label-changed': ['none', 'records were named by {was}, are named by {is}'],
+  'multiline-changed': ['none', 'values {is} several lines'],
+  'order-changed': ['all', 'was {was}, is {is}'],
+  'limit-lowered': ['all', 'was {was}, is {is}'],
+  'limit-raised': ['none', 'was {was}, is {is}'],
+  'count-less-exact': ['all', 'X-Total-Count was {was}, is {is}'],
+  'count-more-exact': ['none', 'X-Total-Count was {was}, is {is}'],
+  opened: ['none', 'unknown keys are now accepted'],
+  closed: ['writes', 'unknown keys are now rejected'],
+  'precondition-required': ['all', 'was {was}, is {is}'],
+  'precondition-relaxed': ['none', 'was {was}, is {is}'],
+  'precondition-ignored': ['all', 'was {was}, is {is}'],
+  'unique-added': ['writes', 'values must now be unique'],
+  'unique-removed': ['none', 'values no longer need to be unique'],
+  'check-added': ['writes', 'rejected otherwise: {is}'],
+  'check-removed': ['none', 'no longer needed: {was}'],
+  'variant-added': ['none', 'new'],
+  'variant-removed': ['all', 'now returns 400'],
+  'default-variant-changed': ['all', 'was "{was}", is "{is}"'],
+  'variant-lacks-field': ['all', 'no longer has {was}'],
+  'variant-has-field': ['none', 'now has {is}'],
+  'field-added': ['none', 'new'],
+  'required-field-added': ['creates', 'create needs a value for this new field'],
+  'field-removed': ['all', 'no longer returned or accepted'],
+  'field-renamed': ['all', 'was "{was}"'],
+  'case-ignored': ['all', 'values that differ only in case are now equal, and ordered alike'],
+  'case-regarded': ['all', 'values that differ only in case are no longer equal, nor ordered alike'],
+  'field-type-changed': ['all', 'was {was}, is {is}'],
+  'field-narrowed': ['writes', 'must now be {is}'],
+  'field-widened': ['none', 'may now be {is}'],
+  'field-required': ['creates', 'create now needs a value'],
+  'field-optional': ['none', 'create no longer needs a value'],
+  'null-refused': ['writes', 'null is now rejected'],
+  'null-answered': ['all', 'responses may now contain null'],
+  'field-read-only': ['writes', 'requests can no longer change it'],
+  'field-writable': ['none', 'requests can now change it'],
+  'field-generated': ['writes', 'is now {is}, whatever requests say'],
+  'field-not-generated': ['all', 'was {was}, and is what requests say'],
+  'default-changed': ['none', 'was {was}, is {is}'],
+  'relation-added': ['none', 'new'],
+  'required-relation-added': ['creates', 'create needs this new relation'],
+  'relation-removed': ['all', 'no longer returned or accepted'],
+  'relation-renamed': ['all', 'was "{was}"'],
+  'relation-kind-changed': ['all', '{is}'],
+  'relation-type-changed': ['all', 'was {was}, is {is}'],
+  'relation-required': ['all', 'every record now needs it'],
+  'relation-optional': ['all', 'responses may now contain null'],
+  'relation-link-only': ['writes', 'bodies can now only link related records here'],
+  'relation-writable': ['none', 'bodies can now create and change related records here'],
+  'relation-shows-less': ['all', 'no longer shows {was}'],
+  'relation-shows-more': ['none', 'now shows {is}'],
+  'relation-not-shown': ['all', 'responses contain it only if include or fields names it'],
+  'relation-shown': ['none', 'responses now contain it by default'],
+  'cycles-refused': ['writes', 'no record can be above itself now'],
+  'cycles-accepted': ['all', 'a record can be above itself now'],
+  'ownership-changed': ['writes', 'records left out are {is} deleted'],
+  'deletion-changed': ['all', 'when the related record is deleted: was {was}, is {is}'],
+} as const satisfies Record<string, readonly [breaks: Breaks, says: string]>;
 
 export type ChangeKind = keyof typeof changeKinds;
 
@@ -83,55 +83,4 @@ export interface Change {
   readonly name: string | undefined;
   /** For people. */
   readonly description: string;
-}
-
-export type Report = (kind: ChangeKind, name: string | undefined, description: string) => void;
-
-/** A type before and after. */
-export interface TypePair {
-  readonly before: RecordType;
-  readonly after: RecordType;
-  /** Whether requests could write its records before; if not, changes to writes break nobody. */
-  readonly wasWritten: boolean;
-  readonly wasCreated: boolean;
-}
-
-const isNestedIn = (type: RecordType, { types }: Model): boolean =>
-  [...types.values()].some(({ operations, relations }) => {
-    const writes = operations.has('create') || operations.has('update');
-    return writes && [...relations.values()].some(({ target, nested }) => target === type && nested === 'write');
-  });
-
-export const isCreated = (type: RecordType, model: Model): boolean =>
-  type.operations.has('create') || isNestedIn(type, model);
-
-export const isWritten = (type: RecordType, model: Model): boolean =>
-  type.operations.has('update') || isCreated(type, model);
-
-/** Of something that has kept its name. */
-export function compareTitles(
-  was: readonly string[],
-  is: readonly string[],
-  name: string | undefined,
-  report: Report,
-): void {
-  if (!isDeepStrictEqual(was, is))
-    report('title-changed', name, `was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`);
-}
-
-/** Items matched by name or former name. */
-interface Pairs<T> {
-  readonly kept: readonly { readonly before: T; readonly after: T }[];
-  readonly added: readonly T[];
-  readonly removed: readonly T[];
-}
-
-export function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): Pairs<T> {
-  const { kept, added, dropped } = match(after.values(), before.keys());
-  const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
-  return {
-    kept: kept.flatMap(({ wanted, former }) => were([former]).map((was) => ({ before: was, after: wanted }))),
-    added,
-    removed: were(dropped),
-  };
 }
