@@ -207,7 +207,7 @@ onServer('three instances', () => {
         await load.more(30);
         const [code, plan] = await deployment.run(look);
         const [made = '', kept] = plan.split('The database keeps');
-        expect([code, made, kept]).toEqual([2, expect.stringContaining('notice nothing'), expect.any(String)]);
+        expect([code, made, kept]).toEqual([2, expect.stringContaining('  Add '), expect.any(String)]);
         expect(made).not.toContain('cannot use');
         expect(await deployment.run(expand)).toEqual([0, expect.stringContaining('applied')]);
         await inTurn(deploy);

@@ -135,10 +135,10 @@ export interface Altered {
 // The statements of a migration as data: when each of them runs, and what it locks.
 
 /**
- * A database that changes its tables
- * in one transaction runs them in the order of the plan. The others run them in three stages, so that clients never wait
- * long: `prepare` builds what is new beside what is there, under names that no client knows; `switch` is one short
- * transaction that gives it the names that the model wants, and remembers the model; `finish` checks and clears up.
+ * A database that changes its tables in one transaction runs the tasks in the order of the plan. The others run them in
+ * three stages, so that clients never wait long: `prepare` builds what is new beside what is there, under names that no
+ * client knows; `switch` is one short transaction that gives it the names that the model wants, and remembers the model;
+ * `finish` checks and clears up.
  */
 type Stage = 'prepare' | 'switch' | 'finish';
 
@@ -146,16 +146,9 @@ type Stage = 'prepare' | 'switch' | 'finish';
  * The waits of clients. none: nothing. rows: the rows of one batch, if they write them. writes: writes to the table
  * wait for a moment. all: reads and writes wait for a moment.
  */
-export type Lock = 'none' | 'rows' | 'writes' | 'all';
+type Lock = 'none' | 'rows' | 'writes' | 'all';
 
-interface TaskOrder {
-  readonly stage: Stage;
-  readonly lock: Lock;
-  /** Describes its work on the table, for the progress report. */
-  readonly says: string;
-}
-
-/** In the order in which they run. */
+/** In the order in which they run; with what a progress report says of the work on the table. */
 export const taskKinds = {
   column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
   trigger: { stage: 'prepare', lock: 'writes', says: 'Add a trigger to' },
@@ -176,12 +169,10 @@ export const taskKinds = {
   link: { stage: 'switch', lock: 'all', says: 'Change' },
   confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
   dropIndex: { stage: 'finish', lock: 'none', says: 'Drop an index of' },
-} as const satisfies Record<string, TaskOrder>;
-
-type TaskKind = keyof typeof taskKinds;
+} as const satisfies Record<string, { readonly stage: Stage; readonly lock: Lock; readonly says: string }>;
 
 export interface Task {
-  readonly kind: TaskKind;
+  readonly kind: keyof typeof taskKinds;
   /** The table that it locks or reads, by its name before the migration. */
   readonly table: string | undefined;
   /** A fill binds the identifiers before the first row and of the last row of a batch. */
@@ -201,7 +192,7 @@ export const tasksOf = (stage: Stage, tasks: readonly Task[]): readonly Task[] =
   );
 
 /** Statements that belong to no table that clients use. */
-export const plainTasks = (kind: TaskKind, statements: readonly string[], table?: string): readonly Task[] =>
+export const plainTasks = (kind: Task['kind'], statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
 
 /** Those of a new table and its indexes. */

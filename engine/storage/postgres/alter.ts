@@ -37,18 +37,23 @@ interface AlterContext {
 /** In `handled`, among columns: that of the trigger. */
 const FILLED = '';
 
-type TasksOf<K extends Edit['kind']> = (edit: Extract<Edit, { kind: K }>, context: AlterContext) => readonly Task[];
-
-/** One entry for each kind of edit. */
-const tasksOfKind: { readonly [K in Edit['kind']]: TasksOf<K> } = {
-  addColumn: ({ column }, context) => columnTasks(column.name, context),
-  changeColumn: (edit, context) => changedColumn(edit, context),
-  // Of a new column, these values are its own; of the open keys, they make it another column.
-  setColumn: ({ name }, context) => columnTasks(name, context),
-  dropColumn: ({ name }, context) => [droppedColumn(name, context)],
-  dropIndex: (edit, context) => droppedIndex(edit, context),
-  createIndex: ({ index }, context) => indexTasks(index, context),
-};
+function tasksOfEdit(edit: Edit, context: AlterContext): readonly Task[] {
+  switch (edit.kind) {
+    case 'addColumn':
+      return columnTasks(edit.column.name, context);
+    case 'changeColumn':
+      return changedColumn(edit, context);
+    case 'setColumn':
+      // Of a new column, these values are its own; of the open keys, they make it another column.
+      return columnTasks(edit.name, context);
+    case 'dropColumn':
+      return [droppedColumn(edit.name, context)];
+    case 'dropIndex':
+      return droppedIndex(edit, context);
+    case 'createIndex':
+      return indexTasks(edit.index, context);
+  }
+}
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
@@ -67,9 +72,7 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
     unknown,
     task,
   };
-  const tasks = (edit: Edit): readonly Task[] =>
-    (tasksOfKind[edit.kind] as (edit: Edit, context: AlterContext) => readonly Task[])(edit, context);
-  return { each: edits.map(tasks), together: [] };
+  return { each: edits.map((edit) => tasksOfEdit(edit, context)), together: [] };
 }
 
 function placedColumn(source: ColumnSource, unknown: () => string, { quote, literal }: Dialect): NewColumn {

@@ -6,29 +6,27 @@ import type { Dialect } from '../dialect.ts';
 import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/driver.ts';
 
 /** undefined where ALTER TABLE cannot do it. */
-type Alter<K extends Edit['kind']> = (
-  edit: Extract<Edit, { kind: K }>,
-  table: string,
-  dialect: Dialect,
-) => readonly string[] | undefined;
-
-/** One entry for each kind of edit. */
-const alters: { readonly [K in Edit['kind']]: Alter<K> } = {
-  addColumn: ({ column }, table, dialect) => {
-    if ((!column.nullable && column.default === null) || column.field?.isNowByDefault) return undefined;
-    const words = `${columnWords(column, dialect)}${references(column, dialect)}`;
-    return [addColumn(table, column.name, words, dialect)];
-  },
-  changeColumn: () => undefined,
-  // A column that is part of a FOREIGN KEY clause cannot be dropped.
-  dropColumn: ({ name, isReference }, table, { quote }) =>
-    isReference ? undefined : [`alter table ${quote(table)} drop column ${quote(name)}`],
-  setColumn: ({ name, value, where }, table, { quote }) => [
-    `update ${quote(table)} set ${quote(name)} = ${value} where ${where}`,
-  ],
-  dropIndex: ({ name }, _table, { quote }) => [`drop index ${quote(name)}`],
-  createIndex: ({ index }, _table, dialect) => [createIndex(index, dialect)],
-};
+function statementOf(edit: Edit, table: string, dialect: Dialect): string | undefined {
+  const { quote } = dialect;
+  switch (edit.kind) {
+    case 'addColumn': {
+      const { column } = edit;
+      if ((!column.nullable && column.default === null) || column.field?.isNowByDefault) return undefined;
+      return addColumn(table, column.name, `${columnWords(column, dialect)}${references(column, dialect)}`, dialect);
+    }
+    case 'changeColumn':
+      return undefined;
+    case 'dropColumn':
+      // A column that is part of a FOREIGN KEY clause cannot be dropped.
+      return edit.isReference ? undefined : `alter table ${quote(table)} drop column ${quote(edit.name)}`;
+    case 'setColumn':
+      return `update ${quote(table)} set ${quote(edit.name)} = ${edit.value} where ${edit.where}`;
+    case 'dropIndex':
+      return `drop index ${quote(edit.name)}`;
+    case 'createIndex':
+      return createIndex(edit.index, dialect);
+  }
+}
 
 /** Those that read, or write, every row. */
 const TASKS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = {
@@ -36,14 +34,6 @@ const TASKS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = {
   setColumn: 'rewrite',
   createIndex: 'index',
 };
-
-/** The entry of a kind takes the edits of that kind. */
-const alterBy = (edit: Edit, table: string, dialect: Dialect): readonly string[] | undefined =>
-  (alters[edit.kind] as (edit: Edit, table: string, dialect: Dialect) => readonly string[] | undefined)(
-    edit,
-    table,
-    dialect,
-  );
 
 /** ALTER TABLE adds a foreign key only together with its column. */
 function references({ reference }: Column, { quote }: Dialect): string {
@@ -88,10 +78,8 @@ function rebuild(
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
-  const statements = edits.map((edit) => alterBy(edit, table, dialect));
-  const able = statements.every((one) => one !== undefined);
-  const each = edits.map(({ kind }, index) =>
-    plainTasks(TASKS[kind] ?? 'define', able ? (statements[index] ?? []) : [], table),
-  );
-  return { each, together: able ? [] : rebuild(alteration, dialect) };
+  const statements = edits.map((edit) => statementOf(edit, table, dialect));
+  if (statements.includes(undefined)) return { each: edits.map(() => []), together: rebuild(alteration, dialect) };
+  const each = edits.map(({ kind }, at) => plainTasks(TASKS[kind] ?? 'define', [statements[at] ?? ''], table));
+  return { each, together: [] };
 }

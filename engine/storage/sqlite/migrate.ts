@@ -64,9 +64,13 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
-    const tell = (position: number, last: number, rows: number): void =>
+    const tell: Tell = (position, last, rows) =>
       report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last, rows });
-    refusing(task.sql, () => (task.kind === 'fill' ? fill(connection, task, tell) : plainly(connection, task, tell)));
+    refusing(task.sql, () => {
+      if (task.kind === 'fill') return fill(connection, task, tell);
+      tell(0, 0, 0);
+      connection.execute(task.sql);
+    });
   }
   reinstate(connection, found, migration.own);
   await migration.after(connection);
@@ -76,11 +80,6 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
 }
 
 type Tell = (position: number, last: number, rows: number) => void;
-
-function plainly({ execute }: SqliteConnection, { sql }: Task, tell: Tell): void {
-  tell(0, 0, 0);
-  execute(sql);
-}
 
 /** Rows between two reports. */
 const BATCH = 50_000;
@@ -117,8 +116,8 @@ function refusing(sql: string, work: () => void): void {
 
 /** In words; undefined if there are none. */
 function brokenKeys({ all }: SqliteConnection): string | undefined {
-  const rows = all({ sql: 'select "table", rowid, parent from pragma_foreign_key_check' }, []);
-  const broken = rows as readonly (readonly (string | number | null)[])[];
+  const sql = 'select "table", rowid, parent from pragma_foreign_key_check';
+  const broken = all({ sql }, []) as readonly (readonly (string | number | null)[])[];
   if (broken.length === 0) return undefined;
   const shown = broken.slice(0, MAX_SHOWN).map(([table, row, parent]) => `row ${row} of ${table} to ${parent}`);
   return `${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}`;
@@ -154,8 +153,7 @@ export function rehearse(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
 ): { readonly task: Task; readonly reason: string } | undefined {
-  const all = [...tasks];
-  const [first] = all;
+  const [first] = tasks;
   if (!first) return undefined;
   const broken = brokenKeys(file);
   if (broken !== undefined) return { task: first, reason: broken };
@@ -167,7 +165,7 @@ export function rehearse(
     for (const { sql } of rows.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type)))
       // What others have made may need what is not here. A file may come from anywhere: only one statement is run.
       reasonToRefuse(() => scratch.run({ sql }, []));
-    for (const task of all) {
+    for (const task of tasks) {
       const reason = reasonToRefuse(() =>
         task.kind === 'fill' ? fill(scratch, task, () => undefined) : scratch.execute(task.sql),
       );
