@@ -6,12 +6,9 @@
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
-import { addColumn, addForeignKey, columnSql, createIndex, renameColumn, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migrate/driver.ts';
-
-/** Prefix of prepared objects, until the switch. */
-export const PREPARED_PREFIX = `${ENGINE_PREFIX}new`;
+import { addColumn, addForeignKey, columnSql, createIndex, renameColumn, type TableIndex } from '../tables.ts';
 
 /** A column afterwards, and what it is called until the switch. */
 interface NewColumn extends ColumnSource {
@@ -21,258 +18,257 @@ interface NewColumn extends ColumnSource {
   readonly isFilled: boolean;
 }
 
-interface AlterContext {
-  readonly alteration: TableAlteration;
-  readonly dialect: Dialect;
-  readonly placed: ReadonlyMap<string, NewColumn>;
-  /** Columns whose tasks belong to an edit before. */
-  readonly handled: Set<string>;
-  /** Indexes that are made again with one of their columns. */
-  readonly handledIndexes: Set<string>;
-  /** A name that no client knows, another one each time. */
-  readonly unknown: () => string;
-  readonly task: (kind: Task['kind'], sql: string) => Task;
-}
-
-/** In `handled`, among columns: that of the trigger. */
-const FILLED = '';
-
-function tasksOfEdit(edit: Edit, context: AlterContext): readonly Task[] {
-  switch (edit.kind) {
-    case 'addColumn':
-      return columnTasks(edit.column.name, context);
-    case 'changeColumn':
-      return changedColumn(edit, context);
-    case 'setColumn':
-      // Of a new column, these values are its own; of the open keys, they make it another column.
-      return columnTasks(edit.name, context);
-    case 'dropColumn':
-      return [droppedColumn(edit.name, context)];
-    case 'dropIndex':
-      return droppedIndex(edit, context);
-    case 'createIndex':
-      return indexTasks(edit.index, context);
-  }
-}
-
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
-  const { edits, table } = alteration;
-  let count = 0;
-  const unknown = (): string => generatedName(PREPARED_PREFIX, String((count += 1)), table);
-  const task: AlterContext['task'] = (kind, sql) => ({ kind, table, sql });
-  const placed = new Map(
-    alteration.columns.map((source) => [source.column.name, placedColumn(source, unknown, dialect)]),
-  );
-  const context: AlterContext = {
-    alteration,
-    dialect,
-    placed,
-    handled: new Set(),
-    handledIndexes: new Set(),
-    unknown,
-    task,
-  };
-  return { each: edits.map((edit) => tasksOfEdit(edit, context)), together: [] };
+  const work = new Alteration(alteration, dialect);
+  return { each: alteration.edits.map((edit) => work.tasksOf(edit)), together: [] };
 }
 
-function placedColumn(source: ColumnSource, unknown: () => string, { quote, literal }: Dialect): NewColumn {
-  const { column, value, from, isRetyped } = source;
-  if (from !== undefined && value === quote(from) && !isRetyped)
-    return { ...source, name: from, isNew: false, isFilled: false };
-  return { ...source, name: unknown(), isNew: true, isFilled: value !== literal(column.default) };
-}
+class Alteration {
+  readonly #wanted: TableAlteration;
+  readonly #dialect: Dialect;
+  readonly #columns: ReadonlyMap<string, NewColumn>;
+  /** `alter table`, with its name. */
+  readonly #alter: string;
+  /** Columns and indexes whose tasks belong to an edit before. */
+  readonly #handled = new Set<string>();
+  #isFilled = false;
+  #names = 0;
 
-// Columns that keep their values.
+  constructor(wanted: TableAlteration, dialect: Dialect) {
+    this.#wanted = wanted;
+    this.#dialect = dialect;
+    this.#alter = `alter table ${dialect.quote(wanted.table)}`;
+    this.#columns = new Map(wanted.columns.map((source) => [source.column.name, this.#placed(source)]));
+  }
 
-function changedColumn(edit: Extract<Edit, { kind: 'changeColumn' }>, context: AlterContext): readonly Task[] {
-  const { column, was } = edit;
-  const one = context.placed.get(column.name);
-  if (!one || one.isNew) return columnTasks(column.name, context);
-  if (context.handled.has(column.name)) return [];
-  context.handled.add(column.name);
-  const { dialect, alteration } = context;
-  const limits = checkOf({ ...column, name: '' }, dialect.name, (name) => name);
-  const isLimited = limits !== (was.limits === undefined ? '' : `check (${was.limits})`);
-  const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
-  const alter = `alter table ${dialect.quote(alteration.table)} alter column ${dialect.quote(column.name)}`;
-  return [
-    ...(isLimited ? [withoutConstraints('c', one.name, context), ...checkTasks(one, context)] : []),
-    ...(isLinked ? [withoutConstraints('f', one.name, context), ...linkTasks(column, context)] : []),
-    ...(was.nullable && !column.nullable ? requiredTasks(one, context) : []),
-    ...(!was.nullable && column.nullable ? [context.task('settle', `${alter} drop not null`)] : []),
-    ...defaultTasks(column, alter, context),
-  ];
-}
+  tasksOf(edit: Edit): readonly Task[] {
+    switch (edit.kind) {
+      case 'addColumn':
+        return this.#newColumn(edit.column.name);
+      case 'changeColumn':
+        return this.#changedColumn(edit);
+      case 'setColumn':
+        // Of a new column, these values are its own; of the open keys, they make it another column.
+        return this.#newColumn(edit.name);
+      case 'dropColumn':
+        return [this.#droppedColumn(edit.name)];
+      case 'dropIndex':
+        return this.#droppedIndex(edit);
+      case 'createIndex':
+        return this.#index(edit.index);
+    }
+  }
 
-const defaultTasks = ({ default: value }: Column, alter: string, { task, dialect }: AlterContext): readonly Task[] => [
-  task('settle', `${alter} ${value === null ? 'drop default' : `set default ${dialect.literal(value)}`}`),
-];
+  #placed(source: ColumnSource): NewColumn {
+    const { column, value, from, isRetyped } = source;
+    if (from !== undefined && value === this.#dialect.quote(from) && !isRetyped)
+      return { ...source, name: from, isNew: false, isFilled: false };
+    const isFilled = value !== this.#dialect.literal(column.default);
+    return { ...source, name: this.#unknown(), isNew: true, isFilled };
+  }
 
-/** Constraints keep their names when columns and tables get others: those to drop are found by their column. */
-function withoutConstraints(kind: 'f' | 'c', column: string, { alteration, dialect, task }: AlterContext): Task {
-  const { literal, quote } = dialect;
-  const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
-  const sql = [
-    `do $$ declare rel regclass := ${literal(quote(alteration.table))}; link name; begin`,
-    `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}'`,
-    `and conkey = array(${ofColumn}) and not starts_with(conname, '${ENGINE_PREFIX}')`,
-    `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
-  ].join(' ');
-  return task('define', sql);
-}
+  /** A name that no client knows, another one each time. */
+  #unknown(): string {
+    this.#names += 1;
+    return generatedName(`${ENGINE_PREFIX}new`, String(this.#names), this.#wanted.table);
+  }
 
-/** A check that is validated while clients write lets SET NOT NULL, and the new limits, do without reading the rows. */
-function checked(condition: string, { alteration, dialect, task, unknown }: AlterContext) {
-  const name = unknown();
-  const alter = `alter table ${dialect.quote(alteration.table)}`;
-  const tasks = [
-    task('check', `${alter} add constraint ${dialect.quote(name)} ${condition} not valid`),
-    task('validate', `${alter} validate constraint ${dialect.quote(name)}`),
-  ];
-  return { name, tasks };
-}
+  #task(kind: Task['kind'], sql: string): Task {
+    return { kind, table: this.#wanted.table, sql };
+  }
 
-function requiredTasks({ name, column }: NewColumn, context: AlterContext): readonly Task[] {
-  const { alteration, dialect, task } = context;
-  const check = checked(`check (${dialect.quote(name)} is not null)`, context);
-  const alter = `alter table ${dialect.quote(alteration.table)}`;
-  return [
-    ...check.tasks,
-    task('settle', `${alter} alter column ${dialect.quote(column.name)} set not null`),
-    task('settle', `${alter} drop constraint ${dialect.quote(check.name)}`),
-  ];
-}
+  /** Whether this is the first edit that needs its tasks. */
+  #begins(name: string): boolean {
+    const isFirst = !this.#handled.has(name);
+    this.#handled.add(name);
+    return isFirst;
+  }
 
-function checkTasks({ name, column }: NewColumn, context: AlterContext): readonly Task[] {
-  const { alteration, dialect, task } = context;
-  const limits = checkOf({ ...column, name }, dialect.name, dialect.quote);
-  if (limits === '') return [];
-  const check = checked(limits, context);
-  const wanted = dialect.literal(generatedName(alteration.table, column.name, 'check'));
-  const table = dialect.literal(dialect.quote(alteration.table));
-  // Another column may have left a check of this name behind.
-  const sql = [
-    `do $$ declare wanted text := ${wanted}; begin`,
-    `while exists (select from pg_constraint where conrelid = ${table}::regclass and conname = wanted)`,
-    `loop wanted := wanted || '_'; end loop;`,
-    `execute format('alter table %s rename constraint %I to %I', ${table}, ${dialect.literal(check.name)}, wanted); end $$`,
-  ].join(' ');
-  return [...check.tasks, task('settle', sql)];
-}
+  // Columns that keep their values.
 
-/** NOT VALID holds for every write from then on: no row that is there can break it, or the key before held it to the same. */
-function linkTasks({ name, reference }: Column, { alteration, dialect, task }: AlterContext): readonly Task[] {
-  if (!reference) return [];
-  const table = dialect.literal(dialect.quote(alteration.table));
-  const added = task('link', `${addForeignKey(alteration.table, name, reference, dialect)} not valid`);
-  const sql = [
-    `do $$ declare link name; begin for link in select conname from pg_constraint`,
-    `where conrelid = ${table}::regclass and contype = 'f' and not convalidated`,
-    `loop execute format('alter table %s validate constraint %I', ${table}, link); end loop; end $$`,
-  ].join(' ');
-  return [added, task('confirm', sql)];
-}
+  #changedColumn({ column, was }: Extract<Edit, { kind: 'changeColumn' }>): readonly Task[] {
+    const one = this.#columns.get(column.name);
+    if (!one || one.isNew) return this.#newColumn(column.name);
+    if (!this.#begins(`column ${column.name}`)) return [];
+    const limits = checkOf({ ...column, name: '' }, this.#dialect.name, (name) => name);
+    const isLimited = limits !== (was.limits === undefined ? '' : `check (${was.limits})`);
+    const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
+    return [
+      ...(isLimited ? [this.#withoutConstraints('c', one.name), ...this.#checks(one)] : []),
+      ...(isLinked ? [this.#withoutConstraints('f', one.name), ...this.#links(column)] : []),
+      ...(was.nullable && !column.nullable ? this.#required(one) : []),
+      ...(!was.nullable && column.nullable ? [this.#settled(column, 'drop not null')] : []),
+      this.#default(column),
+    ];
+  }
 
-// Columns with other values.
+  #settled({ name }: Column, words: string): Task {
+    return this.#task('settle', `${this.#alter} alter column ${this.#dialect.quote(name)} ${words}`);
+  }
 
-function columnTasks(name: string, context: AlterContext): readonly Task[] {
-  const { alteration, dialect, task, placed, handled } = context;
-  const one = placed.get(name);
-  if (!one?.isNew || handled.has(name)) return [];
-  handled.add(name);
-  const { column, from } = one;
-  const { quote, literal } = dialect;
-  const table = quote(alteration.table);
-  const alter = `alter table ${table} alter column ${quote(name)}`;
-  const words = columnSql(column, dialect);
-  const isConstant = !one.isFilled && column.default !== null;
-  const start = isConstant ? ` default ${literal(column.default)}${column.nullable ? '' : ' not null'}` : '';
-  return [
-    task('column', addColumn(alteration.table, one.name, `${words}${start}`, dialect)),
-    ...(one.isFilled ? fillTasks(context) : []),
-    ...checkTasks(one, context),
-    ...(column.nullable || isConstant ? [] : requiredTasks(one, context)),
-    ...(from === undefined ? [] : [droppedColumn(from, context)]),
-    task('rename', renameColumn(alteration.table, one.name, name, dialect)),
-    ...(isConstant ? [] : defaultTasks(column, alter, context)),
-    ...linkTasks(column, context),
-    ...lostIndexes(name, context).flatMap((index) => indexTasks(index, context)),
-  ];
-}
+  #default(column: Column): Task {
+    const { default: value } = column;
+    return this.#settled(column, value === null ? 'drop default' : `set default ${this.#dialect.literal(value)}`);
+  }
 
-/** All columns of a table that are filled have one trigger, and are filled together. */
-function fillTasks({ alteration, dialect, task, placed, handled }: AlterContext): readonly Task[] {
-  if (handled.has(FILLED)) return [];
-  handled.add(FILLED);
-  const { quote, literal } = dialect;
-  const { table, identifier } = alteration;
-  const filled = [...placed.values()].filter((one) => one.isFilled);
-  const sources = new Set(filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []].flat()));
-  const watched = alteration.columnsBefore.filter((name) => sources.has(name) || name === OPEN_COLUMN);
-  const name = quote(generatedName(`${ENGINE_PREFIX}fill`, table));
-  const values = filled.map(({ value }) => value).join(', ');
-  const targets = filled.map((one) => `new.${quote(one.name)}`).join(', ');
-  const body = `select ${values} into ${targets} from (select new.*) as row$; return new;`;
-  const set = filled.map((one) => `${quote(one.name)} = ${one.value}`).join(', ');
-  const events = watched.length === 0 ? 'insert' : `insert or update of ${watched.map(quote).join(', ')}`;
-  return [
-    task(
-      'trigger',
-      `create function ${name}() returns trigger language plpgsql as ${literal(`\n#variable_conflict use_column\nbegin ${body} end`)}`,
-    ),
-    task(
-      'trigger',
-      `create trigger ${name} before ${events} on ${quote(table)} for each row execute function ${name}()`,
-    ),
-    {
-      ...task('fill', `update ${quote(table)} set ${set} where ${quote(identifier)} > ? and ${quote(identifier)} <= ?`),
-      identifier,
-    },
-    task('define', `drop function ${name}() cascade`),
-  ];
-}
+  /** SQL: the name of the table, as a text that names it. */
+  get #tableText(): string {
+    return this.#dialect.literal(this.#dialect.quote(this.#wanted.table));
+  }
 
-/** Its indexes and constraints go with it. */
-const droppedColumn = (name: string, { alteration, dialect: { quote }, task }: AlterContext): Task => ({
-  ...task('define', `alter table ${quote(alteration.table)} drop column ${quote(name)}`),
-  drops: name,
-});
+  /** Constraints keep their names when columns and tables get others: those to drop are found by their column. */
+  #withoutConstraints(kind: 'f' | 'c', column: string): Task {
+    const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${this.#dialect.literal(column)}`;
+    const sql = [
+      `do $$ declare rel regclass := ${this.#tableText}; link name; begin`,
+      `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}'`,
+      `and conkey = array(${ofColumn}) and not starts_with(conname, '${ENGINE_PREFIX}')`,
+      `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
+    ].join(' ');
+    return this.#task('define', sql);
+  }
 
-// Indexes.
+  /** A check that is validated while clients write lets SET NOT NULL, and the new limits, do without reading the rows. */
+  #checked(condition: string): { readonly name: string; readonly tasks: readonly Task[] } {
+    const name = this.#unknown();
+    const quoted = this.#dialect.quote(name);
+    const tasks = [
+      this.#task('check', `${this.#alter} add constraint ${quoted} ${condition} not valid`),
+      this.#task('validate', `${this.#alter} validate constraint ${quoted}`),
+    ];
+    return { name, tasks };
+  }
 
-/** Other instances write until the switch: what is unique for them stays so until then, and no longer. */
-function droppedIndex(
-  { name, unique }: Extract<Edit, { kind: 'dropIndex' }>,
-  { dialect, task, unknown }: AlterContext,
-): readonly Task[] {
-  const { quote } = dialect;
-  // It may have gone with a column.
-  if (unique) return [task('define', `drop index if exists ${quote(name)}`)];
-  const aside = quote(unknown());
-  return [
-    task('setAside', `alter index if exists ${quote(name)} rename to ${aside}`),
-    task('dropIndex', `drop index concurrently if exists ${aside}`),
-  ];
-}
+  #required({ name, column }: NewColumn): readonly Task[] {
+    const { quote } = this.#dialect;
+    const check = this.#checked(`check (${quote(name)} is not null)`);
+    return [
+      ...check.tasks,
+      this.#settled(column, 'set not null'),
+      this.#task('settle', `${this.#alter} drop constraint ${quote(check.name)}`),
+    ];
+  }
 
-function indexTasks(index: TableIndex, { dialect, task, placed, unknown }: AlterContext): readonly Task[] {
-  const { quote } = dialect;
-  const builds = unknown();
-  const named = (column: string): string => placed.get(column)?.name ?? column;
-  return [
-    { ...task('index', createIndex(index, dialect, { name: builds, concurrently: true, named })), builds },
-    task('renameIndex', `alter index ${quote(builds)} rename to ${quote(index.name)}`),
-  ];
-}
+  #checks({ name, column }: NewColumn): readonly Task[] {
+    const { literal, quote, name: dialect } = this.#dialect;
+    const limits = checkOf({ ...column, name }, dialect, quote);
+    if (limits === '') return [];
+    const check = this.#checked(limits);
+    const table = this.#tableText;
+    // Another column may have left a check of this name behind.
+    const sql = [
+      `do $$ declare wanted text := ${literal(generatedName(this.#wanted.table, column.name, 'check'))}; begin`,
+      `while exists (select from pg_constraint where conrelid = ${table}::regclass and conname = wanted)`,
+      `loop wanted := wanted || '_'; end loop;`,
+      `execute format('alter table %s rename constraint %I to %I', ${table}, ${literal(check.name)}, wanted); end $$`,
+    ].join(' ');
+    return [...check.tasks, this.#task('settle', sql)];
+  }
 
-/** Indexes that go with a column which is replaced, though nothing about them changes; each once. */
-function lostIndexes(name: string, { alteration, placed, handledIndexes }: AlterContext): readonly TableIndex[] {
-  if (placed.get(name)?.from === undefined) return [];
-  const made = new Set(alteration.edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
-  const lost = alteration.indexes.filter(
-    (index) =>
-      !made.has(index.name) && !handledIndexes.has(index.name) && index.columns.some((column) => column.name === name),
-  );
-  for (const index of lost) handledIndexes.add(index.name);
-  return lost;
+  /** NOT VALID holds for every write from then on: no row that is there can break it, or the key before held it to the same. */
+  #links({ name, reference }: Column): readonly Task[] {
+    if (!reference) return [];
+    const sql = [
+      `do $$ declare link name; begin for link in select conname from pg_constraint`,
+      `where conrelid = ${this.#tableText}::regclass and contype = 'f' and not convalidated`,
+      `loop execute format('alter table %s validate constraint %I', ${this.#tableText}, link); end loop; end $$`,
+    ].join(' ');
+    const added = addForeignKey(this.#wanted.table, name, reference, this.#dialect);
+    return [this.#task('link', `${added} not valid`), this.#task('confirm', sql)];
+  }
+
+  // Columns with other values.
+
+  #newColumn(name: string): readonly Task[] {
+    const one = this.#columns.get(name);
+    if (!one?.isNew || !this.#begins(`column ${name}`)) return [];
+    const { column, from } = one;
+    const { table } = this.#wanted;
+    const isConstant = !one.isFilled && column.default !== null;
+    const words = [
+      columnSql(column, this.#dialect),
+      ...(isConstant ? [`default ${this.#dialect.literal(column.default)}`] : []),
+      ...(isConstant && !column.nullable ? ['not null'] : []),
+    ].join(' ');
+    return [
+      this.#task('column', addColumn(table, one.name, words, this.#dialect)),
+      ...(one.isFilled ? this.#fill() : []),
+      ...this.#checks(one),
+      ...(column.nullable || isConstant ? [] : this.#required(one)),
+      ...(from === undefined ? [] : [this.#droppedColumn(from)]),
+      this.#task('rename', renameColumn(table, one.name, name, this.#dialect)),
+      ...(isConstant ? [] : [this.#default(column)]),
+      ...this.#links(column),
+      ...(from === undefined ? [] : this.#lostIndexes(name).flatMap((index) => this.#index(index))),
+    ];
+  }
+
+  /** All columns of a table that are filled have one trigger, and are filled together. */
+  #fill(): readonly Task[] {
+    if (this.#isFilled) return [];
+    this.#isFilled = true;
+    const { quote, literal } = this.#dialect;
+    const { identifier, columnsBefore } = this.#wanted;
+    const [table, key] = [quote(this.#wanted.table), quote(identifier)];
+    const filled = [...this.#columns.values()].filter((one) => one.isFilled);
+    const sources = new Set(filled.flatMap(({ from, reads }) => [from, reads]));
+    const watched = columnsBefore.filter((name) => sources.has(name) || name === OPEN_COLUMN).map(quote);
+    const events = watched.length === 0 ? 'insert' : `insert or update of ${watched.join(', ')}`;
+    const name = quote(generatedName(`${ENGINE_PREFIX}fill`, this.#wanted.table));
+    const values = filled.map(({ value }) => value).join(', ');
+    const targets = filled.map((one) => `new.${quote(one.name)}`).join(', ');
+    const body = `select ${values} into ${targets} from (select new.*) as row$; return new;`;
+    const text = literal(`\n#variable_conflict use_column\nbegin ${body} end`);
+    const set = filled.map((one) => `${quote(one.name)} = ${one.value}`).join(', ');
+    return [
+      this.#task('trigger', `create function ${name}() returns trigger language plpgsql as ${text}`),
+      this.#task(
+        'trigger',
+        `create trigger ${name} before ${events} on ${table} for each row execute function ${name}()`,
+      ),
+      { ...this.#task('fill', `update ${table} set ${set} where ${key} > ? and ${key} <= ?`), identifier },
+      this.#task('define', `drop function ${name}() cascade`),
+    ];
+  }
+
+  /** Its indexes and constraints go with it. */
+  #droppedColumn(name: string): Task {
+    return { ...this.#task('define', `${this.#alter} drop column ${this.#dialect.quote(name)}`), drops: name };
+  }
+
+  // Indexes.
+
+  /** Other instances write until the switch: what is unique for them stays so until then, and no longer. */
+  #droppedIndex({ name, unique }: Extract<Edit, { kind: 'dropIndex' }>): readonly Task[] {
+    const { quote } = this.#dialect;
+    // It may have gone with a column.
+    if (unique) return [this.#task('define', `drop index if exists ${quote(name)}`)];
+    const aside = quote(this.#unknown());
+    return [
+      this.#task('setAside', `alter index if exists ${quote(name)} rename to ${aside}`),
+      this.#task('dropIndex', `drop index concurrently if exists ${aside}`),
+    ];
+  }
+
+  #index(index: TableIndex): readonly Task[] {
+    const { quote } = this.#dialect;
+    const builds = this.#unknown();
+    const named = (column: string): string => this.#columns.get(column)?.name ?? column;
+    const sql = createIndex(index, this.#dialect, { name: builds, concurrently: true, named });
+    return [
+      { ...this.#task('index', sql), builds },
+      this.#task('renameIndex', `alter index ${quote(builds)} rename to ${quote(index.name)}`),
+    ];
+  }
+
+  /** Indexes that go with a column which is replaced, though nothing about them changes; each once. */
+  #lostIndexes(name: string): readonly TableIndex[] {
+    const made = new Set(this.#wanted.edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
+    return this.#wanted.indexes.filter(
+      (index) =>
+        !made.has(index.name) &&
+        index.columns.some((column) => column.name === name) &&
+        this.#begins(`index ${index.name}`),
+    );
+  }
 }
