@@ -94,26 +94,22 @@ async function moveForward(model: Model, driver: Driver, isTidy: boolean): Promi
 }
 
 /** What a refusal says about tables that cannot serve the descriptors. */
-interface Refusal {
-  readonly reason: string;
-  readonly cure: string;
-}
+type Refusal = readonly [reason: string, cure: string];
 
-const UNMIGRATED: Refusal = {
-  reason:
-    'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
-  cure: '"records plan" shows the steps that are missing, and "records apply" makes them.',
-};
+const UNMIGRATED: Refusal = [
+  'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
+  '"records plan" shows the steps that are missing, and "records apply" makes them.',
+];
 
-const backwards = ({ last, own }: Standing): Refusal => ({
-  reason: `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}, and its tables cannot serve them any more:`,
-  cure: 'Start the service with the newer descriptors, or go back on purpose: "records plan --back" shows the steps.',
-});
+const backwards = ({ last, own }: Standing): Refusal => [
+  `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}, and its tables cannot serve them any more:`,
+  'Start the service with the newer descriptors, or go back on purpose: "records plan --back" shows the steps.',
+];
 
 function viewOf(
   model: Model,
   { applied, own }: Standing,
-  { reason, cure }: Refusal,
+  [reason, cure]: Refusal,
   missing: readonly string[] = [],
 ): Pick<PreparedTables, 'model' | 'placed'> {
   const placed = placedModel(model, applied, own?.applied);

@@ -42,18 +42,9 @@ export interface Comparison {
 
 /** Tables and columns never change their names, so a part that was there before has the same one. */
 export function compare(applied: AppliedModel, { types, joinTables }: Model): Comparison {
-  const { kept, added, dropped } = match(
-    types.values(),
-    named(applied.types),
-    ({ table }) => table,
-    ({ table }) => table,
-  );
-  const joins = match(
-    joinTables,
-    applied.joins,
-    ({ name }) => name,
-    ({ table }) => table,
-  );
+  const table = (one: { readonly table: string }): string => one.table;
+  const { kept, added, dropped } = match(types.values(), named(applied.types), table, table);
+  const joins = match(joinTables, applied.joins, ({ name }) => name, table);
   return { types: kept.map(({ after, before }) => compareType(after, before)), added, dropped, joins };
 }
 

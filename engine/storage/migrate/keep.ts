@@ -41,17 +41,16 @@ interface KeptChange {
   readonly isNamed: boolean;
 }
 
-interface Kept {
-  readonly tables: Model;
-  /** The steps that would drop what no descriptor names. */
-  readonly steps: readonly MigrationStep[];
-}
-
 /**
  * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
  * something else takes, a column that every new record needs a value for, and an index over values that have no order.
  */
-export function keptModel(asked: Comparison, model: Model, dialect: Dialect, letGo: ReadonlySet<string>): Kept {
+export function keptModel(
+  asked: Comparison,
+  model: Model,
+  dialect: Dialect,
+  letGo: ReadonlySet<string>,
+): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
   const types = new Map([...model.types].map(([name, type]) => [name, copied(type)]));
   const keeping: Keeping = { types, currents: new Map(), joinTables: [...model.joinTables], steps: [], letGo };
   const kept = asked.types.flatMap((pair): readonly KeptChange[] => {
@@ -251,7 +250,6 @@ function keepJoin(keeping: Keeping, before: AppliedJoin, dialect: Dialect): void
   const [left, right] = [keeping.currents.get(before.left.type), keeping.currents.get(before.right.type)];
   if (!left || !right || !isFree(before.table, tablesOf(keeping))) return;
   if (!stays(keeping, droppedJoinStep(before, dialect))) return;
-  const sides = { left: { ...before.left, type: left }, right: { ...before.right, type: right } };
   const table: JoinTable = {
     name: before.table,
     exportName: before.table,
@@ -260,14 +258,12 @@ function keepJoin(keeping: Keeping, before: AppliedJoin, dialect: Dialect): void
     right: { column: before.right.column, type: right },
   };
   keeping.joinTables.push(table);
-  for (const [own, other] of [[sides.left, sides.right] as const, [sides.right, sides.left] as const])
-    if (own.relation !== null)
-      addRelation(own.relation, own.type, other.type, {
-        at: 'join',
-        table,
-        sourceColumn: own.column,
-        targetColumn: other.column,
-      });
+  const addSide = (own: AppliedJoin['left'], source: Draft<RecordType>, targetColumn: string, target: RecordType) => {
+    const link = { at: 'join', table, sourceColumn: own.column, targetColumn } as const;
+    if (own.relation !== null) addRelation(own.relation, source, target, link);
+  };
+  addSide(before.left, left, before.right.column, right);
+  addSide(before.right, right, before.left.column, left);
 }
 
 function keepIndexes(keeping: Keeping, { change, type, isNamed }: KeptChange): void {

@@ -185,13 +185,15 @@ function placeJoins(placement: Placement, { joinTables }: Model): void {
   const left = new Set(placement.known.joins.filter((join) => isJoinThere(placement, join)));
   const kept = new Set<JoinTable>();
   for (const nameOf of [(one: Relation) => one.name, (one: Relation) => one.renamedFrom])
-    for (const join of joinTables) {
-      if (kept.has(join)) continue;
-      const found = [...left].flatMap((before) => matchJoin(placement, join, before, nameOf) ?? [])[0];
-      if (!found || !left.delete(found.before)) continue;
-      kept.add(join);
-      placeJoin(placement, join, found);
-    }
+    for (const join of joinTables)
+      for (const before of kept.has(join) ? [] : left) {
+        const sides = matchJoin(placement, join, before, nameOf);
+        if (!sides) continue;
+        left.delete(before);
+        kept.add(join);
+        placeJoin(placement, join, before, sides);
+        break;
+      }
   for (const join of joinTables) if (!kept.has(join)) revise(placement, join, { name: placement.freeTable(join.name) });
 }
 
@@ -201,35 +203,31 @@ const isJoinThere = ({ applied, known }: Placement, join: AppliedJoin): boolean 
   return applied.joins.some((one) => sidesIn(applied, one) === sidesIn(known, join));
 };
 
-interface JoinMatch {
-  readonly before: AppliedJoin;
-  /** The names of the columns of the two sides. */
-  readonly left: string;
-  readonly right: string;
-}
+type AppliedSides = readonly [AppliedJoin['left'], AppliedJoin['right']];
 
+/** The sides before, in the order of those of the join table now. */
 function matchJoin(
   { formers }: Placement,
   join: JoinTable,
-  before: AppliedJoin,
+  { left, right }: AppliedJoin,
   nameOf: (relation: Relation) => string | undefined,
-): JoinMatch | undefined {
-  for (const sides of [[before.left, before.right] as const, [before.right, before.left] as const]) {
-    const isSame = [join.left, join.right].every(({ type }, at) => formers.get(type.name) === sides[at]?.type);
-    const named = [join.left, join.right].some(({ column }, at) => {
-      const relation = relationAt(join, column);
-      const name = relation && nameOf(relation);
-      return name !== undefined && name === sides[at]?.relation;
-    });
-    if (isSame && named) return { before, left: sides[0].column, right: sides[1].column };
-  }
-  return undefined;
+): AppliedSides | undefined {
+  const now = [join.left, join.right];
+  return [[left, right] as const, [right, left] as const].find(
+    (sides) =>
+      now.every(({ type }, at) => formers.get(type.name) === sides[at]?.type) &&
+      now.some(({ column }, at) => {
+        const relation = relationAt(join, column);
+        const name = relation && nameOf(relation);
+        return name !== undefined && name === sides[at]?.relation;
+      }),
+  );
 }
 
-function placeJoin(placement: Placement, join: JoinTable, { before, left, right }: JoinMatch): void {
+function placeJoin(placement: Placement, join: JoinTable, before: AppliedJoin, [left, right]: AppliedSides): void {
   const columns = new Map([
-    [join.left.column, left],
-    [join.right.column, right],
+    [join.left.column, left.column],
+    [join.right.column, right.column],
   ]);
   for (const { type } of [join.left, join.right])
     for (const { link } of type.relations.values())
@@ -238,7 +236,7 @@ function placeJoin(placement: Placement, join: JoinTable, { before, left, right 
           sourceColumn: columns.get(link.sourceColumn),
           targetColumn: columns.get(link.targetColumn),
         });
-  revise(placement, join, { name: before.table, first: left === before.left.column ? 'left' : 'right' });
-  revise(placement, join.left, { column: left });
-  revise(placement, join.right, { column: right });
+  revise(placement, join, { name: before.table, first: left === before.left ? 'left' : 'right' });
+  revise(placement, join.left, { column: left.column });
+  revise(placement, join.right, { column: right.column });
 }

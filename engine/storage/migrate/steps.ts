@@ -106,7 +106,6 @@ const QUESTIONS: ReadonlySet<StepCode> = new Set(['not-renamed', 'not-moved']);
 const READ_OTHERWISE: ReadonlySet<StepCode> = new Set(['relax-field', 'convert-field', 'replace-field']);
 
 type Coded = Pick<MigrationStep, 'code'>;
-
 export const isDrop = ({ code }: Coded): boolean => DROPS.has(code);
 /** Whether it changes names, and nothing else. */
 export const isRename = ({ code }: Coded): boolean => RENAMES.has(code);
