@@ -14,7 +14,6 @@ export interface Column {
   readonly default: SqlValue;
 }
 
-/** The column of a member of an index. */
 export const columnOf = (member: Field | Relation): string => {
   if (!('link' in member)) return member.column;
   return member.link.at === 'source' ? member.link.reference.column : '';
@@ -27,7 +26,6 @@ export const readSql = (
   quote: (name: string) => string,
 ): string => (field && columnType(field, dialect).read?.(quote(name))) ?? quote(name);
 
-/** How a field is stored in this database. */
 export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
 
 /** The CHECK of a column; empty if its type needs none. */
@@ -86,7 +84,6 @@ export function heldOperand(field: Field, dialect: DialectName, value: Exclude<S
   return field.folded === undefined ? plain : foldedText(plain);
 }
 
-/** What the column of folded texts holds beside a value. */
 export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
 
 /** What is written to columns, with the folded texts that belong to it. `folded`: by the column of a text, that of its folded text. */
@@ -111,7 +108,6 @@ export const hasDefault = ({ field, default: value }: Pick<Column, 'field' | 'de
 /** A column of which a new record must say something. */
 export interface NeededColumn {
   readonly name: string;
-  /** Of its field or relation. */
   readonly key: string;
 }
 

@@ -28,11 +28,9 @@ export interface AppliedField {
   readonly nullable: boolean;
   /** The column of the folded texts; absent where case counts. */
   readonly folded?: string | undefined;
-  /** null where there is none. */
   readonly default: JsonValue;
   /** The JSON text of the default, if JSON.stringify would write it differently. */
   readonly defaultText?: string | undefined;
-  /** Whether the default is the time of a request. */
   readonly isNowByDefault?: boolean | undefined;
   /** The service fills it in, even if the descriptors of an instance do not name the field. */
   readonly generated?: Generated | undefined;
@@ -62,7 +60,6 @@ export type MadeIndexes = Readonly<Record<string, { readonly unique: boolean; re
 
 export interface AppliedType {
   readonly table: string;
-  /** Its column. */
   readonly identifier: string;
   /** Its name in the descriptors, if that differs from the column. */
   readonly identifierName?: string | undefined;
@@ -71,7 +68,6 @@ export interface AppliedType {
   readonly references: readonly AppliedReference[];
   /** Those of the descriptor, by name; foreign keys have others. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
-  /** Absent where there are none. */
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
 }
@@ -156,7 +152,6 @@ export function appliedReference(reference: Reference): AppliedReference {
   return { column, target: target.name, onDelete, required, unique, acyclic, ...names };
 }
 
-/** The relation by which the target sees the reference, where it has a name for it. */
 export const otherSide = (reference: Reference): Relation | undefined =>
   [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
 
@@ -220,7 +215,6 @@ export interface Standing {
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }
 
-/** `tables`: names of those that exist. */
 export async function standingOf(
   model: Model,
   wanted: AppliedModel,
@@ -242,10 +236,8 @@ export async function standingOf(
   return { state, digest, applied, last: last?.number, own };
 }
 
-/** Of the model that the database has. */
 export const currentNumber = async (reader: Reader): Promise<number> => Number(await reader.value(NUMBER, []));
 
-/** In the transaction that changes the tables. */
 export async function remember(
   writer: Writer,
   { applied: before, last = 0, digest }: Standing,

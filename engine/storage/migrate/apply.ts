@@ -20,7 +20,6 @@ import { readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
 import { isDrop, isReadOtherwise, isSeed, type Plan, stepId } from './steps.ts';
 
-/** A plan, and the state of the database that it was made for. */
 interface StandingPlan extends Plan {
   readonly standing: Standing;
   readonly catalogue: Catalogue;
@@ -32,18 +31,15 @@ export interface PreparedTables {
   /** The model of the descriptors, with the names of the tables and columns that hold it. */
   readonly placed: Model;
   readonly standing: Standing;
-  /** Ids of the steps that were made. */
   readonly made: readonly string[];
   /** Ids of the steps that would drop what the tables keep besides. */
   readonly kept: readonly string[];
-  /** Names of the objects that others have added to the tables. */
   readonly others: readonly string[];
 }
 
 export interface PrepareOptions {
   /** Whether what holds nothing goes, and descriptors that were left behind are applied again. */
   readonly isTidy?: boolean | undefined;
-  /** Whether tables may be changed. */
   readonly migrate?: boolean | undefined;
 }
 
@@ -122,7 +118,6 @@ function viewOf(
 /** The model that an instance serves over tables that were made for other descriptors. */
 export const ownView = (model: Model, standing: Standing): Model => viewOf(model, standing, backwards(standing)).model;
 
-/** The drops by which no record loses anything. */
 async function emptied(plan: Plan, driver: Driver): Promise<ReadonlySet<string>> {
   const steps = await assess(plan, driver, driver.dialect, NONE);
   const empty = steps.filter(({ step, affected }) => isDrop(step) && affected.length === 0);
@@ -134,7 +129,6 @@ export async function createEngineTables(driver: Driver): Promise<void> {
   if (missing.length > 0) await driver.define(missing);
 }
 
-/** Of the engine's own: DDL by name. */
 async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string>> {
   const known = new Set(await driver.existing());
   return new Map([...engineTables(driver.dialect)].filter(([name]) => !known.has(name)));
@@ -154,9 +148,7 @@ export async function planFor(model: Model, driver: Driver, letGo = NONE): Promi
 }
 
 export interface Applied {
-  /** The steps that were made, and those that were kept. */
   readonly steps: readonly Assessed[];
-  /** The copy that was made before, if any. */
   readonly backup: string | undefined;
 }
 

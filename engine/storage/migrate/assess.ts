@@ -20,10 +20,8 @@ export interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
-  /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
-  /** In words: what else stands in the way. */
   readonly obstacles: readonly string[];
 }
 

@@ -11,12 +11,10 @@ import { createStep, type MigrationStep, type RowQuery, type StepCode, type Step
 
 export interface TypeChange extends TypePair {
   readonly dialect: Dialect;
-  /** Columns of the table that somebody else has added. */
   readonly others: readonly OtherColumn[];
   /** Every field and foreign key afterwards; `before` is undefined where it is new. */
   readonly fieldChanges: readonly FieldChange[];
   readonly referenceChanges: readonly ReferenceChange[];
-  /** A step of the type. */
   readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
 }
 
@@ -26,7 +24,6 @@ export interface FieldChange {
   readonly before: NamedField | undefined;
   /** SQL of its value over the row before. */
   readonly value: string;
-  /** The column of its folded texts. */
   readonly folded: { readonly column: Column; readonly before: string | undefined; readonly value: string } | undefined;
 }
 
@@ -107,7 +104,6 @@ export function openKeysLeft({ before, dialect, fields: { added } }: TypeChange)
 
 // The questions of steps about rows, as SQL over the database before the plan.
 
-/** All rows of a table. */
 export const rowsOf = (table: string, identifier: string, { quote }: Dialect): RowQuery => ({
   sql: `select ${quote(identifier)} as identifier, null as value from ${quote(table)}`,
   fits: undefined,

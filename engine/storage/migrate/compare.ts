@@ -77,7 +77,6 @@ const named = <T>(parts: Readonly<Record<string, T>>): readonly Named<T>[] =>
 
 const indexKey = (unique: boolean, columns: readonly string[]): string => JSON.stringify([unique, ...columns]);
 
-/** The columns of the members of an index. */
 export const columnsBefore = (
   { fields, references }: AppliedType,
   members: readonly string[],

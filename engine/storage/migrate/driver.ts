@@ -7,7 +7,6 @@ import type { Awaitable, Reader, Writer } from '../driver.ts';
 import type { TableIndex, TableStatements } from '../tables.ts';
 
 export interface Migration {
-  /** In the order of the plan. */
   readonly tasks: readonly Task[];
   /** Identifies the migration: only one with the same key continues one that was interrupted. */
   readonly key: string;
@@ -19,12 +18,10 @@ export interface Migration {
   readonly backup: boolean;
   /** In the transaction that changes what clients see, before anything is changed. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
-  /** In the same transaction, after all statements. */
   readonly after: (writer: Writer) => Awaitable<void>;
   readonly watch: Follower;
 }
 
-/** An observer of a migration, which may stop it. */
 export interface Follower {
   /** Once it has gone, the migration stops with CallerGone. The next one goes on from there. */
   readonly caller: Caller;
@@ -36,7 +33,6 @@ export interface Doing {
   readonly kind: 'doing';
   readonly task: Task;
   readonly number: number;
-  /** How many tasks there are. */
   readonly of: number;
   /** Of a fill: the identifier up to which it is done, and the greatest one; otherwise 0. */
   readonly position: number;
@@ -52,7 +48,6 @@ export type MigrationEvent =
 
 export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
 
-/** How a driver changes tables. */
 export interface Migrating {
   /**
    * Runs it, or refuses it as a whole: clients see the tables as they were, or as they should be. Foreign keys are looked
@@ -91,16 +86,13 @@ interface ColumnBefore {
   readonly nullable: boolean;
   /** The limits that the database keeps, as SQL without the column's name. */
   readonly limits: string | undefined;
-  /** Of a foreign key. */
   readonly onDelete: OnDelete | undefined;
 }
 
 /** A column afterwards, and where its values come from. */
 export interface ColumnSource {
   readonly column: Column;
-  /** SQL over the row before. */
   readonly value: string;
-  /** The column that it was. */
   readonly from: string | undefined;
   /** Another column that its value depends on. */
   readonly reads?: string | undefined;
@@ -111,17 +103,14 @@ export interface ColumnSource {
 /** In the order of the edits; names in `value` and `where` are those before. */
 export interface TableAlteration {
   readonly table: string;
-  /** The identifier's column. */
   readonly identifier: string;
   readonly edits: readonly Edit[];
-  /** Without the identifier. */
   readonly columnsBefore: readonly string[];
   /** All columns afterwards but the identifier, in the order of the table. */
   readonly columns: readonly ColumnSource[];
   /** The statements that create the table afterwards, under any name. */
   readonly create: (name: string) => TableStatements;
   readonly indexes: readonly TableIndex[];
-  /** Columns that somebody else has added. */
   readonly others: readonly OtherColumn[];
 }
 
@@ -179,7 +168,6 @@ export interface Task {
   readonly sql: string;
   /** Of a fill: the column of the identifier. */
   readonly identifier?: string;
-  /** The column that it drops. */
   readonly drops?: string;
   /** The index that it builds beside the table. */
   readonly builds?: string;
@@ -195,7 +183,6 @@ export const tasksOf = (stage: Stage, tasks: readonly Task[]): readonly Task[] =
 export const plainTasks = (kind: Task['kind'], statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
 
-/** Those of a new table and its indexes. */
 export const tableTasks = ({ create, links }: TableStatements, indexes: readonly string[]): readonly Task[] => [
   ...plainTasks('create', [...create, ...indexes]),
   ...plainTasks('link', links),

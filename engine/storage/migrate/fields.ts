@@ -56,7 +56,6 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
   return steps;
 }
 
-/** As the descriptor has it. */
 const writtenDefault = ({
   isNowByDefault = false,
   default: value = null,

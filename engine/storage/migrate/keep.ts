@@ -29,7 +29,6 @@ interface Keeping {
   /** The same, by the names that they had. */
   readonly currents: Map<string, Draft<RecordType>>;
   readonly joinTables: JoinTable[];
-  /** Steps that would drop what is kept. */
   readonly steps: MigrationStep[];
   readonly letGo: ReadonlySet<string>;
 }
@@ -37,7 +36,6 @@ interface Keeping {
 interface KeptChange {
   readonly change: TypeChange;
   readonly type: Draft<RecordType>;
-  /** Whether a descriptor names the type. */
   readonly isNamed: boolean;
 }
 
@@ -77,7 +75,6 @@ function stays({ letGo, steps }: Keeping, step: MigrationStep, isTold = true): b
   return true;
 }
 
-/** With copies of its lists and maps. */
 const copied = (type: RecordType): Draft<RecordType> =>
   Object.fromEntries(
     Object.entries(type).map(([key, part]) => [
@@ -158,7 +155,6 @@ function keepColumns(keeping: Keeping, { change, type, isNamed }: KeptChange): v
 const isColumnFree = ({ identifier, fields, references }: RecordType, column: string): boolean =>
   isFree(column, [identifier.column, OPEN_COLUMN, ...[...fields.values(), ...references].map((one) => one.column)]);
 
-/** Whether no record can be created without it. */
 export const isNeeded = ({
   nullable,
   default: value,
@@ -218,7 +214,6 @@ function keepReference(type: Draft<RecordType>, target: Draft<RecordType>, befor
 
 const KINDS = { source: 'belongsTo', target: 'hasMany', join: 'manyToMany' } as const;
 
-/** Adds a relation of which only the columns are known. */
 function addRelation(
   name: string,
   source: Draft<RecordType>,

@@ -79,7 +79,6 @@ function revise({ revisions }: Placement, part: object, revision: object): void 
   if (isChange) revisions.set(part, { ...revisions.get(part), ...revision });
 }
 
-/** A part of the model as it is placed so far. */
 const placed = <P extends object>({ revisions }: Placement, part: P): P => ({ ...part, ...revisions.get(part) });
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;

@@ -95,7 +95,6 @@ function seedRenames(types: Comparison['types'], { quote, literal }: Dialect): r
   ]);
 }
 
-/** The names by which a type knew others. */
 function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlySet<string> {
   const own = types[name]?.references.map(({ belongsTo }) => belongsTo) ?? [];
   const others = Object.values(types).flatMap(({ references }) =>

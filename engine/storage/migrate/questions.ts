@@ -138,7 +138,6 @@ function typesLeftBehind({ types }: AppliedModel, asked: Comparison): readonly L
   });
 }
 
-/** The fields and relations that had a name before. */
 function keptMembers({ types, joins }: Comparison): ReadonlySet<Member | undefined> {
   return new Set([
     ...types.flatMap(({ fields }) => fields.kept.map(({ after }) => after)),

@@ -22,7 +22,6 @@ export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
 
 interface StepDetails {
   readonly sql?: boolean;
-  /** What hinders older instances. */
   readonly notes?: boolean;
 }
 
@@ -56,7 +55,6 @@ export const formatDrift = (drift: readonly Drift[]): string =>
     ])
     .join('\n');
 
-/** Objects that others have added to the tables. */
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
 
@@ -97,7 +95,6 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
   ].join('\n');
 }
 
-/** The same for machines. */
 export const planAsJson = (
   steps: readonly Assessed[],
   drift: readonly Drift[],

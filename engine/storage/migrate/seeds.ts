@@ -13,7 +13,6 @@ import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 /** Identifiers of the seed records that were inserted, by the name that their type had. */
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;
 
-/** `tables`: names of those that exist. */
 export async function readSeeded(reader: Reader, tables: readonly SqlValue[]): Promise<Seeded> {
   if (!tables.includes(SEED_TABLE)) return new Map();
   const rows = await reader.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
@@ -108,7 +107,6 @@ function equality(
 interface SeedLink {
   readonly relation: Relation;
   readonly identifier: number;
-  /** The record's values in the seed. */
   readonly item: JsonObject;
 }
 

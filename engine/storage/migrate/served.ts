@@ -14,7 +14,6 @@ import { isNeeded, unnamedField } from './keep.ts';
 /** A table that the instance cannot use, or cannot write to. */
 interface Misfit {
   readonly table: string;
-  /** In words, what is not as it would have to be. */
   readonly says: string;
   readonly isReadable: boolean;
 }

@@ -136,7 +136,6 @@ export interface RowQuery {
   readonly fits: ((value: JsonValue) => boolean) | undefined;
 }
 
-/** Rows that a step affects, and how. */
 export interface StepCheck extends RowQuery {
   readonly effect: Effect;
   readonly says: string;
@@ -147,7 +146,6 @@ export interface MigrationStep {
   readonly type: string;
   readonly name: string | undefined;
   readonly risk: Risk;
-  /** For people. */
   readonly description: string;
   readonly checks: readonly StepCheck[];
   /** Changes of the type's table. The dialect makes tasks of all edits of one table together. */
@@ -166,7 +164,6 @@ export interface Plan {
   /** Drops that were not allowed: the tables keep these parts. */
   readonly kept: readonly MigrationStep[];
   readonly applied: AppliedModel;
-  /** The Model, where the database keeps it. */
   readonly model: Model;
   readonly wanted: AppliedModel;
 }

@@ -99,7 +99,6 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
   }));
 }
 
-/** Each step with the tasks of its edits. */
 function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
   const { type, before, dialect, others } = change;
   const { each, together } = dialect.alterTable({
@@ -125,7 +124,6 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
     : [...compiled, change.step('rebuild-table', { now: type.table, tasks: together })];
 }
 
-/** In the order of the table's columns. */
 function sourcesOf(change: TypeChange): readonly ColumnSource[] {
   const { type, before, dialect, fieldChanges, referenceChanges } = change;
   const sqlType = (name: string): string | undefined => fieldTypes.get(name)?.columns[dialect.name].sqlType;
@@ -219,7 +217,6 @@ function longEntries(change: TypeChange, index: Index): readonly StepCheck[] {
   return [{ ...rows, effect: 'fail', says }];
 }
 
-/** Rows that would have the same values afterwards. */
 function duplicates(change: TypeChange, index: Index): StepCheck {
   const values = index.members.flatMap((member) => {
     const one = change.fieldChanges.find(({ field }) => field === member);

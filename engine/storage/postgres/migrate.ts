@@ -58,7 +58,6 @@ function whyNot(error: unknown, sql: string): string {
   return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
 }
 
-/** Of a task among all. */
 type Place = Pick<Doing, 'number' | 'of'>;
 
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {
@@ -194,7 +193,6 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-/** The switch. */
 async function change(
   connections: Connections,
   { before, after, watch, locked }: Migration,
@@ -279,7 +277,6 @@ export const expectSmallSets = (connections: Connections, links: readonly LinkCo
 
 interface MigrationProgress {
   readonly key: string;
-  /** How many tasks are done that prepare it. */
   readonly done: number;
   /** The identifier up to which the task after them is done. */
   readonly position: number;
@@ -297,7 +294,6 @@ async function readProgress(reader: Reader): Promise<MigrationProgress | undefin
   return { key: String(key), done: Number(done), position: Number(position), rest: left };
 }
 
-/** In the transaction of what it records. */
 const record = (writer: Writer, assignments: string, values: Values) =>
   run(writer, `update ${MIGRATION_TABLE} set ${assignments}`, values);
 
@@ -361,7 +357,6 @@ async function lockAll(
     await run(writer, sql);
 }
 
-/** Runs the attempt until it gets its locks. */
 async function insist<T>(
   connections: Connections,
   { caller, report }: Follower,
@@ -393,7 +388,6 @@ async function insist<T>(
   }
 }
 
-/** Whatever wraps the error of a lock or a statement that took too long. */
 function isLockTimeout(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   return ['55P03', '57014'].includes(String(Reflect.get(error, 'code'))) || isLockTimeout(Reflect.get(error, 'cause'));

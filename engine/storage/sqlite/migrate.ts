@@ -81,7 +81,6 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
 
 type Tell = (position: number, last: number, rows: number) => void;
 
-/** Rows between two reports. */
 const BATCH = 50_000;
 
 function fill({ value, run }: SqliteConnection, { table = '', identifier = '', sql }: Task, tell: Tell): void {
@@ -114,7 +113,6 @@ function refusing(sql: string, work: () => void): void {
   }
 }
 
-/** In words; undefined if there are none. */
 function brokenKeys({ all }: SqliteConnection): string | undefined {
   const sql = 'select "table", rowid, parent from pragma_foreign_key_check';
   const broken = all({ sql }, []) as readonly (readonly (string | number | null)[])[];
