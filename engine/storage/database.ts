@@ -19,7 +19,6 @@ import {
   type OnRow,
   Overtaken,
   type Reader,
-  type Row,
   type ServerUsage,
   type Snapshot,
   type Statement,
@@ -96,14 +95,23 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     }
   }
 
+  const check = (): Promise<void> => watched(() => driver.read(fit.check, PATIENT), { counts: false });
   /** If the database does not answer, nothing is known about the tables. */
-  const look = async (): Promise<void> => {
-    await watched(() => driver.read(fit.check, PATIENT), { counts: false }).catch(() => undefined);
-  };
+  const look = (): Promise<void> => check().catch(() => undefined);
   const fit = createFit(driver, observer, look);
-
   const during = <T>(ask: () => Awaitable<T>, how?: During): Promise<T> => watched(ask, how).catch(fit.explain);
 
+  /** All work of requests passes here once, before its statements. */
+  async function perform<T>(kind: Kind, caller: Caller, ask: () => Awaitable<T>, row?: string): Promise<T> {
+    const leave = await admission.take(kind, caller, row);
+    try {
+      return await during(ask, { ofWrite: kind === 'write', counts: caller !== PATIENT });
+    } finally {
+      leave();
+    }
+  }
+
+  /** Every statement passes here once. */
   const observed: Around = (ask) => (statement, values, onRow) => {
     fit.requireUsable(statement);
     if (!onStatement) return ask(statement, values, onRow);
@@ -115,10 +123,10 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     return result;
   };
   const isPlain = (): boolean => onStatement === undefined && fit.isFit();
-  const reading = (reader: Reader): Reader => (isPlain() ? reader : through(observed, reader));
-  const writing = (writer: Writer): Writer =>
+  const observedReader = (reader: Reader): Reader => (isPlain() ? reader : through(observed, reader));
+  const observedWriter = (writer: Writer): Writer =>
     isPlain() ? writer : { ...through(observed, writer), run: observed(writer.run) };
-  const own = through(observed, driver);
+  const observedValue = observed(driver.value);
 
   /** Work that waits in a queue runs with the request that asked for it, and not with the one before it in the queue. */
   const inContext = <S, T>(work: (subject: S) => Awaitable<T>): ((subject: S) => Awaitable<T>) => {
@@ -127,25 +135,37 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     return (subject) => within(work, subject);
   };
 
-  async function admitted<T>(kind: Kind, caller: Caller, ask: () => Awaitable<T>, row?: string): Promise<T> {
-    const leave = await admission.take(kind, caller, row);
+  const reading =
+    (kind: 'read' | 'scan', checkOf: (reader: Reader) => Awaitable<void>): Driver['read'] =>
+    <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean) => {
+      const asked = inContext(work);
+      const checked = async (reader: Reader): Promise<T> => {
+        await checkOf(reader);
+        return asked(observedReader(reader));
+      };
+      return perform(kind, caller, () => driver[kind](checked, caller, single));
+    };
+  const read = reading('read', () => fit.checkTurn());
+  const alone = <T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T> => read(work, PATIENT, true);
+
+  async function write<T>(work: (writer: Writer) => Awaitable<T>, caller: Caller = PATIENT, row?: string): Promise<T> {
+    const asked = inContext(work);
+    const checked = async (writer: Writer): Promise<T> => {
+      // Where each snapshot tells, nothing changes before the write ends.
+      if (inEachSnapshot) await fit.check(writer);
+      const before = fit.revision();
+      const result = await asked(observedWriter(writer));
+      if (inEachSnapshot) return result;
+      await fit.check(writer);
+      if (fit.revision() !== before) throw new Overtaken();
+      return result;
+    };
     try {
-      return await ask();
+      return await perform('write', caller, () => driver.write(checked, caller, row), row);
     } finally {
-      leave();
+      fit.expire();
     }
   }
-
-  function read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> {
-    const asked = inContext(work);
-    const checked = async (reader: Reader): Promise<T> => {
-      await fit.checkTurn();
-      return asked(reading(reader));
-    };
-    const ask = (): Promise<T> => admitted('read', caller, () => driver.read(checked, caller, single));
-    return during(ask, { counts: caller !== PATIENT });
-  }
-  const alone = <T>(work: (reader: Reader) => Awaitable<T>): Promise<T> => read(work, PATIENT, true);
 
   async function* texts(opened: Snapshot, ...[statement, values]: Parameters<Snapshot['texts']>): ReturnType<Texts> {
     fit.requireUsable(statement);
@@ -165,6 +185,25 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     }
   }
 
+  async function snapshot(caller = PATIENT, heavy?: boolean): Promise<Snapshot> {
+    const leaving = [await admission.take('stream', caller)];
+    let opened: Snapshot | undefined;
+    const close = async (): Promise<void> => {
+      for (const leave of leaving) leave();
+      await opened?.close();
+    };
+    try {
+      if (heavy) leaving.push(await admission.take('slowList', caller));
+      const found = (opened = await during(() => driver.snapshot(caller, heavy)));
+      await fit.check(found);
+      const around: Around = (ask) => observed((...asked) => during(() => ask(...asked)) as ReturnType<typeof ask>);
+      return { ...through(around, found), texts: (...asked) => texts(found, ...asked), close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
   const { writeAlone, usage: pools } = driver;
   return {
     ...driver,
@@ -176,7 +215,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       if (fit.checkTurn()) return alone((reader) => reader.value(statement, values));
       const before = outages.failures();
       try {
-        const found = own.value(statement, values);
+        const found = observedValue(statement, values);
         if (found instanceof Promise) return during(() => found);
         outages.succeeded(false, before);
         return found;
@@ -185,34 +224,9 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       }
     },
     read,
-    scan: async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean) => {
-      const asked = inContext(work);
-      const checked = async (reader: Reader): Promise<T> => {
-        // On SQLite, it runs in another process, with a snapshot of its own.
-        if (inEachSnapshot) await fit.check(reader);
-        return asked(reading(reader));
-      };
-      return during(() => admitted('scan', caller, () => driver.scan(checked, caller, single)));
-    },
-    write: async <T>(work: (writer: Writer) => Awaitable<T>, caller: Caller = PATIENT, row?: string) => {
-      const asked = inContext(work);
-      const checked = async (writer: Writer): Promise<T> => {
-        // Where each snapshot tells, nothing changes before the write ends.
-        if (inEachSnapshot) await fit.check(writer);
-        const requireSame = fit.begin();
-        const result = await asked(writing(writer));
-        if (inEachSnapshot) return result;
-        await fit.check(writer);
-        requireSame();
-        return result;
-      };
-      try {
-        const ask = (): Promise<T> => driver.write(checked, caller, row);
-        return await during(() => admitted('write', caller, ask, row), { ofWrite: true });
-      } finally {
-        fit.expire();
-      }
-    },
+    // On SQLite, it runs in another process, with a snapshot of its own.
+    scan: reading('scan', (reader) => (inEachSnapshot ? fit.check(reader) : undefined)),
+    write,
     writeAlone:
       writeAlone &&
       (async (statement, values, caller = PATIENT, row) => {
@@ -220,40 +234,17 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
         // Before anything is known of the tables, nothing is written in this way.
         if (typeof revision !== 'string') return undefined;
         const ask = observed((asked, bound: typeof values) => writeAlone(asked, bound, caller, row));
-        const write = (): Awaitable<Row | undefined> => ask(statement, [...values, revision]);
-        return during(() => admitted('write', caller, write, row), { ofWrite: true });
+        return perform('write', caller, () => ask(statement, [...values, revision]), row);
       }),
-    snapshot: async (caller = PATIENT, heavy) => {
-      const leaving = [await admission.take('stream', caller)];
-      const leave = (): void => leaving.forEach((free) => free());
-      try {
-        if (heavy) leaving.push(await admission.take('slowList', caller));
-        const opened = await during(() => driver.snapshot(caller, heavy));
-        const close = async (): Promise<void> => {
-          leave();
-          await opened.close();
-        };
-        try {
-          await fit.check(opened);
-        } catch (error) {
-          await close();
-          throw error;
-        }
-        const around: Around = (ask) => observed((...asked) => during(() => ask(...asked)) as ReturnType<typeof ask>);
-        return { ...through(around, opened), texts: (...asked) => texts(opened, ...asked), close };
-      } catch (error) {
-        leave();
-        throw error;
-      }
-    },
+    snapshot,
     ping: () => watched(() => driver.ping(), { counts: false }),
     hold: async (placed, served) => {
       fit.hold(placed, served);
       if (!inEachSnapshot) timer = setInterval(look, LOOK_MS).unref();
-      await watched(() => driver.read(fit.check, PATIENT), { counts: false });
+      await check();
     },
     requireFit: async () => {
-      await watched(() => driver.read(fit.check, PATIENT), { counts: false });
+      await check();
       await fit.requireAll();
     },
     usageOf: (server) => (pools === undefined ? [] : [{ server, pools: pools(), waiting: admission.waiting() }]),
@@ -286,31 +277,12 @@ interface HeldModel {
   tables: AppliedModel | undefined;
 }
 
-interface FitWatch {
-  /** Looks whether the tables have changed. */
-  check(reader: Reader): Awaitable<void>;
-  /** The same once per turn of the event loop, where that is cheap; undefined if nothing has to be awaited. */
-  checkTurn(): Promise<void> | undefined;
-  /** The next request looks again. */
-  expire(): void;
-  isFit(): boolean;
-  /** Throws a Problem if the statement touches a table that can no longer be used. */
-  requireUsable(statement: Statement): void;
-  /** Returns a function that throws if something has changed since. */
-  begin(): () => void;
-  revision(): unknown;
-  /** An unexpected error may be caused by changed tables. */
-  explain(error: unknown): Promise<never>;
-  hold(placed: Model, served: Model): void;
-  /** Throws a Problem if a table cannot be used, or is missing. */
-  requireAll(): Promise<void>;
-}
-
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
 /** Milliseconds between two looks where not every snapshot tells. */
 export const LOOK_MS = 1000;
 
-function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () => Promise<void>): FitWatch {
+/** `look`: looks whether the tables have changed. */
+function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () => Promise<void>) {
   const { sql, inEachSnapshot } = driver.dialect.revision;
   const revision: Statement = { sql };
   let held: HeldModel | undefined;
@@ -322,6 +294,7 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
   let isMissing = false;
   const isFit = (): boolean => fit.unfit.length + fit.narrower.length === 0;
 
+  /** Looks whether the tables have changed. */
   function check(reader: Reader): Awaitable<void> {
     if (held === undefined) return;
     const changed = (now: unknown): Awaitable<void> => (now === known ? undefined : renew(now, reader));
@@ -367,31 +340,27 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
 
   return {
     check,
-    checkTurn: () => {
+    /** The same once per turn of the event loop, where that is cheap; undefined if nothing has to be awaited. */
+    checkTurn: (): Promise<void> | undefined => {
       if (isSure || !inEachSnapshot) return undefined;
       isSure = true;
       setImmediate(() => (isSure = false));
       const checked = check(driver);
       return checked instanceof Promise ? checked : undefined;
     },
-    expire: () => void (isSure = false),
+    /** The next request looks again. */
+    expire: (): void => void (isSure = false),
     isFit,
-    requireUsable: (statement) => {
+    /** Throws a Problem if the statement touches a table that can no longer be used. */
+    requireUsable: (statement: Statement): void => {
       if (isFit()) return;
       const touches = touching.get(statement) ?? names.test(statement.sql);
       touching.set(statement, touches);
       if (touches) throw unavailable('changed');
     },
-    begin: () => {
-      const before = { fit, served: held?.served };
-      return () => {
-        if (fit !== before.fit && !isFit()) throw unavailable('changed');
-        // What the tables want beside the texts must not be missing.
-        if (held?.served !== before.served) throw new Overtaken();
-      };
-    },
-    revision: () => known,
-    explain: async (error) => {
+    revision: (): unknown => known,
+    /** An unexpected error may be caused by changed tables. */
+    explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
       if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;
       if (held === undefined || (!lacks && EXPECTED.some((kind) => error instanceof kind))) throw error;
@@ -400,10 +369,11 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
       if (fit.isSame) throw error;
       throw isFit() ? new Outdated(error) : unavailable('changed', error);
     },
-    hold: (placed, served) => {
+    hold: (placed: Model, served: Model): void => {
       held = { placed, served: appliedModel(served, driver.dialect), tables: undefined };
     },
-    requireAll: async () => {
+    /** Throws a Problem if a table cannot be used, or is missing. */
+    requireAll: async (): Promise<void> => {
       if (fit.unfit.length > 0) throw unavailable('changed');
       if (isMissing) await requireObjects();
     },
