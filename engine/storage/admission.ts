@@ -29,8 +29,9 @@ export interface Admission {
 
 /** Why one is refused that has waited too long, or finds the queue full. */
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
-/** Searches and lists that wait. Reads and writes are bounded by the connections of clients. */
-const MOST_WAITING = { scan: 100, slowList: 100, stream: 100 };
+/** Searches and lists of one client that wait; the memory bounds those of all. Other work is bounded by connections. */
+const MOST_WAITING = 100;
+const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
 /** The memory of a waiting search: its connection, its head, what it asks for. */
 const WAITING_BYTES = 64 * 1024;
 /** One that writes, and one that is ready when the row comes free. */
@@ -81,9 +82,9 @@ export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWa
 
   function wait(work: Work, caller: Caller): Promise<() => void> {
     const { kind } = work;
-    if (kind in MOST_WAITING) {
-      const others = queue.filter((waiting) => waiting.kind === kind);
-      if (others.length >= MOST_WAITING[kind as keyof typeof MOST_WAITING]) makeRoom(work, others);
+    if (QUEUED.has(kind)) {
+      const own = queue.filter((waiting) => waiting.kind === kind && waiting.origin === work.origin);
+      if (own.length >= MOST_WAITING) throw unavailable(LATE[kind]);
       caller.take(WAITING_BYTES);
     }
     return new Promise((resolve, reject) => {
@@ -105,16 +106,6 @@ export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWa
       queue.push(waiting);
       const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
     });
-  }
-
-  /** Refuses the last one of the client that has most in the queue; throws if that is the client of this one. */
-  function makeRoom({ kind, origin }: Work, others: readonly Waiting[]): void {
-    const counts = new Map<string, number>([[origin, 1]]);
-    for (const one of others) counts.set(one.origin, (counts.get(one.origin) ?? 0) + 1);
-    const greatest = Math.max(...counts.values());
-    const last = others.findLast((one) => counts.get(one.origin) === greatest);
-    if (counts.get(origin) === greatest || !last) throw unavailable(LATE[kind]);
-    last.refuse(unavailable(LATE[kind]));
   }
 
   return {

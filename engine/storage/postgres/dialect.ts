@@ -2,8 +2,7 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS, TOGETHER } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect, Estimate } from '../dialect.ts';
-import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
+import { type Dialect, type Estimate, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 import { countedPage } from './pages.ts';
 

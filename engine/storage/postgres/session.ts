@@ -1,7 +1,7 @@
 /** The settings of a session that the engine's SQL relies on, whatever server, database and role say. */
 import { StartError } from '../../problem.ts';
 import type { Row, Statement } from '../driver.ts';
-import { literal } from '../json-text.ts';
+import { literal } from '../dialect.ts';
 
 interface SessionSetting {
   readonly value: string;

@@ -1,8 +1,7 @@
 /** SQLite's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import type { Dialect } from '../dialect.ts';
-import { jsonNullable, jsonObject, jsonOptional, literal } from '../json-text.ts';
+import { type Dialect, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
 /** Of a table whose rows are estimated: so many pieces of so many identifiers are looked at. */

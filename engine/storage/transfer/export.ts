@@ -2,10 +2,9 @@
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { Field, JoinTable, Model, RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, readSql } from '../columns.ts';
-import { tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Values } from '../driver.ts';
-import { SEED_TABLE } from '../tables.ts';
+import { SEED_TABLE, tablesOf } from '../tables.ts';
 import { referredFirst } from '../seed.ts';
 import { FORMAT, type Head, type Line } from './lines.ts';
 

@@ -6,8 +6,12 @@ import { type Column, columnsOf, columnType, type NeededColumn, neededOf, readSq
 import { columnSql, indexed } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
-import { compiled, raw } from '../knex.ts';
 import { type FilledFields, filledFields } from './stamps.ts';
+
+/** Knex compiles statements and never runs them. */
+const compiled = (query: { toSQL(): { toNative(): { readonly sql: string } } }): Statement => ({
+  sql: query.toSQL().toNative().sql,
+});
 
 /** The most records that a conflict names. */
 export const NAMED = 10;
@@ -162,7 +166,10 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
   const names = columns.map(({ name }) => name);
   const table = (): ReturnType<typeof knex.queryBuilder> => knex.queryBuilder().from(type.table);
   const loaded = (): ReturnType<typeof knex.queryBuilder> =>
-    table().select([identifier, ...columns.map((column) => raw(readSql(column, dialect.name, quote), dialect))]);
+    table().select([
+      identifier,
+      ...columns.map((column) => knex.raw(readSql(column, dialect.name, quote).replaceAll('?', '\\?'))),
+    ]);
   const locked = (query: ReturnType<typeof knex.queryBuilder>, strength: Strength): Statement => {
     const { sql } = compiled(query.whereRaw(oneOf(quote(identifier)), ['[]']).orderBy(identifier));
     return { sql: dialect.locks ? `${sql} for ${strength}` : sql };
