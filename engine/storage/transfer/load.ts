@@ -189,7 +189,7 @@ const seedRow = (target: LoadTarget, { seed, identifier }: SeedLine) => ({ targe
 
 const twice = (what: string): Fault => ({ pointer: '', code: 'taken', message: `This ${what} is in the file twice` });
 
-export function typeNamed({ types }: Model, name: string): RecordType {
+function typeNamed({ types }: Model, name: string): RecordType {
   const type = types.get(name);
   if (type) return type;
   throw new Error(`a line of a type "${name}" was not refused`);
