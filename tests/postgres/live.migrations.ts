@@ -183,14 +183,14 @@ onServer(`${ROWS} records that clients read and write`, () => {
     return rows;
   }
 
-  /** What the plan says of the instance that runs: whether it can go on using the type. */
+  /** Whether the plan says that the instance which runs answers every request, and not 503 to some. */
   let isUsable: boolean;
 
   const applying = async (): Promise<void> => {
     const plan = build.run('engine/cli.js', ['plan', '--json'], project.environment);
     await plan.ended;
     const { steps } = JSON.parse(plan.out()) as { steps: { id: string; state: string; older?: string }[] };
-    isUsable = steps.every(({ older }) => older !== 'refuse' && !(older === 'named' && book.open));
+    isUsable = steps.every(({ older }) => older === undefined || (older === 'named' && !book.open));
     const allowed = steps.filter(({ state }) => state !== 'ready').flatMap(({ id }) => ['--allow', id]);
     await run('apply', ...allowed);
   };
@@ -220,7 +220,7 @@ onServer(`${ROWS} records that clients read and write`, () => {
     expect(Object.keys(found.refused).filter((one) => isUsable || !one.startsWith('503 '))).toEqual([]);
     await expectKept();
     const strong = (await notedLocks()).filter(({ mode }) => STRONG.has(mode));
-    expect(strong.filter(({ patience }) => patience !== '100ms')).toEqual([]);
+    expect(strong.filter(({ patience }) => !['100ms', '150ms'].includes(patience))).toEqual([]);
     expect(strong.filter(({ statement }) => READS_ALL.test(statement))).toEqual([]);
     if (isMeasured) {
       expect(Math.max(found.lock, ...Object.values(found.longest))).toBeLessThan(LIMIT);
