@@ -85,18 +85,12 @@ export async function openStorage(
         : undefined;
     const { get, page, stream, summary } = replicas ?? reads;
     const store: Store = {
+      ...writes,
       get,
       page,
       stream,
       summary,
       count: reads.count,
-      create: writes.create,
-      update: writes.update,
-      upsert: writes.upsert,
-      delete: writes.delete,
-      deleteFound: writes.deleteFound,
-      once: writes.once,
-      forgetKeys: writes.forgetKeys,
       ready: async () => {
         await driver.ping();
         await driver.requireFit();

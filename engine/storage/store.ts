@@ -169,25 +169,19 @@ export type DoneOnce<R, W> = <A extends KeptAnswer>(
   again: (retried: Retried) => A,
 ) => Promise<A>;
 
-export interface RecordDeletion {
+type Deletion = Pick<WriteRequest, 'author' | 'rights' | 'caller' | 'dryRun'>;
+
+export interface RecordDeletion extends Deletion {
   readonly type: RecordType;
   readonly view: View;
   readonly identifier: number;
   readonly precondition?: Precondition | undefined;
-  readonly author: string | null;
-  readonly rights?: Rights;
-  readonly caller?: Caller;
-  readonly dryRun?: boolean;
 }
 
-export interface DeleteFoundRequest {
+export interface DeleteFoundRequest extends Deletion {
   readonly query: ListQuery;
   /** Records that may be deleted or unlinked. */
   readonly most: number;
-  readonly author: string | null;
-  readonly rights?: Rights;
-  readonly caller?: Caller;
-  readonly dryRun?: boolean;
 }
 
 /** Models are numbered in the order in which they were applied to the database. */

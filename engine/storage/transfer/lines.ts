@@ -1,5 +1,5 @@
 /** The lines of an export: NDJSON that says nothing of the database that it came from. */
-import { type FileHandle, open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import type { JsonObject } from '../../json/json.ts';
 import { type Fault, reasonOf, StartError } from '../../problem.ts';
 
@@ -64,35 +64,24 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** `longest`: bytes that a line may have. Throws a StartError if the file cannot be read, or is of another kind. */
 export async function* readLines(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
-  const handle = await opened(file);
   try {
-    yield* linesOf(handle, file, longest);
+    yield* linesOf(file, longest);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
-      throw new StartError(`${file} cannot be read: ${error.message}`, { cause: error });
+      throw new StartError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
     throw error;
-  } finally {
-    await handle.close();
   }
 }
 
-async function opened(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, 'r');
-  } catch (error) {
-    throw new StartError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-async function* linesOf(handle: FileHandle, file: string, longest: number): AsyncGenerator<readonly LineText[]> {
+async function* linesOf(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
   let begun: Buffer[] = [];
   let length = 0;
   /** The line was refused before its end. */
   let skipping = false;
-  for (let first = true; ; first = false) {
-    const chunk = await nextChunk(handle);
-    if (chunk.length === 0) break;
-    const bytes = first ? withoutMark(chunk, file) : chunk;
+  let isFirst = true;
+  for await (const chunk of createReadStream(file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>) {
+    const bytes = isFirst ? withoutMark(chunk, file) : chunk;
+    isFirst = false;
     const end = bytes.lastIndexOf(NEWLINE);
     if (end !== -1) {
       const whole = bytes.subarray(0, end);
@@ -109,13 +98,6 @@ async function* linesOf(handle: FileHandle, file: string, longest: number): Asyn
     [begun, length, skipping] = [[], 0, true];
   }
   if (length > 0) yield textsOf(Buffer.concat(begun));
-}
-
-/** The rest of one buffer is completed by the next. */
-async function nextChunk(handle: FileHandle): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(CHUNK);
-  const { bytesRead } = await handle.read(buffer, 0, CHUNK, null);
-  return buffer.subarray(0, bytesRead);
 }
 
 const tooLong = (longest: number): Fault => ({
@@ -143,8 +125,18 @@ function withoutMark(bytes: Buffer, file: string): Buffer {
     : bytes;
 }
 
+/** Where a line is not UTF-8, each is decoded alone, so that only those are refused that have to be. */
 function textsOf(bytes: Buffer): readonly LineText[] {
-  return decoded(bytes)?.split('\n') ?? eachOf(bytes);
+  const texts = decoded(bytes)?.split('\n');
+  if (texts) return texts;
+  const lines: LineText[] = [];
+  for (let from = 0; from <= bytes.length;) {
+    const found = bytes.indexOf(NEWLINE, from);
+    const end = found === -1 ? bytes.length : found;
+    lines.push(decoded(bytes.subarray(from, end)) ?? NOT_UTF8);
+    from = end + 1;
+  }
+  return lines;
 }
 
 function decoded(bytes: Buffer): string | undefined {
@@ -153,16 +145,4 @@ function decoded(bytes: Buffer): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Line by line, so that only those are refused that have to be. */
-function eachOf(bytes: Buffer): readonly LineText[] {
-  const texts: LineText[] = [];
-  for (let from = 0; from <= bytes.length;) {
-    const found = bytes.indexOf(NEWLINE, from);
-    const end = found === -1 ? bytes.length : found;
-    texts.push(decoded(bytes.subarray(from, end)) ?? NOT_UTF8);
-    from = end + 1;
-  }
-  return texts;
 }
