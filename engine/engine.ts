@@ -7,12 +7,11 @@ import { type Budget, createBudget } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { type AwaitReader, createSlowReaders } from './edge/slow-readers.ts';
+import { type AwaitReader, createSlowReaders } from './edge/connections.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
-import { type AddressOf, createAddressOf } from './edge/client-address.ts';
+import { createAddressOf, createRateLimit } from './edge/clients.ts';
 
-import type { RateLimit } from './edge/rate-limit.ts';
 import { createObservers } from './http/observed.ts';
 import type { Service } from './http/request.ts';
 import { createDialects, dialectsByRoot } from './http/dialects/dialect.ts';
@@ -89,7 +88,10 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const forget = (): void => void (clients = undefined);
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, forget)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
-  const rateLimit = await rateLimitOf(settings, addressOf, access);
+  // An engine inside an application does not know its host, and leaves limits to the application.
+  const rateLimit = [AUTO_RATE, Infinity].includes(settings.rateLimit)
+    ? undefined
+    : await createRateLimit(settings.rateLimit, (request) => clientOf(request, addressOf(request), access));
   const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
   const { onStatement, observe, within } = createObservers(settings, log, metrics, nameOf);
   let { model } = schema;
@@ -200,17 +202,6 @@ const MINUTE = 60_000;
 
 /** The library is loaded only if it is needed, as for rate limits: a start without both takes 30 ms less. */
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
-
-/** An engine inside an application does not know its host, and leaves limits to the application. */
-async function rateLimitOf(
-  { rateLimit }: EngineSettings,
-  addressOf: AddressOf,
-  access: Access | undefined,
-): Promise<RateLimit | undefined> {
-  if (rateLimit === AUTO_RATE || rateLimit === Infinity) return undefined;
-  const { createRateLimit } = await import('./edge/rate-limit.ts');
-  return createRateLimit(rateLimit, (request) => clientOf(request, addressOf(request), access));
-}
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log, forget: () => void): Reports => ({

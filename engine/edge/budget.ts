@@ -8,17 +8,14 @@ import { Problem } from '../problem.ts';
 export interface Budget {
   /** Reserves bytes. Throws `overloaded` if not enough are left now, and `content-too-large` if there never are. */
   take(bytes: number): Share;
-  /**
-   * Counts bytes that are already in memory and wait for a client. Never throws; `cutOff` is called to free the bytes if
-   * others need the memory.
-   */
+  /** Counts bytes that are in memory already. Never throws: `cutOff` frees them if others need the memory. */
   keep(bytes: number, cutOff: () => void): Share;
   readonly limit: number;
   readonly used: number;
 }
 
 export interface Share {
-  /** Reserves more, as `take` does. */
+  /** Reserves more. */
   grow(bytes: number): void;
   /** Gives back what it has beyond this many bytes. */
   shrink(most: number): void;
@@ -32,10 +29,9 @@ const SMALL = 64 * 1024;
 
 export function createBudget(limit: number): Budget {
   let used = 0;
-  /** The part of `used` that can be cut off. */
-  let waiting = 0;
-  /** Shares that can be cut off, oldest first. */
+  /** The shares that can be cut off, oldest first, and their bytes. */
   const kept = new Map<Share, () => void>();
+  let keptBytes = 0;
 
   function makeRoom(most: number): void {
     for (const [share, cutOff] of kept) {
@@ -45,31 +41,35 @@ export function createBudget(limit: number): Budget {
     }
   }
 
-  function open(cutOff: (() => void) | undefined): Share {
+  /** A share without bytes; `cutOff` if its bytes can be freed. */
+  function createShare(cutOff?: () => void): Share {
     let bytes = 0;
-    let released = false;
+    let isReleased = false;
     const count = (more: number): void => {
       bytes += more;
       used += more;
-      if (cutOff) waiting += more;
+      if (cutOff) keptBytes += more;
     };
     const share: Share = {
       get bytes() {
         return bytes;
       },
       grow: (more) => {
-        if (released) return;
-        const most = !cutOff && bytes + more > SMALL ? limit - limit / 8 : limit;
-        if (!cutOff && bytes + more > most) throw tooMuchAtOnce(bytes + more, most);
-        // Cut nobody off if it would not fit anyway.
-        if (!cutOff && used - waiting + more > most) throw overloaded();
+        if (isReleased) return;
+        const isLarge = !cutOff && bytes + more > SMALL;
+        const most = isLarge ? limit - limit / 8 : limit;
+        if (!cutOff) {
+          if (bytes + more > most) throw tooMuchAtOnce(bytes + more, most);
+          // Cut nobody off if it would not fit anyway.
+          if (used - keptBytes + more > most) throw overloaded();
+        }
         count(more);
-        if (used > most) makeRoom(most);
+        makeRoom(most);
       },
       shrink: (most) => count(Math.min(most - bytes, 0)),
       release: () => {
-        if (released) return;
-        released = true;
+        if (isReleased) return;
+        isReleased = true;
         count(-bytes);
         kept.delete(share);
       },
@@ -78,18 +78,21 @@ export function createBudget(limit: number): Budget {
     return share;
   }
 
-  const grown = (share: Share, bytes: number): Share => {
-    share.grow(bytes);
-    return share;
-  };
-
   return {
     limit,
     get used() {
       return used;
     },
-    take: (bytes) => grown(open(undefined), bytes),
-    keep: (bytes, cutOff) => grown(open(cutOff), bytes),
+    take: (bytes) => {
+      const share = createShare();
+      share.grow(bytes);
+      return share;
+    },
+    keep: (bytes, cutOff) => {
+      const share = createShare(cutOff);
+      share.grow(bytes);
+      return share;
+    },
   };
 }
 

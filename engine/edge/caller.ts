@@ -5,7 +5,7 @@ export interface Caller {
   readonly origin: string;
   /** Maximum bytes of a page, not counting its longest record. */
   readonly most: number;
-  /** Reserves memory from the budget for the caller; throws `overloaded` if not enough is left, `content-too-large` if it never fits. */
+  /** Reserves memory from the budget; throws `overloaded` if not enough is left, `content-too-large` if it never fits. */
   take(bytes: number): void;
   /** Returns a function that gives back what is taken from now on: for work that is begun again. */
   drawing?(): () => void;

@@ -1,23 +1,17 @@
 /**
- * The open connections and their requests. One request of a connection is served at a time: the next one begins when the
- * response before it is sent. Requests begin at the end of a turn of the event loop, so that every connection has its
- * turn, and that parsing all requests and then serving them keeps each code in the processor's caches.
+ * The open connections: their requests and unread responses. One request of a connection is served at a time: the next one
+ * begins when the response before it is sent. Requests begin at the end of a turn of the event loop, so that every
+ * connection has its turn, and that parsing all requests and then serving them keeps each code in the processor's caches.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Budget, Share } from './budget.ts';
-import { cutOff } from './slow-readers.ts';
 
 /** Bytes that Node keeps for a pipelined request. */
 const REQUEST_BYTES = 4096;
 /** The same with the pieces that a body in chunks may have, each an object. */
 const CHUNKED_BYTES = 300 * 1024;
-
-/** Pieces that a chunked body may have, and one more for each so many bytes. */
-const MOST_PIECES = 1000;
-const LEAST_PIECE = 100;
-export const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 
 /** An error of Node's HTTP parser. */
 export type ClientError = Error & { readonly code?: string };
@@ -38,7 +32,7 @@ interface Connection {
   error: ClientError | undefined;
 }
 
-export interface Connections {
+interface Connections {
   readonly sockets: ReadonlySet<Socket>;
   readonly serve: RequestListener;
   /** Refuses bytes that are not a request, after the responses to the requests before them. */
@@ -55,8 +49,7 @@ interface ConnectionOptions {
 
 export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
-export function watchConnections(server: Server, options: ConnectionOptions): Connections {
-  const { most, budget, serve, answerError } = options;
+export function watchConnections(server: Server, { most, budget, serve, answerError }: ConnectionOptions): Connections {
   const connections = new Map<Duplex, Connection>();
   const sockets = new Set<Socket>();
   /** In the order in which their last requests ended, or in which they were opened. */
@@ -98,8 +91,8 @@ export function watchConnections(server: Server, options: ConnectionOptions): Co
     const share = isNext ? undefined : budget.keep(bytes, () => cutOff(socket));
     waiting.push({ request, response, share });
     if (isChunked(request)) limitPieces(request, response, (error) => refuse(error, socket));
-    if (!isNext) socket.pause();
-    else setImmediate(serveNext, connection);
+    if (isNext) setImmediate(serveNext, connection);
+    else socket.pause();
   }
 
   function serveNext(connection: Connection): void {
@@ -143,6 +136,20 @@ export function watchConnections(server: Server, options: ConnectionOptions): Co
   return { sockets, serve: receive, refuse };
 }
 
+const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
+
+function drop({ socket, waiting }: Connection): void {
+  for (const { share } of waiting.splice(0)) share?.release();
+  socket.resume();
+}
+
+// Bodies in chunks.
+
+/** Pieces that a chunked body may have, and one more for each so many bytes. */
+const MOST_PIECES = 1000;
+const LEAST_PIECE = 100;
+export const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
+
 /** Calls `refuse` when a body arrives in too many small pieces: Node makes a call and an object for each. */
 function limitPieces(request: IncomingMessage, response: ServerResponse, refuse: (error: ClientError) => void): void {
   let pieces = 0;
@@ -150,22 +157,60 @@ function limitPieces(request: IncomingMessage, response: ServerResponse, refuse:
   let isRefused = false;
   const push = request.push.bind(request);
   request.push = (piece: Buffer | null) => {
-    if (isRefused) return false;
+    // Node parses all bytes that it has read; for false, it would stop reading anew at each piece.
+    if (isRefused) return true;
     pieces += 1;
     bytes += piece?.length ?? 0;
     if (pieces <= MOST_PIECES + bytes / LEAST_PIECE) return push(piece);
     isRefused = true;
     if (response.headersSent) request.socket.destroySoon();
     else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }));
-    return false;
+    return true;
   };
   // Node would read on without a call to push.
   response.once('prefinish', () => request.resume());
 }
 
-const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
+// A response that a connection does not take at once stays in memory: for a limited time, and within the budget.
 
-function drop({ socket, waiting }: Connection): void {
-  for (const { share } of waiting.splice(0)) share?.release();
-  socket.resume();
+/** Bytes a second: a client that reads more slowly is cut off. */
+const SLOWEST = 32 * 1024;
+/** Milliseconds; a longer timer would fire at once. */
+const LONGEST = 2 ** 31 - 1;
+
+/** Milliseconds that this many bytes may wait for a reader. */
+export const patience = (length: number, timeout: number): number =>
+  Math.min(LONGEST, timeout + Math.ceil((length / SLOWEST) * 1000));
+
+/**
+ * Called after a response, or a piece of one, was written: closes the connection if the client does not read it in time.
+ * Returns a function that stops the waiting. `least`: bytes that wait somewhere, perhaps in middleware that compresses.
+ */
+export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
+
+/** `timeout`: milliseconds that a reader may leave a response unread. */
+export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
+  return ({ socket }, response, least = 0) => {
+    // Includes what waits in the response itself: all of it, if it is behind other responses of its connection.
+    const length = Math.max(least, response.writableLength);
+    if (length === 0 || socket.destroyed) return () => undefined;
+    const giveUp = (): void => cutOff(socket);
+    const timer = setTimeout(giveUp, patience(length, timeout)).unref();
+    const share = budget.keep(length, giveUp);
+    const stop = (): void => {
+      clearTimeout(timer);
+      response.off('timeout', giveUp).off('close', stop);
+      share.release();
+    };
+    // Closes the connection within twice the time if nothing is read at all. Node resets it with the next request.
+    response.setTimeout(timeout).once('timeout', giveUp).once('close', stop);
+    return stop;
+  };
+}
+
+/** The system would keep what it has not sent yet; a reset drops it. */
+function cutOff(socket: Socket): void {
+  const isPlain = socket.remoteAddress !== undefined && !('encrypted' in socket);
+  if (isPlain) socket.resetAndDestroy();
+  else socket.destroy();
 }

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Budget } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
-import type { AddressOf } from '../edge/client-address.ts';
-import type { RateLimit } from '../edge/rate-limit.ts';
+import type { AddressOf, RateLimit } from '../edge/clients.ts';
 import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';

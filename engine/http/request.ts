@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Budget, Share } from '../edge/budget.ts';
 import type { Caller, Position } from '../edge/caller.ts';
-import type { AddressOf } from '../edge/client-address.ts';
+import type { AddressOf } from '../edge/clients.ts';
 import type { Body } from '../operations/body.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { Preconditions } from '../operations/preconditions.ts';

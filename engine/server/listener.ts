@@ -182,6 +182,8 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  destroyLater(socket);
+  // Reading on would cost far more than it costs the client that floods the service.
+  if (error.code === TOO_MANY_PIECES) socket.once('finish', () => socket.destroy());
+  else destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }

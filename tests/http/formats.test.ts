@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { csvHead, csvLine } from '../../engine/http/csv.ts';
 import { membersAt } from '../../engine/http/lists.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
-import { createSlowReaders } from '../../engine/edge/slow-readers.ts';
+import { createSlowReaders } from '../../engine/edge/connections.ts';
 import { send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

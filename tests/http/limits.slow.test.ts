@@ -5,9 +5,8 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { createAddressOf, networkOf } from '../../engine/edge/client-address.ts';
-import { createRateLimit } from '../../engine/edge/rate-limit.ts';
-import { patience } from '../../engine/edge/slow-readers.ts';
+import { createAddressOf, networkOf, createRateLimit } from '../../engine/edge/clients.ts';
+import { patience } from '../../engine/edge/connections.ts';
 import { drain, listen, mostConnections } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { raw, statusesOf } from '../support/raw.ts';
@@ -221,7 +220,7 @@ describe('RATE_LIMIT', () => {
   });
 
   test('forgets the client that has been silent longest when there are too many', async () => {
-    const limit = createRateLimit(1, ({ url = '' }) => url, 2);
+    const limit = await createRateLimit(1, ({ url = '' }) => url, 2);
     const asks = (client: string): Promise<boolean> =>
       limit({ url: client } as IncomingMessage).then(
         () => true,
