@@ -1,6 +1,6 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { type Access, clientOf, isGuarded, tokenNameOf, openAccess, type Reports } from './access/access.ts';
+import { clientOf, isGuarded, tokenNameOf, openAccess, type Reports } from './access/access.ts';
 import { type Client, type Clients, createClients } from './access/clients.ts';
 import { memoized } from './memo.ts';
 import { type Budget, createBudget } from './edge/budget.ts';

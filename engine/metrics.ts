@@ -3,12 +3,11 @@ import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnWait } from './storage/admission.ts';
 import type { ServerUsage } from './storage/driver.ts';
-import type { Label, Observed } from './http/observed.ts';
 import { Problem } from './problem.ts';
 import { workerNumber } from './process.ts';
 
 export interface Metrics {
-  observe(observed: Observed): void;
+  observe(request: AnsweredRequest): void;
   statement(milliseconds: number): void;
   /** Counts the time that a read, scan or write has waited for a database connection. */
   readonly wait: OnWait;
@@ -18,8 +17,17 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+interface AnsweredRequest {
+  /** undefined if no operation was found. */
+  readonly label: { readonly type: string; readonly operation: string } | undefined;
+  readonly status: number;
+  readonly problem: string | undefined;
+  readonly milliseconds: number;
+}
+
+type AskReadiness = () => Promise<{ readonly isReady: boolean; readonly isReachable: boolean }>;
+
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-const NO_OPERATION: Label = Object.freeze({ type: '', operation: '' });
 
 export function createMetrics(): Metrics {
   const register = new Registry();
@@ -54,7 +62,7 @@ export function createMetrics(): Metrics {
     registers,
   });
   return {
-    observe: ({ label = NO_OPERATION, status, problem = '', milliseconds }) => {
+    observe: ({ label = { type: '', operation: '' }, status, problem = '', milliseconds }) => {
       const { type, operation } = label;
       requests.inc({ type, operation, status, problem });
       durations.observe({ type, operation }, milliseconds / 1000);
@@ -70,47 +78,52 @@ export function createMetrics(): Metrics {
   };
 }
 
-type AskReadiness = () => Promise<{ readonly isReady: boolean; readonly isReachable: boolean }>;
-
 function watchReadiness(register: Registry, ask: AskReadiness): void {
-  const add = (name: string, help: string, state: keyof Awaited<ReturnType<AskReadiness>>): Gauge => {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [register],
-      // Of several processes, the one that is worst off counts.
-      aggregator: 'min',
-      collect: async () => gauge.set(Number((await ask())[state])),
-    });
-    return gauge;
-  };
-  add('records_database_reachable', 'Whether the database answers: 1 or 0', 'isReachable');
-  add('records_ready', 'Whether /health/ready says so: 1 or 0', 'isReady');
+  const registers = [register];
+  // Of several processes, the one that is worst off counts.
+  const aggregator = 'min';
+  void new Gauge({
+    name: 'records_database_reachable',
+    help: 'Whether the database answers: 1 or 0',
+    registers,
+    aggregator,
+    async collect() {
+      this.set(Number((await ask()).isReachable));
+    },
+  });
+  void new Gauge({
+    name: 'records_ready',
+    help: 'Whether /health/ready says so: 1 or 0',
+    registers,
+    aggregator,
+    async collect() {
+      this.set(Number((await ask()).isReady));
+    },
+  });
 }
 
-/** Connections are counted whenever metrics are read. */
 function watchConnections(register: Registry, usage: () => readonly ServerUsage[]): void {
   if (usage().length === 0) return;
   const registers = [register];
-  const connections = new Gauge({
+  void new Gauge({
     name: 'records_database_connections',
     help: 'Connections to each PostgreSQL server by pool and state; "most" is how many there may be',
     labelNames: ['server', 'pool', 'state'] as const,
     registers,
-    collect: () => {
+    collect() {
       for (const { server, pools } of usage())
         for (const [pool, states] of Object.entries(pools))
-          for (const [state, count] of Object.entries(states)) connections.set({ server, pool, state }, count);
+          for (const [state, count] of Object.entries(states)) this.set({ server, pool, state }, count);
     },
   });
-  const waiting = new Gauge({
+  void new Gauge({
     name: 'records_database_waiting',
     help: 'Requests that wait for a connection to each PostgreSQL server, by what they want to do',
     labelNames: ['server', 'work'] as const,
     registers,
-    collect: () => {
-      for (const { server, waiting: works } of usage())
-        for (const [work, count] of Object.entries(works)) waiting.set({ server, work }, count);
+    collect() {
+      for (const { server, waiting } of usage())
+        for (const [work, count] of Object.entries(waiting)) this.set({ server, work }, count);
     },
   });
 }
