@@ -263,7 +263,7 @@ describe('a database of many records', () => {
       requestId: 'mine',
       address: '127.0.0.1',
       traceparent: TRACE,
-      sql: expect.stringMatching(/^select concat\(.+ from `memos` as t\$ order by /),
+      sql: expect.stringMatching(/^select concat\(.+ from `memos` as t\$ +order by /),
       milliseconds: expect.any(Number),
       msg: 'slow statement',
     });
