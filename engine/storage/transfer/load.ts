@@ -1,5 +1,6 @@
 /** Inserts rows into empty tables: many with one statement if the database is a server; each conflict is reported. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import { memoized } from '../../memo.ts';
 import type { Fault } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Reader, Row, Statement, Values, Writer } from '../driver.ts';
@@ -7,7 +8,7 @@ import { type Field, type Model, type RecordType, type Relation, uniqueIndexes }
 import { type Column, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
 import { type BulkColumn, columnSql, SEED_TABLE } from '../tables.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
-import type { Line, PairLine, RecordLine, SeedLine, SequenceLine } from './lines.ts';
+import type { Line, RecordLine, SequenceLine } from './lines.ts';
 import { escapeStep } from '../../json/json.ts';
 
 /** Rows of one statement, and characters of their texts. */
@@ -152,53 +153,41 @@ export type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly v
 export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
   const tables = createTables(dialect, () => model);
   const time = new Date();
-  const integer = (name: string) => ({ name, type: dialect.integer });
-  const seeds = createTarget(dialect, SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, () =>
-    twice('seed'),
-  );
+  const integer = (name: string): BulkColumn => ({ name, type: dialect.integer });
+  const twice = (what: string) => (): Fault => ({
+    pointer: '',
+    code: 'taken',
+    message: `This ${what} is in the file twice`,
+  });
+  const seedColumns = [{ name: 'type', type: 'text' }, integer('identifier')];
+  const seeds = createTarget(dialect, SEED_TABLE, seedColumns, 2, twice('seed'));
   const pairs = new Map(
     model.joinTables.map(({ name, exportName, left, right }) => [
       exportName,
-      createTarget(dialect, name, [integer(left.column), integer(right.column)], 2, () => twice('pair')),
+      createTarget(dialect, name, [integer(left.column), integer(right.column)], 2, twice('pair')),
     ]),
   );
-  const records = new Map<string, readonly [target: LoadTarget, columns: readonly Column[]]>();
-
-  function recordsOf(name: string): readonly [target: LoadTarget, columns: readonly Column[]] {
-    const known = records.get(name);
-    if (known) return known;
-    const type = typeNamed(model, name);
+  const recordsOf = memoized((type: RecordType) => {
     const columns = columnsOf(type, dialect.name);
     const bulk = columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) }));
     const target = createTarget(dialect, type.table, [integer(type.identifier.column), ...bulk], 1, (values) =>
       conflictOf(tables.of(type), values, dialect.name, writer),
     );
-    records.set(name, [target, columns]);
-    return [target, columns];
-  }
+    return { target, columns };
+  });
 
   return (line) => {
-    if ('pair' in line) return { target: found(pairs, line), values: [line.left, line.right] };
-    if ('seed' in line) return seedRow(seeds, line);
-    const [target, columns] = recordsOf(line.type);
+    if ('pair' in line) return { target: named(pairs, line.pair), values: [line.left, line.right] };
+    if ('seed' in line) return { target: seeds, values: [line.seed, line.identifier] };
+    const { target, columns } = recordsOf(named(model.types, line.type));
     return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect, time))] };
   };
 }
 
-const seedRow = (target: LoadTarget, { seed, identifier }: SeedLine) => ({ target, values: [seed, identifier] });
-
-const twice = (what: string): Fault => ({ pointer: '', code: 'taken', message: `This ${what} is in the file twice` });
-
-function typeNamed({ types }: Model, name: string): RecordType {
-  const type = types.get(name);
-  if (type) return type;
-  throw new Error(`a line of a type "${name}" was not refused`);
-}
-
-function found(pairs: ReadonlyMap<string, LoadTarget>, { pair }: PairLine): LoadTarget {
-  const target = pairs.get(pair);
-  if (target) return target;
-  throw new Error(`a pair "${pair}" was not refused`);
+function named<T>(all: ReadonlyMap<string, T>, name: string): T {
+  const found = all.get(name);
+  if (found !== undefined) return found;
+  throw new Error(`a line of "${name}" was not refused`);
 }
 
 /** A field that the export does not know has its default, as in a record that is made. */
