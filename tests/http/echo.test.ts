@@ -126,8 +126,6 @@ test.each<readonly [object, Readonly<Record<string, string>>?]>([
   [call('list_records', { type: 'Gadget', limit: 'LONG' })],
   [call('list_records', { type: ['LONG'] })],
   [call('describe_type', { type: 'LONG' })],
-  [call('explain_problem', { problem: 'LONG' })],
-  [call('explain_problem', { code: 'LONG' })],
   [call('get_record', { type: 'Gadget', id: 'LONG' })],
   [call('create_record', { type: 'Gadget', record: { LONG: 1 } })],
   [call('create_record', { type: 'Gadget', record: { name: 5, 'LONG/LONG': 1 } })],
