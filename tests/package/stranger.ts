@@ -171,7 +171,7 @@ export function expectWorks(strangerOf: () => Stranger): void {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     child.stdin.write(`${JSON.stringify(message)}\n`);
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
-    expect(JSON.parse(String(line)).result.tools).toHaveLength(6);
+    expect(JSON.parse(String(line)).result.tools).toHaveLength(5);
     child.stdin.end();
     expect(await once(child, 'close')).toEqual([0, null]);
   });
