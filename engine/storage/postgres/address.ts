@@ -1,6 +1,6 @@
 /** A database URL -> where its servers are, and what the client is told. Parameters of the engine's own are taken out of it. */
 import { didYouMean } from '../../names.ts';
-import { onOrOff, wholeNumber } from '../../settings/values.ts';
+import { onOrOff, wholeNumber } from '../../settings/settings.ts';
 import { StartError } from '../../problem.ts';
 
 export interface PostgresAddress {
