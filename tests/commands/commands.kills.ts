@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verify } from '../../engine/storage/sqlite/backup.ts';
-import { watchDatabase } from '../support/database.ts';
+import { watchDatabase } from '../support/observer.ts';
 import { createDatabase, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';
 import { useCompiled } from '../support/compiled.ts';
 

@@ -1,5 +1,5 @@
 /** Projects of one type, Book, and what is in their databases and plans. */
-import { watchDatabase, type Watch } from '../support/database.ts';
+import { watchDatabase, type Watch } from '../support/observer.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 
 export const BOOKS =

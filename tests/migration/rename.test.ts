@@ -2,7 +2,7 @@
 import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { ask } from '../support/ask.ts';
-import { watchDatabase } from '../support/database.ts';
+import { watchDatabase } from '../support/observer.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
 
 const newProject = useProjects();

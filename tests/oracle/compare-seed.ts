@@ -2,8 +2,9 @@
 import { rmSync } from 'node:fs';
 import fc from '../support/fast-check.ts';
 import { randomSchema, readModel, writeSchema } from '../support/random-schema.ts';
-import { openTwins } from '../support/twins.ts';
-import { compareSequence } from './compare-sequence.ts';
+import { databaseKinds } from '../support/databases.ts';
+import { openBench } from '../support/replaying.ts';
+import { compareSequence, START } from './compare-sequence.ts';
 import { randomOperation } from './random-operations.ts';
 
 interface Size {
@@ -24,13 +25,16 @@ export async function compareSeed(seed: number, { sequences, requests, shrinking
     try {
       const model = readModel(directory);
       fc.pre(model !== undefined);
-      const twins = await openTwins(directory, model, { inAnyOrder: true });
-      try {
-        let own = 0;
-        await twins.both(async (bench) => void (own = await compareSequence(bench, model, drawn)));
-        compared += own;
-      } finally {
-        await twins.close();
+      for (const kind of databaseKinds) {
+        let sent = 0;
+        // Each request has a time of its own.
+        const clock = (): Date => new Date(START + sent * 1000);
+        const bench = await openBench(directory, model, { kind, settings: { clock }, onSend: () => (sent += 1) });
+        try {
+          compared += await compareSequence(bench, model, drawn);
+        } finally {
+          await bench.close();
+        }
       }
     } finally {
       rmSync(directory, { recursive: true });

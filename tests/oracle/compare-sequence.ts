@@ -24,7 +24,9 @@ import {
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';
 import { drawConditions, drawList, drawView } from './random-queries.ts';
 import type { Bench } from '../support/replaying.ts';
-import { START } from '../support/twins.ts';
+
+/** The time of the service before the first request. */
+export const START = Date.UTC(2030, 0, 1);
 
 interface Session {
   readonly client: Client;

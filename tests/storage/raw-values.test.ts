@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mergePatch } from '../oracle/values.ts';
-import { watchDatabase, type Watch } from '../support/database.ts';
+import { watchDatabase, type Watch } from '../support/observer.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { createProject } from '../support/project.ts';

@@ -1,7 +1,7 @@
 /** Nested reads and writes over HTTP: links, sets, owned records, one transaction, the round trip. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type Answer, ask } from '../support/ask.ts';
-import { watchDatabase, type Watch } from '../support/database.ts';
+import { watchDatabase, type Watch } from '../support/observer.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const FIXTURES = 'tests/fixtures/schemas';

@@ -1,7 +1,89 @@
-/** Looks into the database of a service through a connection of its own: what each table of the Model holds. */
+/** What a database holds, read through a connection of the test's own. */
 import Database from 'better-sqlite3';
 import type { Model } from '../../engine/model/model.ts';
 import { connectTo, type DatabaseKind, fileOf, type TestDatabase } from './databases.ts';
+
+interface Reader {
+  rows(sql: string): Promise<readonly (readonly unknown[])[]>;
+  close(): Promise<void>;
+}
+
+const readers: Readonly<Record<DatabaseKind, (database: TestDatabase) => Promise<Reader>>> = {
+  sqlite: async (one) => {
+    const database = new Database(fileOf(one), { readonly: true });
+    const rows: Reader['rows'] = async (sql) => database.prepare<[], unknown[]>(sql).raw().all();
+    return { rows, close: async () => void database.close() };
+  },
+  postgres: async ({ url }) => {
+    const client = await connectTo(url);
+    const rows: Reader['rows'] = async (sql) => (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows;
+    return { rows, close: () => client.end() };
+  },
+};
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+const SQL = {
+  sqlite: {
+    tables: `select name from sqlite_schema where type = 'table' and name <> 'sqlite_sequence' order by name`,
+    columns: `select t.name, c.name from sqlite_schema as t, pragma_table_info(t.name) as c where t.type = 'table' order by 1, 2`,
+    rows: (table: string) => `select * from ${quoted(table)}`,
+    // Changes with each commit of another connection.
+    written: 'pragma data_version',
+  },
+  postgres: {
+    tables: 'select tablename from pg_tables where schemaname = current_schema() order by 1',
+    columns: `select relname, attname from pg_class join pg_attribute on attrelid = pg_class.oid where relkind = 'r'
+      and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped order by 1, 2`,
+    rows: (table: string) => `select t::text from ${quoted(table)} as t order by 1`,
+    // Whatever is written stands in the write-ahead log.
+    written: 'select pg_current_wal_insert_lsn()::text',
+  },
+} as const;
+
+/** For each foreign key of PostgreSQL the question for rows that lead nowhere. */
+const FOREIGN_KEYS = `
+  select format('select child::text from %s as child left join %s as parent on child.%I = parent.%I where child.%I is not null and parent.%I is null',
+    conrelid::regclass, confrelid::regclass, a.attname, b.attname, a.attname, b.attname)
+  from pg_constraint
+  join pg_attribute a on a.attrelid = conrelid and a.attnum = conkey[1]
+  join pg_attribute b on b.attrelid = confrelid and b.attnum = confkey[1]
+  where contype = 'f' and connamespace = current_schema()::regnamespace`;
+
+export interface Watch {
+  /** Every row of every table, as text, except what only says where sequences stand. */
+  contents(): Promise<string>;
+  /** Names of the columns of each table, a line for each, except those of the engine's own tables. */
+  columns(): Promise<string>;
+  /** Changes with each commit that wrote a row. */
+  version(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function watchDatabase(database: TestDatabase): Promise<Watch> {
+  const { rows, close } = await readers[database.kind](database);
+  const sql = SQL[database.kind];
+  const each = async (rowsOf: (table: string) => string): Promise<string> => {
+    const texts: string[] = [];
+    for (const [table] of await rows(sql.tables)) {
+      const found = await rows(rowsOf(String(table)));
+      texts.push(String(table), ...found.map((row) => JSON.stringify(row)));
+    }
+    return texts.join('\n');
+  };
+  // A row that is only locked keeps its xmin.
+  const versions = (table: string): string => `select t.xmin::text, t.ctid::text from ${quoted(table)} as t order by 2`;
+  return {
+    contents: () => each(sql.rows),
+    columns: async () => {
+      const own = (await rows(sql.columns)).filter(([table]) => !/^(_records_|sqlite_)/.test(String(table)));
+      const tables = Map.groupBy(own, ([table]) => String(table));
+      return [...tables].map(([table, all]) => `${table}: ${all.map(([, name]) => name).join(' ')}`).join('\n');
+    },
+    version: async () => (database.kind === 'sqlite' ? String(await rows(sql.written)) : each(versions)),
+    close,
+  };
+}
 
 /** By table, a text that differs when its rows differ. */
 export type TableSnapshot = ReadonlyMap<string, string>;
@@ -13,72 +95,28 @@ export interface Observer {
   close(): Promise<void>;
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-export const createObserver = (database: TestDatabase, model: Model): Promise<Observer> =>
-  observers[database.kind](database, [
-    ...[...model.types.values()].map(({ table }) => table),
-    ...model.joinTables.map(({ name }) => name),
-  ]);
-
-const observers: Readonly<
-  Record<DatabaseKind, (database: TestDatabase, tables: readonly string[]) => Promise<Observer>>
-> = { sqlite: observeFile, postgres: observeServer };
-
-/** Asks for the version first, so that nothing is read where nothing was written. */
-function sparing(version: () => Promise<unknown>, read: () => Promise<TableSnapshot>): () => Promise<TableSnapshot> {
-  let seen: unknown;
-  let last: TableSnapshot = new Map();
-  return async () => {
-    const now = await version();
-    if (now !== seen) [seen, last] = [now, await read()];
-    return last;
-  };
-}
-
-async function observeFile(one: TestDatabase, tables: readonly string[]): Promise<Observer> {
-  const database = new Database(fileOf(one), { readonly: true });
-  const statements = tables.map((table) => [table, database.prepare(`select * from ${quoted(table)}`).raw()] as const);
-  const version = database.prepare('pragma data_version').pluck();
-  const read = (): TableSnapshot => new Map(statements.map(([table, all]) => [table, JSON.stringify(all.all())]));
+/** Looks at the tables of the Model. */
+export async function createObserver(database: TestDatabase, model: Model): Promise<Observer> {
+  const { rows, close } = await readers[database.kind](database);
+  const sql = SQL[database.kind];
+  const tables = [...[...model.types.values()].map(({ table }) => table), ...model.joinTables.map(({ name }) => name)];
+  let seen = '';
+  let last = new Map<string, string>();
   return {
-    snapshot: sparing(
-      async () => version.get(),
-      async () => read(),
-    ),
-    danglingRows: async () => database.pragma('foreign_key_check') as unknown[],
-    close: async () => void database.close(),
-  };
-}
-
-async function observeServer({ url }: TestDatabase, tables: readonly string[]): Promise<Observer> {
-  const client = await connectTo(url);
-  const column = async (sql: string): Promise<readonly string[]> =>
-    (await client.query<string[]>({ text: sql, rowMode: 'array' })).rows.map(([text = '']) => text);
-  const text = (table: string): string =>
-    `select coalesce(string_agg(t::text, ',' order by t::text), '') from ${quoted(table)} as t`;
-  const all = tables.map((table) => `select '${table}', (${text(table)})`).join(' union all ');
-  // Under a name it is planned once: that takes longer than the reading, where there are hundreds of tables.
-  const read = async (): Promise<TableSnapshot> =>
-    new Map((await client.query<[string, string]>({ name: 'all', text: all, rowMode: 'array' })).rows);
-  return {
-    // Whatever is written stands in the write-ahead log.
-    snapshot: sparing(() => column('select pg_current_wal_insert_lsn()::text').then(String), read),
-    danglingRows: async () => {
-      const keys = await column(FOREIGN_KEYS);
-      const rows: string[] = [];
-      for (const key of keys) rows.push(...(await column(key)));
-      return rows;
+    // Asks first whether something was written.
+    snapshot: async () => {
+      const now = String(await rows(sql.written));
+      if (now === seen) return last;
+      [seen, last] = [now, new Map()];
+      for (const table of tables) last.set(table, JSON.stringify(await rows(sql.rows(table))));
+      return last;
     },
-    close: () => client.end(),
+    danglingRows: async () => {
+      if (database.kind === 'sqlite') return rows('pragma foreign_key_check');
+      const found: unknown[] = [];
+      for (const [question] of await rows(FOREIGN_KEYS)) found.push(...(await rows(String(question))));
+      return found;
+    },
+    close,
   };
 }
-
-/** For each foreign key the question for rows that lead nowhere. */
-const FOREIGN_KEYS = `
-  select format('select child::text from %s as child left join %s as parent on child.%I = parent.%I where child.%I is not null and parent.%I is null',
-    conrelid::regclass, confrelid::regclass, a.attname, b.attname, a.attname, b.attname)
-  from pg_constraint
-  join pg_attribute a on a.attrelid = conrelid and a.attnum = conkey[1]
-  join pg_attribute b on b.attrelid = confrelid and b.attnum = confkey[1]
-  where contype = 'f' and connamespace = current_schema()::regnamespace`;

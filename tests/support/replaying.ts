@@ -14,19 +14,19 @@ export interface Bench {
 
 interface Options {
   readonly kind?: DatabaseKind;
-  /** Around the client that speaks to the service. */
-  readonly recording?: (client: Client) => Client;
+  /** Called before each request. */
+  readonly onSend?: () => void;
   readonly settings?: TestSettings;
 }
 
 export async function openBench(
   schemaDirectory: string,
   model: Model,
-  { kind, recording = (client) => client, settings = {} }: Options = {},
+  { kind, onSend, settings = {} }: Options = {},
 ): Promise<Bench> {
   const server = await startTestServer({ schemaDirectory, settings, ...(kind ? { kind } : {}) });
   const observer = await createObserver(server.database, model);
-  const client = recording(createClient(server.url));
+  const client = createClient(server.url, onSend);
   const close = async (): Promise<void> => {
     client.close();
     await observer.close();
