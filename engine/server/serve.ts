@@ -7,8 +7,7 @@ import { AUTO_RATE, type Settings } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';
-import { refuseUnclear } from './framing.ts';
-import { drain, listen, urlOf } from './listener.ts';
+import { refuseUnclear, drain, listen, urlOf } from './listener.ts';
 
 export interface Serving {
   readonly url: string;
