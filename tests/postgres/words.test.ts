@@ -1,6 +1,6 @@
 /** What needs no server: statements with numbers, errors in words, URLs. */
 import { StartError } from '../../engine/problem.ts';
-import { numbered } from '../../engine/storage/postgres/pages.ts';
+import { numbered } from '../../engine/storage/postgres/dialect.ts';
 import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
 import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';

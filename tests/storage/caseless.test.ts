@@ -1,7 +1,7 @@
 /** Fields that ignore case: what is equal, in which order it comes, and that what was written is what is answered. */
 import Database from 'better-sqlite3';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
-import { numbered } from '../../engine/storage/postgres/pages.ts';
+import { numbered } from '../../engine/storage/postgres/dialect.ts';
 import { compileList } from '../../engine/storage/read/lists.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { ask } from '../support/ask.ts';

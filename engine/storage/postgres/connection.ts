@@ -1,57 +1,66 @@
-/** One connection to PostgreSQL: the server parses each statement once, under a name. */
-import { type Client, Connection, type PoolClient } from 'pg';
+/** One connection to PostgreSQL: the server parses each statement once, and a statement can be cancelled. */
+import { createHash } from 'node:crypto';
+import { type Client, Connection, type PoolClient, Query } from 'pg';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import type { OnRow, Row, Statement, Values } from '../driver.ts';
+import { numbered } from './dialect.ts';
 import { abortedBefore, isCancelled, isSilent } from './errors.ts';
 import { POSITION } from './replicas.ts';
-import { type Answered, type Parsers, type Ran, run } from './pipeline.ts';
-import { CANCEL_AGAIN, CANCEL_PATIENCE, GRACE, MAX_STATEMENTS } from './tuning.ts';
+import { CANCEL_AGAIN, CANCEL_PATIENCE, GRACE } from './tuning.ts';
+
+export interface Answered {
+  readonly rows: readonly Row[];
+  readonly changes: number;
+}
+
+interface Ran {
+  /** One for each of the values, up to those that failed. */
+  readonly answers: readonly Answered[];
+  /** The server has given up all of them, unless a transaction was open before. */
+  readonly error?: unknown;
+}
 
 export interface PostgresConnection {
   /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
   query(statement: Statement, values: Values, onRow?: OnRow<Row>, named?: boolean): Promise<Answered>;
-  /** The same for a statement that writes, without a transaction around it. */
-  write(statement: Statement, values: Values): Promise<Answered>;
   /** The statement with one after the other of the values, in one transaction and one round trip. Never rejects. */
   queryAll(statement: Statement, all: readonly Values[]): Promise<Ran>;
-  /** The position after what was written last, if callers are told positions. Never rejects. */
-  position(): Promise<string | undefined>;
+  /** Tells the caller the position after its write, if positions are wanted. Never rejects. */
+  tellPosition(callers?: readonly Caller[]): Promise<void>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
-  /** What is asked in this turn of the event loop is sent in one piece. */
-  cork(): void;
-  /** Without waiting for answers. */
-  destroy(): void;
-  /** Throws if the transaction had been given up because a statement failed. `wrote`: whether it was one that writes. */
-  commit(wrote?: boolean): Promise<void>;
-  /** It is not used again. */
+  /** Throws if the transaction had been given up because a statement failed. */
+  commit(): Promise<void>;
+  /** The connection is not used again. */
   spoil(): void;
   release(): void;
 }
 
-interface Leased {
-  readonly client: PoolClient;
-  /** Of the statements that this connection knows; undefined if statements have no names. */
-  readonly parsers: Parsers | undefined;
+interface ConnectionOptions {
+  /** Whether the server keeps statements under their names. */
+  readonly prepared: boolean;
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
   readonly caller: Caller;
-  /** Whether the caller is told the position of what it wrote. */
   readonly positions: boolean;
 }
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
-export function connectionOf({ client, parsers, timeout, caller, positions }: Leased): PostgresConnection {
+export function connectionOf(
+  client: PoolClient,
+  { prepared, timeout, caller, positions }: ConnectionOptions,
+): PostgresConnection {
   const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
   let spoilt = false;
   let running = 0;
-  let cancelling: Promise<unknown> | undefined;
   let committing = false;
+  let cancelling: Promise<unknown> | undefined;
 
   function cancel(): void {
     if (running === 0 || committing) return;
-    cancelling = requestCancel().catch(() => (spoilt = true));
+    cancelling = requestCancel();
   }
 
   async function requestCancel(): Promise<void> {
@@ -73,87 +82,54 @@ export function connectionOf({ client, parsers, timeout, caller, positions }: Le
     running += 1;
     try {
       return await ask();
-    } catch (error) {
-      throw explained(error);
     } finally {
       running -= 1;
     }
   }
 
-  async function runAll(statement: Statement, all: readonly Values[], named = true, onRow?: OnRow<Row>): Promise<Ran> {
-    running += 1;
-    try {
-      const known = named ? parsers : undefined;
-      const options = { parsers: known, timeout: inTime.query_timeout, onRow, onRefused: cancel };
-      const { answers, error } = await run(client, statement, all, options);
+  const runAll = (statement: Statement, all: readonly Values[], onRow?: OnRow<Row>, named = prepared): Promise<Ran> =>
+    during(async () => {
+      const { answers, error } = await new Promise<Ran>((resolve) => {
+        const options = { named, onRow, onRefused: cancel, ...inTime };
+        client.query(new RowsQuery(statement, all, options, resolve));
+      });
       return error === undefined ? { answers } : { answers, error: explained(error) };
-    } finally {
-      running -= 1;
-    }
-  }
+    });
 
-  const query: PostgresConnection['query'] = async (statement, values, onRow, named) => {
-    if (caller.isGone) throw new CallerGone();
-    const { answers, error } = await runAll(statement, [values], named, onRow);
-    if (error !== undefined) throw error;
-    return answers[0] ?? { rows: [], changes: 0 };
-  };
-
-  /** Sent together with what writes. Without the answer, the client has no position, but its write. */
-  const positionAfter = async (): Promise<string | undefined> => (positions ? positionOf(client, inTime) : undefined);
-
-  const tell = (reached: string | undefined): void => {
-    if (reached !== undefined) caller.wrote?.(reached);
-  };
+  const send = (text: string): Promise<{ readonly command: string }> =>
+    during(() => client.query({ text, ...inTime })).catch((error: unknown) => Promise.reject(explained(error)));
 
   return {
-    query,
-    queryAll: (statement, all) => runAll(statement, all),
-    position: positionAfter,
-    write: async (statement, values) => {
-      const asked = query(statement, values);
-      const position = positionAfter();
-      const answered = await asked;
-      tell(await position);
-      return answered;
+    query: async (statement, values, onRow, named = true) => {
+      if (caller.isGone) throw new CallerGone();
+      const { answers, error } = await runAll(statement, [values], onRow, prepared && named);
+      if (error !== undefined) throw error;
+      return answers[0] ?? { rows: [], changes: 0 };
     },
-    cork: () => {
-      const { stream } = client.connection;
-      if (stream.writableCorked > 0) return;
-      stream.cork();
-      setImmediate(() => stream.uncork());
+    queryAll: runAll,
+    tellPosition: async (callers = [caller]) => {
+      if (!positions) return;
+      const { answers } = await runAll(POSITION, [[]]);
+      const position = answers[0]?.rows[0]?.[0];
+      if (typeof position === 'string') for (const one of callers) one.wrote?.(position);
     },
-    destroy: () => void client.connection.stream.destroy(),
-    execute: async (sql) => void (await during(() => client.query({ text: sql, ...inTime }))),
-    commit: async (wrote = false) => {
+    execute: async (sql) => void (await send(sql)),
+    commit: async () => {
       committing = true;
       stop();
-      const committed = during(() => client.query({ text: 'commit', ...inTime }));
-      const position = wrote ? positionAfter() : undefined;
-      const { command } = await committed;
-      // Then the server answers ROLLBACK, without an error.
-      if (command !== 'COMMIT') throw abortedBefore();
-      tell(await position);
+      // The server answers ROLLBACK, without an error, if the transaction had been given up.
+      if ((await send('commit')).command !== 'COMMIT') throw abortedBefore();
     },
     spoil: () => void (spoilt = true),
     release: () => {
       stop();
-      const free = (): void => client.release(spoilt || (parsers?.size ?? 0) > MAX_STATEMENTS);
+      const free = (): void => client.release(spoilt);
       // A cancel that comes late must not end the statement of another caller.
-      if (cancelling) void cancelling.then(free, free);
+      if (cancelling) void cancelling.then(free);
       else free();
     },
   };
 }
-
-const POSITION_QUERY = { text: `select ${POSITION}`, rowMode: 'array' as const };
-
-/** Never rejects. */
-const positionOf = (client: Client, inTime: object): Promise<string | undefined> =>
-  client.query<[string]>({ ...POSITION_QUERY, ...inTime }).then(
-    ({ rows }) => rows[0]?.[0],
-    () => undefined,
-  );
 
 // Asks the server to end the statement that a connection is waiting for.
 
@@ -192,4 +168,141 @@ function cancelStatement(client: Client): Promise<boolean> {
     if (host.startsWith('/')) wire.connect(`${host}/.s.PGSQL.${port}`);
     else wire.connect(port, host);
   });
+}
+
+// A query that pg runs. pg's own asks for the columns of a statement each time: a fifth of the cost of a short read.
+
+/** How a value of a column is read. */
+type Parse = (text: string) => SqlValue;
+
+const toNumber: Parse = (text) => Number(text);
+
+/** By type OID (pg_type.oid): whole numbers are read as numbers, the rest as text. */
+const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
+  [20, toNumber],
+  [21, toNumber],
+  [23, toNumber],
+  // PostgreSQL writes 1e-07 where JavaScript writes 1e-7; equal numbers must be equal texts.
+  [701, (text) => String(Number(text))],
+]);
+
+export const types = { getTypeParser: (oid: number): Parse => PARSERS.get(oid) ?? String };
+
+interface Compiled {
+  readonly text: string;
+  readonly name: string;
+  /** How its columns are read. That stays: if the tables change, the server refuses the statement. */
+  columns: readonly Parse[] | undefined;
+}
+
+const compiled = new WeakMap<Statement, Compiled>();
+
+function compile(statement: Statement): Compiled {
+  const known = compiled.get(statement);
+  if (known) return known;
+  const text = numbered(statement.sql);
+  // Made from the text: instances that share connections through a pooler must mean the same by a name.
+  const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
+  const fresh = { text, name, columns: undefined };
+  compiled.set(statement, fresh);
+  return fresh;
+}
+
+interface QueryOptions {
+  readonly named: boolean;
+  /** Milliseconds; 0 is for ever. */
+  readonly query_timeout: number;
+  readonly onRow: OnRow<Row> | undefined;
+  /** Called once `onRow` has thrown: the other rows are not wanted. */
+  readonly onRefused: () => void;
+}
+
+/** The names of statements that a connection has parsed, or is about to. */
+interface ParsedNames {
+  readonly parsedStatements: Readonly<Record<string, string>>;
+  readonly submittedNamedStatements: Record<string, string>;
+}
+
+const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
+
+/** pg calls these methods for the messages of the server. */
+class RowsQuery extends Query {
+  declare callback: (error: unknown, result?: unknown) => void;
+  /** pg notes it as parsed when the server says so. */
+  readonly name: string;
+  readonly query_timeout: number;
+  readonly #compiled: Compiled;
+  readonly #all: readonly Values[];
+  readonly #options: QueryOptions;
+  readonly #answers: Answered[] = [];
+  #rows: Row[] = [];
+  #refused: { readonly error: unknown } | undefined;
+
+  constructor(statement: Statement, all: readonly Values[], options: QueryOptions, resolve: (ran: Ran) => void) {
+    super('', (error) => resolve(error ? { answers: this.#answers, error } : { answers: this.#answers }));
+    this.#compiled = compile(statement);
+    this.name = options.named ? this.#compiled.name : '';
+    this.query_timeout = options.query_timeout;
+    this.#all = all;
+    this.#options = options;
+  }
+
+  override readonly submit = (connection: Connection): void => {
+    const { stream } = connection;
+    const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
+    const { text } = this.#compiled;
+    const statement = this.name;
+    // A portal would hold its snapshot until the transaction ends, and indexes that are built beside it would wait.
+    if (statement === '' && this.#all.every((values) => values.length === 0)) return connection.query(text);
+    let isDescribed = this.#compiled.columns !== undefined;
+    stream.cork();
+    try {
+      if (statement === '' || !(statement in parsedStatements || statement in submittedNamedStatements)) {
+        connection.parse({ name: statement, text, types: [] }, true);
+        if (statement !== '') submittedNamedStatements[statement] = text;
+      }
+      for (const values of this.#all) {
+        connection.bind({ statement, values: values.map(textOf) }, true);
+        if (!isDescribed) connection.describe({ type: 'P', name: '' }, true);
+        isDescribed = true;
+        connection.execute(null, true);
+      }
+      connection.sync();
+    } finally {
+      stream.uncork();
+    }
+  };
+
+  handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
+    this.#compiled.columns = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID));
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    if (this.#refused) return;
+    const { columns } = this.#compiled;
+    const row = fields.map((text, index) => (text === null ? null : (columns?.[index]?.(text) ?? text)));
+    try {
+      this.#options.onRow?.(row);
+      this.#rows.push(row);
+    } catch (error) {
+      this.#refused = { error };
+      this.#rows = [];
+      this.#options.onRefused();
+    }
+  }
+
+  /** The text ends in how many rows it was. */
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#compiled.columns ??= [];
+    this.#answers.push({ rows: this.#rows, changes: Number(text.slice(text.lastIndexOf(' ') + 1)) || 0 });
+    this.#rows = [];
+  }
+
+  handleError(error: unknown): void {
+    this.callback(this.#refused ? this.#refused.error : error);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.#refused?.error ?? null);
+  }
 }

@@ -4,11 +4,27 @@ import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS, TOGETHER } from '..
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, type Estimate, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
-import { countedPage } from './pages.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const keyOf = (column: string, key: string): string => `${quote(column)} -> ${literal(key)}`;
+
+/** `?` outside of quotes becomes `$1`, `$2`, …; what Knex has compiled has none left. */
+export function numbered(sql: string): string {
+  let count = 0;
+  return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
+}
+
+/** A page and its total in one statement. The last two values of a page are the limit, which is one more than asked for, and the offset. */
+const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isTold }) => {
+  const rows = '(select count(*) from page$)';
+  const unless = isTold ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
+  return {
+    sql:
+      `with page$(text$) as materialized (${page.sql}) select text$, null::bigint from page$ ` +
+      `union all select null, (${count.sql})${unless}`,
+  };
+};
 
 /** The sequence behind an identity column, whatever it is called. */
 const sequenceOf = (table: string, column: string): string =>

@@ -19,14 +19,12 @@ import { postgresDialect } from './dialect.ts';
 import { TRANSACTION_POOLER, startFault, translate } from './errors.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
 import { watchReplica } from './replicas.ts';
-import { type Connections, createConnections } from './pool.ts';
+import { type Connections, createConnections, NO_LIMITS } from './pool.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
-import { createFastReads } from './fast-reads.ts';
 import { shareWrites } from './shared-writes.ts';
-import { openSnapshot } from './stream.ts';
-import { alone, readIn, writeAlone, writeIn } from './transaction.ts';
+import { alone, openSnapshot, readIn, writeAlone, writeIn } from './transaction.ts';
 import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
-import { FAST_CONNECTIONS, FAST_LIMITS, LOCK_PAUSE, MAX_IDLE, MAX_SLOW, MAX_WAIT, POOLER_TRIES } from './tuning.ts';
+import { LOCK_PAUSE, MAX_IDLE, MAX_SLOW, MAX_WAIT, POOLER_TRIES, UNLIMITED_CONNECTIONS } from './tuning.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -38,12 +36,12 @@ const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('recor
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
-  const { driver, connections, pools } = driverOf(address, options);
+  const { driver, unlimited, pools } = driverOf(address, options);
   try {
     if (address.prepared) await refuseTransactionPooler(address);
-    await probe(connections, pools, address);
+    await probe(unlimited, pools, address);
     if (options.statementTimeout !== Infinity && address.prepared)
-      await requireRoom(connections, address, options.maxStreams ?? address.pool);
+      await requireRoom(unlimited, address, options.maxStreams ?? address.pool);
     return driver;
   } catch (error) {
     await driver.close();
@@ -53,7 +51,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
 
 interface Opened {
   readonly driver: Driver;
-  readonly connections: Connections;
+  readonly unlimited: Connections;
   readonly pools: readonly Connections[];
 }
 
@@ -72,42 +70,41 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
   });
 }
 
-/** Connections are opened when they are needed. `isThere`: whether the server answers, where somebody looks. */
+/** Connections are opened when they are needed. `isThere`: whether the server answers, if that is watched. */
 function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: () => boolean): Opened {
-  const statement = options.statementTimeout === Infinity ? 0 : options.statementTimeout;
-  const limits = { statement, idle: statement === 0 ? 0 : MAX_IDLE, lock: address.lockTimeout };
-  const connections = createConnections({ ...address, ...options, isThere }, limits);
-  const { maxStreams = address.pool } = options;
+  const { pool, prepared, lockTimeout } = address;
+  const { statementTimeout, maxStreams = pool, onLost } = options;
+  const isLimited = statementTimeout !== Infinity;
+  const statement = isLimited ? statementTimeout : 0;
+  const connections = createConnections(
+    { ...address, ...options, isThere },
+    { statement, idle: isLimited ? MAX_IDLE : 0, lock: lockTimeout },
+  );
   const streams = createConnections(
-    { ...address, pool: maxStreams, onLost: options.onLost, isThere },
-    { statement, idle: statement === 0 ? 0 : MAX_SLOW, lock: 0 },
+    { ...address, pool: maxStreams, onLost, isThere },
+    { statement, idle: isLimited ? MAX_SLOW : 0, lock: 0 },
   );
-  const { onLost } = options;
-  const fastConnections = createConnections(
-    { ...address, pool: FAST_CONNECTIONS, onLost, isThere, isPipelined: true },
-    FAST_LIMITS,
-  );
-  const pools = [connections, streams, fastConnections];
-  const unlimited = <T>(work: () => Promise<T>): Promise<T> => connections.unlimited(() => streams.unlimited(work));
+  const unlimited = createConnections({ ...address, pool: UNLIMITED_CONNECTIONS, onLost }, NO_LIMITS);
+  const pools = [connections, streams, unlimited];
+  /** Until the tables are those of the descriptors, work takes as long as it needs. */
+  let used = connections;
+  const requests: Connections = {
+    ...connections,
+    take: (caller) => used.take(caller),
+    opening: (own) => used.opening(own),
+  };
   // Read committed: what a write compares and merges, it has locked before.
   const begin = 'begin isolation level read committed';
-  const close = async (): Promise<void> => {
-    fast?.close();
-    await Promise.all(pools.map((pool) => pool.close()));
-  };
-  // Behind a pooler, each statement may get another connection anyway, and has its limits from its transaction.
-  const { prepared } = address;
-  const fast = prepared ? createFastReads(fastConnections) : undefined;
   const together = shareWrites(connections);
-  const { pool } = address;
   // Writes wait for rows, and searches take long: together they leave some connections to reads, and writes one to searches.
   const long = Math.max(1, pool - Math.max(1, Math.floor(pool / 5)));
+  // Behind a pooler, only a transaction has limits.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
-    single && prepared ? work(alone(connections, caller)) : readIn(connections, work, caller);
+    single && prepared ? work(alone(requests, caller)) : readIn(requests, work, caller);
   const driver: Driver = {
     dialect: postgresDialect,
     address: address.shown,
-    ...alone(connections, PATIENT, fast),
+    ...alone(requests),
     mostCounted: Infinity,
     slots: {
       most: { read: pool, scan: Math.max(1, Math.floor(pool / 2)), write: Math.max(1, long - 1), stream: maxStreams },
@@ -118,37 +115,42 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
       patience: {
         read: MAX_WAIT,
         scan: MAX_WAIT,
-        write: Math.max(MAX_WAIT, address.lockTimeout),
+        write: Math.max(MAX_WAIT, lockTimeout),
         stream: MAX_WAIT,
         slowList: MAX_WAIT,
       },
     },
-    read: async (work, caller, single) =>
-      single && fast ? work(alone(connections, caller, fast)) : read(work, caller, single),
+    read,
     scan: read,
-    write: (work, caller) => writeIn(connections, begin, work, caller),
-    // Where a connection keeps no settings, only a transaction has limits.
-    writeAlone: address.prepared
+    write: (work, caller) => writeIn(requests, begin, work, caller),
+    writeAlone: prepared
       ? (asked, values, caller) => {
           const single = (): Promise<Row | undefined> => writeAlone(connections, asked, values, caller);
           return asked.together ? together(asked.together, values, single, caller) : single();
         }
       : undefined,
-    define: (statements) => unlimited(() => define(connections, statements)),
-    migrate: (migration) => unlimited(() => migrate(connections, migration)),
-    finishMigration: (watch) => unlimited(() => finishMigration(connections, watch)),
-    abandonMigration: (watch) => unlimited(() => abandonMigration(connections, watch)),
+    define: (statements) => define(unlimited, statements),
+    migrate: (migration) => migrate(unlimited, migration),
+    finishMigration: (watch) => finishMigration(unlimited, watch),
+    abandonMigration: (watch) => abandonMigration(unlimited, watch),
     // A rehearsal would lock the tables: the catalogue tells instead.
     rehearse: () => undefined,
-    expectSmallSets: (links) => expectSmallSets(connections, links),
-    existing: () => alone(connections).column(EXISTING, []),
-    ping: async () => void (await alone(connections).value(PING, [])),
+    expectSmallSets: (links) => expectSmallSets(requests, links),
+    existing: () => alone(requests).column(EXISTING, []),
+    ping: async () => void (await alone(requests).value(PING, [])),
     snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
-    exclusively: (work) => unlimited(() => exclusively(streams, work)),
+    exclusively: async (work) => {
+      used = unlimited;
+      try {
+        return await exclusively(unlimited, work);
+      } finally {
+        used = connections;
+      }
+    },
     usage: () => ({ requests: connections.usage(), streams: streams.usage() }),
-    close,
+    close: async () => void (await Promise.all(pools.map((one) => one.close()))),
   };
-  return { driver, connections, pools };
+  return { driver, unlimited, pools };
 }
 
 const ROOM: Statement = {
@@ -158,9 +160,9 @@ const ROOM: Statement = {
 /** Connections are opened when they are needed: without this, the first busy hour would find out. */
 async function requireRoom(connections: Connections, { pool, shown }: PostgresAddress, streams: number): Promise<void> {
   const room = Number(await alone(connections).value(ROOM, []));
-  if (pool + streams + FAST_CONNECTIONS <= room) return;
+  if (pool + streams + UNLIMITED_CONNECTIONS <= room) return;
   throw new StartError(
-    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams + FAST_CONNECTIONS}: ${pool} for requests (pool in the URL), ${FAST_CONNECTIONS} for records and short pages, and ${streams} for whole lists. Lower pool, or raise max_connections`,
+    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams + UNLIMITED_CONNECTIONS}: ${pool} for requests (pool in the URL), ${UNLIMITED_CONNECTIONS} for changes of the tables, and ${streams} for whole lists. Lower pool, or raise max_connections`,
   );
 }
 

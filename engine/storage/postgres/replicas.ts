@@ -1,6 +1,7 @@
 /** A replica: how far it has replayed the log, asked several times a second on a connection of its own. */
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
+import type { Statement } from '../driver.ts';
 import { LOOK_CONNECT, LOOK_EVERY, LOOK_PATIENCE } from './tuning.ts';
 
 export interface ReplicaWatch {
@@ -14,7 +15,9 @@ export interface ReplicaWatch {
 // Positions in the log, which each primary continues on a timeline of its own.
 
 /** How far a primary has written its log: `2-16/B374D848`, with its timeline. */
-export const POSITION = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
+const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
+
+export const POSITION: Statement = { sql: `select ${WRITTEN}` };
 
 /**
  * Of a standby, how far it has replayed the log, and which timeline it surely is on: that of its last restart point, or
@@ -41,7 +44,7 @@ function parsePosition(text: string): LogPosition | undefined {
 const isBehind = (wanted: LogPosition, seen: LogPosition): boolean =>
   wanted.place <= seen.place && (wanted.timeline ?? 0) <= (seen.timeline ?? 0);
 
-const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${POSITION} end, pg_postmaster_start_time()::text`;
+const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITTEN} end, pg_postmaster_start_time()::text`;
 
 /** `onLost`: it has stopped answering. */
 export function watchReplica(url: string, onLost: () => void): ReplicaWatch {

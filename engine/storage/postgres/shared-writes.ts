@@ -1,9 +1,10 @@
 /**
- * Writes of one statement that wait for nobody. Those that one turn of the event loop asks by the same statement share a
- * transaction: one write to a socket, one read, and one commit, which are most of what such a write costs.
+ * Writes of one statement that wait for nobody. Those that arrive in one turn of the event loop with the same statement
+ * share a transaction: one write to a socket, one read and one commit, which are most of what such a write costs.
  */
 import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
 import type { Row, Statement, Values } from '../driver.ts';
+import { outcomeUnknown } from '../unavailable.ts';
 import {
   isConnectionLost,
   isLocked,
@@ -16,22 +17,21 @@ import {
 } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { taken } from './transaction.ts';
-import { outcomeUnknown } from '../unavailable.ts';
 import { SHARED_WRITES } from './tuning.ts';
 
 interface SharedWrite {
   readonly values: Values;
   readonly caller: Caller;
+  /** The same write in a transaction of its own. */
   readonly alone: () => Promise<Row | undefined>;
   readonly resolve: (row: Row | undefined | Promise<Row | undefined>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** `alone` is asked for what comes alone, and for what could not be done together with others. */
 type ShareWrite = (
   statement: Statement,
   values: Values,
-  alone: () => Promise<Row | undefined>,
+  alone: SharedWrite['alone'],
   caller?: Caller,
 ) => Promise<Row | undefined>;
 
@@ -47,18 +47,11 @@ export function shareWrites(connections: Connections): ShareWrite {
   }
 
   async function sendSome(statement: Statement, asked: readonly SharedWrite[]): Promise<void> {
-    const present = asked.filter(({ caller }) => !caller.isGone);
     for (const { caller, reject } of asked) if (caller.isGone) reject(new CallerGone());
-    const [only, second] = present;
-    if (only && !second) return only.resolve(only.alone());
+    const present = asked.filter(({ caller }) => !caller.isGone);
     try {
-      const values = present.map((one) => one.values);
-      const done = await writeTogether(connections, statement, values);
-      for (const [index, { caller, alone, resolve }] of present.entries()) {
-        const row = done?.rows[index];
-        if (row && done?.position !== undefined) caller.wrote?.(done.position);
-        resolve(row ?? alone());
-      }
+      const rows = present.length > 1 ? await writeTogether(connections, statement, present) : undefined;
+      for (const [index, { alone, resolve }] of present.entries()) resolve(rows?.[index] ?? alone());
     } catch (error) {
       for (const { reject } of present) reject(error);
     }
@@ -74,22 +67,23 @@ export function shareWrites(connections: Connections): ShareWrite {
     });
 }
 
-interface WrittenTogether {
-  /** Undefined where nothing was done. */
-  readonly rows: readonly (Row | undefined)[];
-  readonly position: string | undefined;
-}
-
-/** One transaction of the same statement with each of these values; undefined if it was given up, and may succeed for each alone. */
+/** The row of each write; undefined if the transaction was given up, and each write may succeed alone. */
 async function writeTogether(
   connections: Connections,
   statement: Statement,
-  values: readonly Values[],
-): Promise<WrittenTogether | undefined> {
+  writes: readonly SharedWrite[],
+): Promise<readonly (Row | undefined)[] | undefined> {
   const connection = await taken(connections, PATIENT);
   try {
-    const { answers, error } = await connection.queryAll(statement, values);
-    if (error === undefined) return { rows: answers.map(({ rows }) => rows[0]), position: await connection.position() };
+    const { answers, error } = await connection.queryAll(
+      statement,
+      writes.map(({ values }) => values),
+    );
+    if (error === undefined) {
+      const rows = answers.map((answer) => answer.rows[0]);
+      await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
+      return rows;
+    }
     if (isConnectionLost(error) || isStale(error)) connection.spoil();
     if (isUnanswered(error)) throw outcomeUnknown(error);
     if ([isRefusal, isRepeatable, isLocked, isReadOnly, isConnectionLost].some((is) => is(error))) return undefined;

@@ -10,12 +10,13 @@ import {
   type Reader,
   readerOf,
   type Row,
+  type Snapshot,
   type Statement,
   type Values,
   type Writer,
 } from '../driver.ts';
 import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
-import type { PostgresConnection } from './connection.ts';
+import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isAborted,
   isConnectionLost,
@@ -27,12 +28,10 @@ import {
   postgresReasonOf,
   translate,
 } from './errors.ts';
-import type { FastReads } from './fast-reads.ts';
-import type { Answered } from './pipeline.ts';
 import type { Connections } from './pool.ts';
-import { LONGEST_PAUSE, MAX_CONFLICTS, MAX_LOST } from './tuning.ts';
+import { FIRST_ROWS, LONGEST_PAUSE, MAX_CONFLICTS, MAX_LOST, MOST_ROWS, PIECE_LENGTH } from './tuning.ts';
 
-export const READ_ONLY = 'begin isolation level repeatable read read only';
+const READ_ONLY = 'begin isolation level repeatable read read only';
 
 /** A constraint broke without a savepoint: the transaction is repeated with savepoints, so that it can look for the cause. */
 class NeedsSavepoints extends Error {}
@@ -40,23 +39,72 @@ class NeedsSavepoints extends Error {}
 /** A COMMIT, or a statement that writes, got no answer: nobody knows how it ended, so it is not repeated. */
 class Unknown extends Error {}
 
-type RunQuery = (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<Answered>;
+type Ask = (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<Answered>;
 
-/** What the statements of a connection answer. */
-export const readerThrough = (ask: RunQuery): Reader =>
+const readerThrough = (ask: Ask): Reader =>
   readerOf(async (statement, values, onRow) => (await ask(statement, values, onRow)).rows);
+
+/** Each statement in a snapshot of its own. */
+export const alone = (connections: Connections, caller = PATIENT): Reader =>
+  readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
+
+/** Runs the work on one snapshot. It only reads, so it can be repeated. */
+export function readIn<T>(
+  connections: Connections,
+  work: (reader: Reader) => Awaitable<T>,
+  caller: Caller,
+): Promise<T> {
+  const begin = connections.opening(READ_ONLY);
+  const attempt = (connection: PostgresConnection): Promise<T> =>
+    inTransaction(connection, begin, ({ query }) => work(readerThrough(query)), end);
+  return repeating(attempt, connections, caller);
+}
+
+/** What was read is valid, however its transaction ends. */
+const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.spoil());
+
+export async function writeIn<T>(
+  connections: Connections,
+  begin: string,
+  work: (writer: Writer) => Awaitable<T>,
+  caller: Caller = PATIENT,
+): Promise<T> {
+  const opening = connections.opening(begin);
+  const write = (savepoints: boolean): Promise<T> =>
+    repeating(
+      async (connection) => {
+        try {
+          return await inTransaction(connection, opening, (own) => work(writerOf(own, savepoints)), commit);
+        } catch (error) {
+          // Of concurrent statements, one after the broken constraint may be the first to report.
+          throw !savepoints && isAborted(error) ? new NeedsSavepoints() : error;
+        }
+      },
+      connections,
+      caller,
+    );
+  try {
+    return await write(false);
+  } catch (error) {
+    if (error instanceof NeedsSavepoints) return write(true);
+    // The work does not look for the value that is too long.
+    throw error instanceof ConstraintError && error.kind === 'too-long'
+      ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
+      : error;
+  }
+}
 
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
 function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): Writer {
-  const plain: RunQuery = async (statement, values) => {
+  const plain: Ask = async (statement, values) => {
     try {
       return await query(statement, values);
     } catch (error) {
       throw isConstraint(error) ? new NeedsSavepoints() : error;
     }
   };
-  const saved: RunQuery = async (statement, values) => {
+  const saved: Ask = async (statement, values) => {
     await execute('savepoint run');
     try {
       const answered = await query(statement, values);
@@ -70,7 +118,7 @@ function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): 
   };
   let last: Promise<unknown> = Promise.resolve();
   /** Savepoints of concurrent statements would be mistaken for each other. */
-  const oneByOne: RunQuery = (statement, values) => {
+  const oneByOne: Ask = (statement, values) => {
     const mine = last.then(() => saved(statement, values));
     last = mine.catch(() => undefined);
     return mine;
@@ -85,63 +133,18 @@ function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): 
   };
 }
 
-/** Runs the work on one snapshot. It only reads, so it can be repeated. */
-export function readIn<T>(
-  connections: Connections,
-  work: (reader: Reader) => Awaitable<T>,
-  caller: Caller,
-): Promise<T> {
-  const begin = connections.opening(READ_ONLY);
-  // What was read is valid, however its transaction ends.
-  const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.spoil());
-  return repeating(
-    (connection) => inTransaction(connection, begin, ({ query }) => work(readerThrough(query)), end),
-    connections,
-    caller,
-  );
-}
-
-export async function writeIn<T>(
-  connections: Connections,
-  begin: string,
-  work: (writer: Writer) => Awaitable<T>,
-  caller: Caller = PATIENT,
-): Promise<T> {
-  let savepoints = false;
-  const opening = connections.opening(begin);
-  const attempt = async (connection: PostgresConnection): Promise<T> => {
-    try {
-      return await inTransaction(connection, opening, (own) => work(writerOf(own, savepoints)), commit);
-    } catch (error) {
-      // Of concurrent statements, one after the broken constraint may be the first to report.
-      throw !savepoints && isAborted(error) ? new NeedsSavepoints() : error;
-    }
-  };
+async function commit(connection: PostgresConnection): Promise<void> {
   try {
-    return await repeating(attempt, connections, caller);
+    await connection.commit();
   } catch (error) {
-    if (!(error instanceof NeedsSavepoints)) throw withoutPlace(error);
-    savepoints = true;
-    return repeating(attempt, connections, caller);
+    if (isConnectionLost(error)) throw new Unknown('commit', { cause: error });
+    // The engine's own constraints are not deferred.
+    throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : error;
   }
+  await connection.tellPosition();
 }
 
-/** Of work that does not look for the value that is too long. */
-const withoutPlace = (error: unknown): unknown =>
-  error instanceof ConstraintError && error.kind === 'too-long'
-    ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
-    : error;
-
-/** Each statement on its own; a record, and a page without its total, on the fast connections if there are any. */
-export function alone(connections: Connections, caller = PATIENT, fast?: FastReads): Reader {
-  const ask: RunQuery = (...asked) => repeating((connection) => connection.query(...asked), connections, caller);
-  const reader = readerThrough(ask);
-  if (!fast) return reader;
-  const { value, column } = readerThrough((...asked) => fast.ask(asked, () => ask(...asked)));
-  return { ...reader, value, column };
-}
-
-/** The same for a statement that writes. If it gets no answer, it is not repeated: the server may have done it. */
+/** One statement that writes, in a transaction of its own. If it gets no answer, the server may have done it: it is not repeated. */
 export function writeAlone(
   connections: Connections,
   statement: Statement,
@@ -150,7 +153,9 @@ export function writeAlone(
 ): Promise<Row | undefined> {
   const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
     try {
-      return (await connection.write(statement, values)).rows[0];
+      const { rows } = await connection.query(statement, values);
+      await connection.tellPosition();
+      return rows[0];
     } catch (error) {
       throw isUnanswered(error) ? new Unknown('statement', { cause: error }) : error;
     }
@@ -163,7 +168,7 @@ async function inTransaction<T>(
   connection: PostgresConnection,
   begin: string,
   work: (own: PostgresConnection) => Awaitable<T>,
-  end: (connection: PostgresConnection) => Promise<void>,
+  finish: (connection: PostgresConnection) => Promise<void>,
 ): Promise<T> {
   let isOver = false;
   const inTime =
@@ -181,11 +186,11 @@ async function inTransaction<T>(
     });
     isOver = true;
     await begun;
-    await end(connection);
+    await finish(connection);
     return result;
   } catch (error) {
     isOver = true;
-    // What ends a silent connection is the time limit of its first statement; the others only say that it was ended.
+    // BEGIN reports why a silent connection was ended; the statements after it only say that it was.
     const reason: unknown = await begun.then(
       () => error,
       (first: unknown) => first,
@@ -196,29 +201,23 @@ async function inTransaction<T>(
   }
 }
 
-async function commit(connection: PostgresConnection): Promise<void> {
-  try {
-    await connection.commit(true);
-  } catch (error) {
-    if (isConnectionLost(error)) throw new Unknown('commit', { cause: error });
-    // Constraints that are deferred are those of others.
-    throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : error;
-  }
-}
-
-interface Tries {
-  lost: number;
-  readOnly: number;
-  conflicts: number;
-}
-
 /** Takes a connection for each attempt. */
 async function repeating<T>(
   attempt: (connection: PostgresConnection) => Promise<T>,
   connections: Connections,
   caller: Caller,
 ): Promise<T> {
-  const tries: Tries = { lost: 0, readOnly: 0, conflicts: 0 };
+  const tries = { lost: 0, readOnly: 0, conflicts: 0 };
+
+  function mayRepeat(error: unknown): boolean {
+    // The caller has waited long enough: the next connection may be as silent.
+    if (isSilent(error)) return false;
+    if (isConnectionLost(error)) return (tries.lost += 1) <= MAX_LOST;
+    // The next connection may lead to a server that takes writes.
+    if (isReadOnly(error)) return (tries.readOnly += 1) === 1;
+    return (error instanceof Overtaken || isRepeatable(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
+  }
+
   for (;;) {
     if (caller.isGone) throw new CallerGone();
     const connection = await taken(connections, caller);
@@ -227,7 +226,7 @@ async function repeating<T>(
     } catch (error) {
       if (isUseless(error)) connection.spoil();
       if (isReadOnly(error)) connections.renew();
-      if (!mayRepeat(error, tries)) throw explained(error);
+      if (!mayRepeat(error)) throw explained(error);
     } finally {
       connection.release();
     }
@@ -237,15 +236,6 @@ async function repeating<T>(
 
 /** Whether the connection can no longer be used. */
 const isUseless = (error: unknown): boolean => error instanceof Unknown || isConnectionLost(error) || isStale(error);
-
-function mayRepeat(error: unknown, tries: Tries): boolean {
-  // The caller has waited long enough: the next connection may be as silent.
-  if (isSilent(error)) return false;
-  if (isConnectionLost(error)) return (tries.lost += 1) <= MAX_LOST;
-  // The next connection may lead to a server that takes writes.
-  if (isReadOnly(error)) return (tries.readOnly += 1) === 1;
-  return (error instanceof Overtaken || isRepeatable(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
-}
 
 function explained(error: unknown): unknown {
   if (error instanceof Unknown) return outcomeUnknown(error.cause);
@@ -257,5 +247,60 @@ export async function taken(connections: Connections, caller: Caller): Promise<P
     return await connections.take(caller);
   } catch (error) {
     throw translate(error);
+  }
+}
+
+/** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
+export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
+  const connection = await beginSnapshot(connections, caller);
+  const ask: PostgresConnection['query'] = async (...asked) => {
+    try {
+      return await connection.query(...asked);
+    } catch (error) {
+      if (isConnectionLost(error)) connection.spoil();
+      throw translate(error);
+    }
+  };
+  let open = true;
+  return {
+    ...readerThrough(ask),
+    texts: (statement, values) => texts(ask, statement, values),
+    close: async () => {
+      if (!open) return;
+      open = false;
+      await end(connection);
+      connection.release();
+    },
+  };
+}
+
+/** The first connection may have been closed by the server while it was idle. */
+async function beginSnapshot(connections: Connections, caller: Caller): Promise<PostgresConnection> {
+  for (let attempt = 0; ; attempt += 1) {
+    const connection = await taken(connections, caller);
+    try {
+      await connection.execute(connections.opening(READ_ONLY));
+      return connection;
+    } catch (error) {
+      connection.spoil();
+      connection.release();
+      if (attempt > 0) throw translate(error);
+    }
+  }
+}
+
+async function* texts(
+  ask: PostgresConnection['query'],
+  { sql }: Statement,
+  values: Values,
+): AsyncGenerator<readonly string[]> {
+  await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, undefined, false);
+  for (let wanted = FIRST_ROWS; ;) {
+    const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], undefined, false);
+    const some = rows.map(([text]) => String(text));
+    if (some.length > 0) yield some;
+    if (some.length < wanted) return;
+    const length = some.reduce((sum, text) => sum + text.length, 0);
+    wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * some.length) / length)));
   }
 }

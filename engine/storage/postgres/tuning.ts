@@ -2,9 +2,7 @@
 
 /** A request waits this long for a connection to come free, in milliseconds. */
 export const WAIT_TIMEOUT = 5_000;
-/** Milliseconds for which a server that has taken no further connection is not asked for another. */
-export const FULL_FOR = 1000;
-/** Milliseconds until it is asked again where none is open. */
+/** Milliseconds until a server that has taken no further connection is asked again. */
 export const FULL_PAUSE = 50;
 /** Milliseconds until an idle connection is probed, and until it is closed. */
 export const KEEP_ALIVE_DELAY = 10_000;
@@ -14,8 +12,8 @@ export const MAX_LIFETIME = 600;
 /** How long connections may take to end in order, in milliseconds, before they are closed. */
 export const END_TIMEOUT = 250;
 
-/** Clients choose the shapes of lists: a connection with this many statements is replaced. */
-export const MAX_STATEMENTS = 2000;
+/** Clients choose the shapes of lists, and each connection keeps their statements: it is replaced after this many requests. */
+export const MAX_USES = 10_000;
 /** Milliseconds after which this side gives up, too: the server does not answer at all then. */
 export const GRACE = 1000;
 /** Milliseconds until a request to cancel is repeated: the server forgets one that comes before the statement. */
@@ -23,6 +21,8 @@ export const CANCEL_AGAIN = 200;
 /** Milliseconds for the request to cancel: a server that has not taken it by then will not. */
 export const CANCEL_PATIENCE = 2000;
 
+/** Connections without limits, which change tables: one holds the lock of a start, one works, and one looks meanwhile. */
+export const UNLIMITED_CONNECTIONS = 3;
 /** Milliseconds between two looks at whether the lock is free. */
 export const LOCK_PAUSE = 50;
 /** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
@@ -39,18 +39,6 @@ export const MAX_CONFLICTS = 50;
 export const MAX_LOST = 2;
 /** Milliseconds before a transaction that conflicted is tried again, at most. */
 export const LONGEST_PAUSE = 20;
-
-/** Pipelined connections for single records: with two, get costs half of what it costs on the pool; more gain nothing. */
-export const FAST_CONNECTIONS = 2;
-/** Milliseconds: a statement that takes longer holds up those behind it on its connection. */
-export const FAST_LIMITS = { statement: 250, idle: 0, lock: 20 };
-/** Milliseconds for which a statement that hit a limit is not asked here. */
-export const AVOIDED_FOR = 1000;
-/** Milliseconds without any answer after which the server counts as lost. */
-export const SILENCE = 2000;
-/** Milliseconds, and reads, after which a connection goes back to its pool, which replaces one that is too old or too full. */
-export const LEASE = 60_000;
-export const MOST_READS = 10_000;
 
 /** Writes of one transaction: the rows that it has locked are free again after a few milliseconds. */
 export const SHARED_WRITES = 32;
