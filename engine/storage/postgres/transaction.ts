@@ -264,7 +264,7 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
   let open = true;
   return {
     ...readerThrough(ask),
-    texts: (statement, values) => texts(ask, statement, values),
+    texts: (statement, values) => texts(ask, statement, values, caller),
     close: async () => {
       if (!open) return;
       open = false;
@@ -289,18 +289,27 @@ async function beginSnapshot(connections: Connections, caller: Caller): Promise<
   }
 }
 
+/** A piece is held twice: as it was received, and in the answer. */
+const COPIES = 2;
+
 async function* texts(
   ask: PostgresConnection['query'],
   { sql }: Statement,
   values: Values,
+  caller: Caller,
 ): AsyncGenerator<readonly string[]> {
+  // A piece is held until the client has taken it: what it takes is refused before the first one is sent.
+  let charged = COPIES * PIECE_LENGTH;
+  caller.take(charged);
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, undefined, false);
   for (let wanted = FIRST_ROWS; ;) {
     const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], undefined, false);
     const some = rows.map(([text]) => String(text));
+    const length = some.reduce((sum, text) => sum + text.length, 0);
+    if (COPIES * length > charged) caller.take(COPIES * length - charged);
+    charged = Math.max(charged, COPIES * length);
     if (some.length > 0) yield some;
     if (some.length < wanted) return;
-    const length = some.reduce((sum, text) => sum + text.length, 0);
     wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * some.length) / length)));
   }
 }
