@@ -7,6 +7,9 @@ import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 const MAX_PATTERN = 200;
 const MAX_STARS = 5;
 
+/** Written otherwise, as with a leading zero, it is a part of a text. */
+export const IDENTIFIER = /^[1-9]\d{0,14}$/;
+
 export interface Search {
   readonly nodes: readonly FilterNode[];
   /** Words that are not looked for: a request has room for so many filters. */
@@ -76,7 +79,7 @@ function itemsFor(word: string, type: TypeInfo, paths: readonly string[], choice
     );
     return values.length === 0 ? [] : [condition(field.name, 'in', values)];
   });
-  const byId = /^\d{1,15}$/.test(word) && identifier.operators.includes('eq');
+  const byId = IDENTIFIER.test(word) && identifier.operators.includes('eq');
   return [
     ...(byId ? [condition(identifier.name, 'eq', [word])] : []),
     ...chosen,

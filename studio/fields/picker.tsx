@@ -1,7 +1,7 @@
 /** A related record is found by typing a part of its name. */
 import { Autocomplete, Box, IconButton, TextField, Typography } from '@mui/material';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
 import { dialog } from '../app/boundary.tsx';
 import { TableIcon } from '../app/icons.tsx';
 import { can, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
@@ -63,6 +63,12 @@ export function Picker({
     const isAtEnd = scrollTop + clientHeight > scrollHeight - clientHeight / 2;
     if (isAtEnd && !isFetching && data.length >= most) setMost(Math.min(2 * most, type.list.maxLimit));
   };
+  // Enter chooses what was found for the text, and never sends a form whose text stands for no record.
+  const guard = (event: KeyboardEvent & { defaultMuiPrevented?: boolean | undefined }): void => {
+    if (event.key !== 'Enter' || typed === (value?.name ?? '')) return;
+    event.preventDefault();
+    event.defaultMuiPrevented = isFetching || wanted !== typed.trim();
+  };
   useLayoutEffect(() => {
     if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
   }, [data, most]);
@@ -70,6 +76,8 @@ export function Picker({
     <Box sx={{ display: 'flex', alignItems: 'flex-start', gap: 0.5 }}>
       <Autocomplete
         fullWidth
+        autoHighlight
+        onKeyDown={guard}
         slotProps={{ listbox: { onScroll: more, ref: listbox } }}
         renderOption={({ key: _key, ...props }, choice) => (
           <li key={choice.id} {...props}>

@@ -5,7 +5,7 @@ import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { writeTree } from '../data/filter-tree.ts';
-import { searchOf } from '../data/search.ts';
+import { IDENTIFIER, searchOf } from '../data/search.ts';
 import { detailFields } from './detail.ts';
 
 export interface Choice {
@@ -109,7 +109,7 @@ function filters({ identifier }: TypeInfo, prefix: string, label: string | null,
   if ('id' in wanted) return [[`_cnd[${prefix}${identifier.name}]`, wanted.id]];
   const { text } = wanted;
   if (text === '') return [];
-  const isId = /^\d{1,15}$/.test(text);
+  const isId = IDENTIFIER.test(text);
   const byLabel = label === null ? [] : [`[${prefix}${label}][like]`, `*${text}*`];
   const byId = isId ? [`[${prefix}${identifier.name}]`, text] : [];
   const both = [byLabel, byId].filter(({ length }) => length > 0);

@@ -55,6 +55,7 @@ test.each<[filters: string, typed: string, query: readonly string[], left: reado
   ['', '  mey  mey ', any('_cnd[$any]', 'mey'), []],
   ['', 'a b', [...any('_cnd[$any]', 'a'), ...any('_cnd[$all][0][$any]', 'b')], []],
   ['', 'a*b', any('_cnd[$any]', 'a*b'), []],
+  ['', '0593', any('_cnd[$any]', '0593'), []],
   [
     '',
     'settl',
