@@ -63,11 +63,16 @@ export function Picker({
     const isAtEnd = scrollTop + clientHeight > scrollHeight - clientHeight / 2;
     if (isAtEnd && !isFetching && data.length >= most) setMost(Math.min(2 * most, type.list.maxLimit));
   };
-  // Enter chooses what was found for the text, and never sends a form whose text stands for no record.
+  const offered = data.filter(({ id }) => !without.includes(id));
+  // Enter chooses the record that is marked, or the only one that was found; it never sends a form whose text stands for none.
   const guard = (event: KeyboardEvent & { defaultMuiPrevented?: boolean | undefined }): void => {
-    if (event.key !== 'Enter' || typed === (value?.name ?? '')) return;
+    const isMarked = event.target instanceof Element && event.target.hasAttribute('aria-activedescendant');
+    if (event.key !== 'Enter' || isMarked || typed === (value?.name ?? '')) return;
     event.preventDefault();
-    event.defaultMuiPrevented = isFetching || wanted !== typed.trim();
+    const [only] = offered;
+    if (only === undefined || offered.length > 1 || isFetching || wanted !== typed.trim()) return;
+    onChange(only);
+    setOpen(false);
   };
   useLayoutEffect(() => {
     if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
@@ -76,7 +81,6 @@ export function Picker({
     <Box sx={{ display: 'flex', alignItems: 'flex-start', gap: 0.5 }}>
       <Autocomplete
         fullWidth
-        autoHighlight
         onKeyDown={guard}
         slotProps={{ listbox: { onScroll: more, ref: listbox } }}
         renderOption={({ key: _key, ...props }, choice) => (
@@ -91,7 +95,7 @@ export function Picker({
             </Box>
           </li>
         )}
-        options={data.filter(({ id }) => !without.includes(id))}
+        options={offered}
         value={value}
         open={isOpen}
         disabled={isDisabled}
