@@ -1,4 +1,4 @@
-/** What the process is, and what it prints: the package, its number among the workers, and text for a terminal. */
+/** The process: its package, its number among the workers, and the text that it prints on a terminal. */
 import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -64,7 +64,7 @@ export interface RelationDescriptor {
   readonly shown?: boolean;
 }
 
-/** What people call one record of a type, and several of them. */
+/** The titles of a type for people: of one record, and of several. */
 export interface TypeTitle {
   readonly one: string;
   readonly many: string;
@@ -179,7 +179,7 @@ export function shapeOf(field: Partial<FieldDescriptor>): Shape {
   return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
 }
 
-/** What becomes of the records of a belongsTo when the one they refer to is deleted; `parent` is the other side. */
+/** The foreign key action of a belongsTo when the record that it refers to is deleted; `parent` is the other side. */
 export function deletionOf(
   belongsTo: Partial<RelationDescriptor> | undefined,
   parent: Partial<RelationDescriptor> | undefined,

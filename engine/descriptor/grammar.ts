@@ -70,7 +70,7 @@ export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>
 
 const COMMON: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
 
-// What SQL, object-relational mappers and JSON Schema call what descriptors have.
+// Synonyms: the names that SQL, object-relational mappers and JSON Schema have for keys of descriptors.
 
 /** By the word of descriptors; without regard to case, spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {

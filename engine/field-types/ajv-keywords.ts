@@ -46,7 +46,7 @@ export function createAjv(options: Options = {}): Ajv2020 {
     ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
   ajv.addFormat('date', isDate);
   ajv.addFormat('date-time', isPointInTime);
-  // What is not a number, which the pattern refuses, is within the bounds.
+  // The pattern refuses a text that is not a number; the bounds let it pass.
   ajv.addKeyword(bound('x-minimum', 'at least', (value, least) => !(value < least)));
   ajv.addKeyword(bound('x-maximum', 'at most', (value, most) => !(value > most)));
   return ajv;

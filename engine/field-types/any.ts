@@ -31,7 +31,7 @@ export const RAW_TEXTS = [
   `${'[{"1":'.repeat(10)}0.0${'}]'.repeat(10)}`,
 ] as const;
 
-/** What the types of free JSON have in common. */
+/** Shared properties of the types of free JSON. */
 export const document = {
   operators: [],
   keepsText: true,

@@ -1,11 +1,11 @@
-/** What a field type defines. Shared code calls it, and never branches on a type's name. */
+/** The interface of a field type. Shared code calls it, and never branches on a type's name. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 
 export type DialectName = 'sqlite' | 'postgres';
 export type SqlValue = string | number | null;
 
-/** What the service fills in when it writes a record: a time, or the name of the token. */
+/** A value that the service fills in when it writes a record: a time, or the name of the token. */
 export type Generated = 'createdAt' | 'updatedAt' | 'createdBy' | 'updatedBy';
 
 /** The operators of list filters, defined in query/operators.ts. */
@@ -152,10 +152,10 @@ export const COMPARING = [
   'null',
 ] as const satisfies readonly OperatorName[];
 
-/** What types of short values with an order have in common. No number, date or time takes more characters. */
+/** Shared properties of types of short values with an order. No number, date or time takes more characters. */
 export const ordered = { operators: COMPARING, hasNoCommas: true, longest: () => 48 } as const;
 
-/** What types of numbers have in common. */
+/** Shared properties of number types. */
 export const numeral = {
   ...ordered,
   faults: (shape: Shape) => boundsFault(shape, 'minimum', 'maximum'),

@@ -115,7 +115,7 @@ interface AnsweredRows {
   readonly body: Answer['body'];
   readonly total: number | undefined;
   readonly headers: HeaderMap;
-  /** What the entity tag covers besides the body. */
+  /** The text that the entity tag covers besides the body. */
   readonly tagged: string;
 }
 

@@ -1,4 +1,4 @@
-/** What clients say about media types of answers and bodies, and `Prefer` (RFC 7240). */
+/** Content negotiation: media types of answers and bodies, and `Prefer` (RFC 7240). */
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';

@@ -1,4 +1,4 @@
-/** What log and metrics learn of requests and of their statements. */
+/** Log lines and metrics of requests and of their statements. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../log.ts';

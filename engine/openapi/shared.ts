@@ -1,4 +1,4 @@
-/** What is the same for every type: the headers of responses, the problem responses, and the reports of dry runs. */
+/** Parts of the document that every type shares: headers of responses, problem responses, and reports of dry runs. */
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../json/json.ts';
 import { operationEntries } from '../operations/table.ts';

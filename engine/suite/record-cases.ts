@@ -373,7 +373,7 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
   }
 }
 
-// What is not there.
+// Missing records.
 
 function refusedMethods(make: MakeCase, type: RecordType, at: OperationPath, path: string): readonly Case[] {
   const offered = operationEntries.filter(

@@ -50,7 +50,7 @@ export const condition = (steps: readonly string[], value: unknown): string =>
 export const among = ({ identifier }: RecordType, ids: readonly number[]): string =>
   `?${ids.map((id) => condition([identifier.name, 'in'], id)).join('&')}`;
 
-/** What writes of a record need where its type requires If-Match. */
+/** The headers of a write to a record whose type requires If-Match. */
 export const guard = ({ preconditions }: RecordType): Pick<Request, 'headers'> =>
   preconditions === 'required' ? { headers: { 'if-match': '*' } } : {};
 

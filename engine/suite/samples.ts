@@ -11,7 +11,7 @@ export interface Samples {
   seed: number;
 }
 
-/** What a case works with. */
+/** The context of a case. */
 export interface Context {
   readonly expect: Expect;
   readonly samples: Samples;
@@ -47,7 +47,7 @@ export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
 
-/** What clients may write. `via`: the relation that the record is nested in. */
+/** The fields and relations that clients may write. `via`: the relation that the record is nested in. */
 export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
   (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
 
@@ -169,7 +169,7 @@ export async function newBody(
   return meeting(type, { ...body, ...values }, values) ?? Promise.reject(new Skip());
 }
 
-/** What a relation may hold: a link to a record, else a new record. */
+/** A value of a relation: a link to a record, else a new record. */
 export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
   const { target, nested } = relation;
   const { inRecord, name } = target.identifier;
@@ -238,7 +238,7 @@ export async function create(
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
-// What responses show.
+// Expected responses.
 
 const initial = (field: Field): JsonValue =>
   field.generated !== undefined || field.isNowByDefault ? ANY : (field.default ?? null);

@@ -1,4 +1,4 @@
-/** What the service does whatever the record type is: one table of requests, sent to one type. */
+/** Requests whose responses do not depend on the record type: one table, sent to one type. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type JsonObject, pointer } from '../json/json.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes } from '../model/model.ts';

@@ -1,4 +1,4 @@
-/** What was applied, held against a Model in its tables: which type, field, foreign key, index, check or join table each part was. */
+/** Compares the applied model with a Model in its tables: which type, field, foreign key, index, check or join table each part was. */
 import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Check, Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { columnOf } from '../columns.ts';

@@ -131,12 +131,12 @@ export const postgresReasonOf = (error: unknown): string => messageOf(error) || 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
 const TELLING = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
-/** What the database said, for operators: without values of records. */
+/** The message of the database for operators, without values of records. */
 export function stateOf(error: unknown): string {
   const said = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = codeOf(said);
   if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(said);
-  // What depends on an object is in the detail.
+  // The detail names the objects that depend on it.
   const detail = code.startsWith('2B') ? `: ${textOf(said, 'detail')}` : '';
   return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}${detail}` : `SQLSTATE ${code}`;
 }
@@ -178,7 +178,7 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/^42501/, 'grant it to the user of the URL, for the schema with GRANT USAGE, CREATE ON SCHEMA'],
 ];
 
-/** What an operator can do about an error of the server; undefined if its message says all. */
+/** The cure of an error of the server, for operators; undefined if its message says all. */
 export const cureOf = (error: unknown): string | undefined =>
   CURES.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1];
 

@@ -60,7 +60,7 @@ export function readIn<T>(
   return repeating(attempt, connections, caller);
 }
 
-/** What was read is valid, however its transaction ends. */
+/** The rows that were read are valid, however their transaction ends. */
 const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.spoil());
 
 export async function writeIn<T>(

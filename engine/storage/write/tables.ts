@@ -1,6 +1,6 @@
 /** Statements over one table, compiled when they are first wanted and kept. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { memoized as remembered } from '../../memo.ts';
+import { memoized } from '../../memo.ts';
 import { type Field, type Index, type JoinTable, type Model, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, columnType, type NeededColumn, neededOf, readSql, writtenSql } from '../columns.ts';
 import { columnSql, indexed } from '../tables.ts';
@@ -116,12 +116,12 @@ export interface Tables {
  * may not know, if it began before the tables changed.
  */
 export function createTables(dialect: Dialect, served: () => Model): Tables {
-  const tablesOf = remembered((model: Model) => {
+  const tablesOf = memoized((model: Model) => {
     const foldedIn = foldedColumns(model);
-    return remembered((type: RecordType) => createTable(type, dialect, foldedIn.get(type.table)));
+    return memoized((type: RecordType) => createTable(type, dialect, foldedIn.get(type.table)));
   });
   const joinsIn = memoized((joins: readonly JoinTable[]) =>
-    memoized((table: string): ReturnType<Tables['joinsOf']> =>
+    perKey((table: string): ReturnType<Tables['joinsOf']> =>
       joins.flatMap((join) =>
         [join.left, join.right].flatMap((side) => (side.type.table === table ? [[join, side.column] as const] : [])),
       ),
@@ -217,12 +217,12 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     texts: new Map(texts),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
     load: compiled(loaded().where(identifier, 0)),
-    lock: memoized((strength: Strength) => locked(loaded(), strength)),
+    lock: perKey((strength: Strength) => locked(loaded(), strength)),
     weigh:
       long.length === 0
         ? undefined
         : { sql: `select coalesce(sum(${weighed}), 0) from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
-    hold: memoized((strength: Strength) => locked(table().select(identifier), strength)),
+    hold: perKey((strength: Strength) => locked(table().select(identifier), strength)),
     insert: {
       made: insert(names),
       given: { ...given(identified), many: identified.many && given(identified.many) },
@@ -230,7 +230,7 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
     moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
     remove: compiled(table().where(identifier, 0).delete()),
-    update: memoized(
+    update: perKey(
       (changed: readonly string[]) =>
         compiled(
           table()
@@ -241,35 +241,35 @@ function createTable(type: RecordType, dialect: Dialect, now: FoldedColumns | un
     ),
     removeMany: { sql: `delete from ${quote(type.table)} where ${oneOf(quote(identifier))}` },
     filled,
-    unlinkMany: memoized((column: string) => ({
+    unlinkMany: perKey((column: string) => ({
       sql: `update ${quote(type.table)} set ${quote(column)} = null${stamped} where ${oneOf(quote(identifier))}`,
     })),
-    linked: memoized((column: string) => ({
+    linked: perKey((column: string) => ({
       sql: `select ${quote(identifier)}, ${quote(column)} from ${quote(type.table)} where ${oneOf(quote(identifier))}${forUpdate}`,
     })),
-    link: memoized((column: string) => ({
+    link: perKey((column: string) => ({
       sql: `update ${quote(type.table)} set ${quote(column)} = ? where ${oneOf(quote(identifier))}`,
     })),
-    children: memoized((column: string) => ({
+    children: perKey((column: string) => ({
       sql: `${some(`${quote(column)} = ?`)} order by ${quote(identifier)} limit ? + 0${forUpdate}`,
     })),
-    someChildren: memoized((column: string) => ({
+    someChildren: perKey((column: string) => ({
       sql: `${some(oneOf(quote(column)))}${inOrder} limit ? + 0${forUpdate}`,
     })),
-    referring: memoized((column: string) => ({
+    referring: perKey((column: string) => ({
       sql: `select ${quote(column)}, ${quote(identifier)} from ${quote(type.table)} where ${oneOf(quote(column))} order by 1, 2 limit ? + 0`,
     })),
-    above: memoized((column: string) => ({
+    above: perKey((column: string) => ({
       sql: aboveStatement(type, column, dialect),
     })),
-    holders: memoized(
+    holders: perKey(
       (index: Pick<Index, 'name' | 'members'>) =>
         compiled(
           knex.select(Array.from({ length: HELD_TOGETHER }, (_, place) => holding(index).as(`holder${place}$`))),
         ),
       ({ name }) => name,
     ),
-    holder: memoized(
+    holder: perKey(
       (index: Pick<Index, 'name' | 'members'>) => compiled(holding(index).whereNot(identifier, 0)),
       ({ name }) => name,
     ),
@@ -316,19 +316,20 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dial
     insert: {
       sql: `insert into ${quote(name)} (${quote(left.column)}, ${quote(right.column)}) values (?, ?) on conflict do nothing`,
     },
-    removeMany: memoized((column: string) => ({
+    removeMany: perKey((column: string) => ({
       sql: `delete from ${quote(name)} where ${quote(column)} = ? and ${oneOf(otherThan(column))}`,
     })),
-    others: memoized((column: string) => ({
+    others: perKey((column: string) => ({
       sql: `select ${otherThan(column)} from ${quote(name)} where ${quote(column)} = ? order by ${otherThan(column)} limit ? + 0`,
     })),
-    pairs: memoized((column: string) => ({
+    pairs: perKey((column: string) => ({
       sql: `select ${quote(left.column)}, ${quote(right.column)} from ${quote(name)} where ${oneOf(quote(column))} limit ? + 0`,
     })),
   };
 }
 
-function memoized<K, V>(make: (key: K) => V, name: (key: K) => unknown = (key) => key): (key: K) => V {
+/** Makes a value once for each name of its key. */
+function perKey<K, V>(make: (key: K) => V, name: (key: K) => unknown = (key) => key): (key: K) => V {
   const known = new Map<unknown, V>();
   return (key) => {
     const found = known.get(name(key));
