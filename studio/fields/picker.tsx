@@ -65,7 +65,7 @@ export function Picker({
   };
   const offered = data.filter(({ id }) => !without.includes(id));
   // Enter chooses the record that is marked, or the only one that was found; it never sends a form whose text stands for none.
-  const guard = (event: KeyboardEvent & { defaultMuiPrevented?: boolean | undefined }): void => {
+  const guard = (event: KeyboardEvent): void => {
     const isMarked = event.target instanceof Element && event.target.hasAttribute('aria-activedescendant');
     if (event.key !== 'Enter' || isMarked || typed === (value?.name ?? '')) return;
     event.preventDefault();
