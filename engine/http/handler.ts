@@ -1,12 +1,12 @@
 /** Serves requests for records: route, operation, answer. An Express middleware, and a listener of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Admit, createAdmission, createAgentAdmission } from '../edge/admission.ts';
 import type { Budget } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
 import type { AddressOf, RateLimit } from '../edge/clients.ts';
 import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';
-import { type Admit, createAdmission, createAgentAdmission } from './admission.ts';
 import { type Answer, DRY_RUN_TYPE, send, type SendOptions } from './answer.ts';
 import { type Cors, createCors, createHead, type HeaderMap, requestIdOf, setHeaders } from './headers.ts';
 import { acceptedType } from './negotiation.ts';

@@ -5,8 +5,6 @@
 import type { IncomingMessage } from 'node:http';
 import { shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
-import type { Cors } from './headers.ts';
-import { targetOf } from './request.ts';
 
 /** Throws a Problem. */
 export type Admit = (request: IncomingMessage) => void;
@@ -18,7 +16,8 @@ interface AdmissionOptions {
   readonly allowedHosts: readonly string[];
   /** The empty string if there is none. */
   readonly publicUrl: string;
-  readonly cors: Cors;
+  /** Whether the settings allow pages of this origin. */
+  readonly cors: { allows(origin: string): boolean };
 }
 
 export function createAdmission({ guarded, allowedHosts, publicUrl, cors }: AdmissionOptions): Admit {
@@ -54,7 +53,7 @@ function refuseOtherHosts({ headers }: IncomingMessage, names: readonly string[]
 }
 
 /** Refuses by Fetch Metadata, which browsers send to https and to this machine, else by Origin or Referer. */
-function refuseOtherSites(request: IncomingMessage, cors: Cors, publicUrl: string): void {
+function refuseOtherSites(request: IncomingMessage, cors: AdmissionOptions['cors'], publicUrl: string): void {
   const { origin, referer, 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && cors.allows(origin)) return;
   if (site !== undefined) {
@@ -74,7 +73,7 @@ const isNavigation = (request: IncomingMessage): boolean =>
   request.method === 'GET' &&
   request.headers['sec-fetch-mode'] === 'navigate' &&
   request.headers['sec-fetch-dest'] === 'document' &&
-  /^\/(?:$|(?:docs|studio)(?:\/|$))/.test(targetOf(request).path);
+  /^\/(?:$|\?|(?:docs|studio)(?:[/?]|$))/.test(request.url ?? '');
 
 /** The scheme is not known behind a proxy that ends TLS. */
 function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publicUrl: string): boolean {
