@@ -1,9 +1,9 @@
 /** Records in process: what a client does over HTTP, by the same operations. */
 import { CallerGone, type Position } from '../edge/caller.ts';
 import type { Engine } from '../engine.ts';
-import { entityTag } from '../operations/preconditions.ts';
+import { entityTag } from '../operations/operation.ts';
 import { faultyRequest, Problem } from '../problem.ts';
-import type { CallName } from './arguments.ts';
+import type { CallName } from './calls.ts';
 import { type Call, type CallResult, inProcessCaller, serveCall } from './calls.ts';
 import type { DryRun, RecordCollection, RecordGroup } from './types.ts';
 

@@ -7,7 +7,7 @@ import { isChunked } from '../edge/connections.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type BodyTypes, bodyTypeOf, requireBodyType } from './negotiation.ts';
+import { type BodyTypes, bodyTypeOf, requireBodyType } from './request.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };

@@ -1,11 +1,13 @@
 /** Bodies with a record on each line: NDJSON, and what NDJSON and CSV share. */
 import { isUtf8 } from 'node:buffer';
-import { isObject, type JsonObject } from '../json/json.ts';
-import { decode, kindOf, NO_RAW_VALUES, type RawMember } from '../json/tokenizer.ts';
-import type { RecordType } from '../model/model.ts';
-import { type Body, type BodyLimits, itemOf, parseJson, type ParsedRecord, tooManyItems } from '../operations/body.ts';
-import { CSV_TYPE } from '../operations/table.ts';
-import { type Fault, faultyRequest, Problem, type ProblemCode } from '../problem.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
+import { compact, decode, kindOf, NO_RAW_VALUES, type RawMember, readJson, textFault } from '../json/tokenizer.ts';
+import type { Field, RecordType } from '../model/model.ts';
+import { relationsFor, type Rights } from '../model/rights.ts';
+import { didYouMean, shortened } from '../names.ts';
+import { type Body, type BodyLimits, itemOf, type ParsedRecord, parseJson, tooManyItems } from '../operations/body.ts';
+import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
 export const atLine = (fault: Fault, line: number): Fault => ({
   ...fault,
@@ -146,4 +148,256 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
     reader.add(line, record);
   }
   return reader.body();
+}
+
+// CSV (RFC 4180): a line of names, then one for each record. An empty cell is null, "" the empty text.
+
+const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
+
+/** A text that begins with `=` stays as it is: what goes out must come in again. */
+const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+export const csvHead = (names: readonly string[]): string => `${names.map(quoted).join(',')}\r\n`;
+
+/** `cells` are JSON texts. Numbers, and what is kept as JSON, stand as they are written there. */
+export const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;
+
+function cellOf(json: string): string {
+  if (json === 'null') return '';
+  return quoted(json.startsWith('"') ? String(JSON.parse(json)) : json);
+}
+
+// The rows of a text. csv-parse takes a second for a megabyte of commas, and Papa Parse does not tell "" from an empty cell.
+
+interface CsvRow {
+  /** The number of its first line, from 1. */
+  readonly line: number;
+  /** null for an empty cell without quotes. */
+  readonly cells: readonly (string | null)[];
+}
+
+class CsvFault extends Error {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+const PLAIN_END = /[",\r\n]|$/g;
+
+/** Rows without any value are skipped. A row with more than `most` cells is cut off there, and the last one. */
+function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
+  let at = 0;
+  let line = 1;
+  while (at < text.length) {
+    const cells: (string | null)[] = [];
+    const first = line;
+    for (let hasMore = true; hasMore;) {
+      const start = at;
+      const isQuoted = text[start] === '"';
+      if (isQuoted) {
+        let end = text.indexOf('"', start + 1);
+        while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+        if (end === -1) throw new CsvFault(line, 'the cell that begins here with a quote has no closing quote');
+        const inside = text.slice(start + 1, end);
+        line += inside.split('\n').length - 1;
+        cells.push(inside.replaceAll('""', '"'));
+        at = end + 1;
+      } else {
+        PLAIN_END.lastIndex = start;
+        at = PLAIN_END.exec(text)?.index ?? text.length;
+        cells.push(at === start ? null : text.slice(start, at));
+      }
+      if (cells.length > most) return yield { line: first, cells };
+      hasMore = text[at] === ',';
+      if (!hasMore && at < text.length) {
+        if (text[at] === '\r' && text[at + 1] === '\n') at += 1;
+        if (text[at] !== '\n') throw misplaced(line, text[at], isQuoted);
+        line += 1;
+      }
+      at += 1;
+    }
+    if (cells.some((cell) => cell !== null)) yield { line: first, cells };
+  }
+}
+
+function misplaced(line: number, found: string | undefined, isAfterQuote: boolean): CsvFault {
+  if (found === '"')
+    return new CsvFault(line, 'a quote stands inside a cell; put the whole cell in quotes, and write the quote twice');
+  if (isAfterQuote)
+    return new CsvFault(line, 'a closing quote is followed by other text; write a quote inside a cell twice');
+  return new CsvFault(
+    line,
+    'a carriage return stands alone; end lines with CRLF or LF, and put cells with one in quotes',
+  );
+}
+
+// Values of cells. The field decides whether a cell is text or JSON.
+
+/** `either`: of a value that may be of any type, JSON stands for itself and any other text for a string. */
+export function cellForm(field: Field): 'text' | 'json' | 'either' {
+  const { type } = field.type.schema(field);
+  if (type === undefined) return 'either';
+  return type === 'string' ? 'text' : 'json';
+}
+
+const MAY_BE_JSON = /^\s*[[{"\-\dtf]/;
+
+/** The value of a cell that is JSON; undefined for any other text. Null is an empty cell. */
+const jsonIn = (text: string): JsonValue | undefined =>
+  MAY_BE_JSON.test(text) ? (parsedJson(text) ?? undefined) : undefined;
+
+/** How a JSON text stands in a cell of the form `either`. */
+export function eitherCell(text: string): string {
+  if (!text.startsWith('"')) return text;
+  const value = String(JSON.parse(text));
+  return jsonIn(value) === undefined && JSON.stringify(value) === text ? text : JSON.stringify(text);
+}
+
+interface CellValue {
+  readonly value: JsonValue;
+  /** The text of a value that is kept as JSON text. */
+  readonly text?: string;
+  /** The number of keys within the value. */
+  readonly keys?: number;
+}
+
+/** Reads a cell that is not empty. Throws a Problem, with pointers from the value on. */
+type ReadCell = (cell: string) => CellValue;
+
+const unstorable = (code: string, message: string): Problem =>
+  faultyRequest('invalid-body', [{ pointer: '', code, message }]);
+
+const readText: ReadCell = (cell) => {
+  const fault = textFault(cell, 'The string');
+  if (fault) throw unstorable(...fault);
+  return { value: cell };
+};
+
+/** A cell that is not JSON stays a text, which the validator refuses. Spreadsheets write true and false in capitals. */
+const readScalar: ReadCell = (cell) => {
+  const value = jsonIn(/^\s*(?:true|false)\s*$/i.test(cell) ? cell.toLowerCase() : cell);
+  if (value === undefined || typeof value === 'object') return readText(cell);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw unstorable('number-range', 'The number is too large');
+  return { value };
+};
+
+function cellReader(field: Field, limits: BodyLimits): ReadCell {
+  if (field.type.keepsText !== true) return cellForm(field) === 'text' ? readText : readScalar;
+  return (cell) => {
+    if (jsonIn(cell) === undefined) return { ...readText(cell), text: JSON.stringify(cell) };
+    const what = `The value of "${field.name}"`;
+    const { value, keys, faults } = readJson(cell, { limits, kept: 'text', what });
+    if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+    return { value, text: compact(cell), keys };
+  };
+}
+
+type CsvColumns = ReadonlyMap<string, ReadCell>;
+
+function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLimits): CsvColumns {
+  const links = [...relations.values()].filter(({ toMany, target }) => !toMany && target.identifier.inRecord);
+  return new Map<string, ReadCell>([
+    ...(identifier.inRecord ? [[identifier.name, readScalar] as const] : []),
+    ...[...fields.values()].map((field) => [field.name, cellReader(field, limits)] as const),
+    // The cell of a link holds the identifier of its record.
+    ...links.map(({ name, target }): [string, ReadCell] => [
+      name,
+      (cell) => ({ value: { [target.identifier.name]: readScalar(cell).value } }),
+    ]),
+  ]);
+}
+
+// The table.
+
+export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rights: Rights): Body {
+  const type = { ...asked, relations: relationsFor(rights, asked) };
+  const reader = new LineReader(limits);
+  const refuse = (line: number, message: string): void =>
+    reader.refuse(line, 'invalid-csv', { pointer: '', code: 'invalid-csv', message });
+  try {
+    readTable(text, type, columnsOf(type, limits), reader, refuse);
+  } catch (error) {
+    if (!(error instanceof CsvFault)) throw error;
+    refuse(error.line, `The text is not valid CSV: ${error.message}`);
+  }
+  return reader.body();
+}
+
+function readTable(
+  text: string,
+  type: RecordType,
+  columns: CsvColumns,
+  reader: LineReader,
+  refuse: (line: number, message: string) => void,
+): void {
+  const most = columns.size + MAX_ERRORS;
+  const rows = rowsOf(text, most);
+  const head = rows.next();
+  if (head.done === true) return refuse(1, `The body is empty; ${firstLine(columns)}`);
+  const names = namesIn(head.value, type, columns, text.includes('\n'));
+  for (const { line, cells } of rows) {
+    if (cells.length !== names.length) {
+      const found = cells.length > most ? `more than ${most}` : cells.length;
+      refuse(line, `The number of cells is ${found}, but that of the columns in the first line is ${names.length}`);
+      continue;
+    }
+    const body: Record<string, JsonValue> = {};
+    const kept = new Map<string, RawMember>();
+    for (const [index, name] of names.entries()) {
+      const cell = cells[index] ?? null;
+      if (cell === null) body[name] = null;
+      else
+        reader.attempt(line, `${reader.pointer}/${escapeStep(name)}`, () => {
+          const { value, text: json, keys = 0 } = columns.get(name)?.(cell) ?? { value: cell };
+          body[name] = value;
+          reader.countKeys(keys);
+          if (json !== undefined) kept.set(name, { name: JSON.stringify(name), text: json });
+        });
+    }
+    if (kept.size > 0) reader.keepTexts(body as JsonObject, kept);
+    reader.add(line, { body, tag: undefined });
+  }
+}
+
+const firstLine = (columns: CsvColumns): string =>
+  `the first line must name the columns, such as ${[...columns.keys()].slice(0, 5).join(',')}`;
+
+/** The names of the columns. Throws a Problem if one is unknown, or given twice. */
+function namesIn({ line, cells }: CsvRow, type: RecordType, columns: CsvColumns, hasMore: boolean): readonly string[] {
+  const names = cells.map((cell) => cell ?? '');
+  const [only = ''] = names;
+  const separator = names.length === 1 && !columns.has(only) ? /[;\t|]/.exec(only)?.[0] : undefined;
+  if (separator !== undefined) {
+    const message = `The columns are separated by ${JSON.stringify(separator)}; CSV separates them by commas: choose the comma where the file is saved`;
+    throw faultyRequest('invalid-csv', [atLine({ pointer: '', code: 'separator', message }, line)]);
+  }
+  const faults: Fault[] = [];
+  for (const [index, name] of names.entries()) {
+    const isRepeated = names.indexOf(name) < index;
+    if (columns.has(name) && !isRepeated) continue;
+    const message = isRepeated
+      ? `The column ${JSON.stringify(shortened(name))} is named twice`
+      : unknownColumn(name, index, type, faults.length < MAX_ERRORS ? columns : new Map());
+    faults.push(atLine({ pointer: '', code: isRepeated ? 'repeated' : 'unknown-key', message }, line));
+  }
+  const [first, ...others] = faults;
+  if (first === undefined) return names;
+  const cures = [
+    first.message,
+    ...(names.some((name) => columns.has(name)) ? [] : [firstLine(columns)]),
+    ...(hasMore ? [] : [ONE_LINE]),
+  ];
+  throw faultyRequest('invalid-body', [{ ...first, message: cures.join('; ') }, ...others]);
+}
+
+const ONE_LINE = 'the body is a single line (curl sends a file as it is with --data-binary @FILE; -d joins its lines)';
+
+function unknownColumn(name: string, index: number, { relations, open }: RecordType, columns: CsvColumns): string {
+  if (name === '') return `Column ${index + 1} has no name`;
+  if (relations.has(name)) return `The column "${name}" is a relation that a cell cannot hold; send ${NDJSON_TYPE}`;
+  const hint = open ? `; keys that no field names are not for CSV: send ${NDJSON_TYPE}` : '';
+  return `Unknown column ${JSON.stringify(shortened(name))}${didYouMean(name, columns.keys())}${hint}`;
 }

@@ -2,7 +2,7 @@
 import { membersOf } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
-import { entityTag } from '../operations/preconditions.ts';
+import { entityTag } from '../operations/operation.ts';
 import { list, type ListResult, type PageResult, summary, type SummaryResult } from '../operations/read.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
@@ -10,9 +10,9 @@ import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { offsetSearches } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/views.ts';
 import { type Answer, readAnswer } from './answer.ts';
-import { cellForm, csvHead, csvLine, eitherCell } from './csv.ts';
-import type { HeaderMap } from './headers.ts';
-import { countPreference } from './negotiation.ts';
+import { cellForm, csvHead, csvLine, eitherCell } from './lines.ts';
+import type { HeaderMap } from './answer.ts';
+import { countPreference } from './request.ts';
 import { type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
 
 /** How rows, which are JSON texts, become the body of an answer. */

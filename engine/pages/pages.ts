@@ -4,7 +4,7 @@ import compression from 'compression';
 import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
 import type { Client } from '../access/clients.ts';
-import type { Cors } from '../http/headers.ts';
+import type { Cors } from '../http/answer.ts';
 import type { JsonObject } from '../json/json.ts';
 import { createBoundedCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';

@@ -6,7 +6,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
-import { UNEMBEDDED } from '../http/headers.ts';
+import { UNEMBEDDED } from '../http/answer.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';

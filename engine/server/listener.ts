@@ -18,7 +18,7 @@ import { StartError, Problem } from '../problem.ts';
 import type { HostSteps } from '../http/handler.ts';
 import { absoluteForm, originForm } from '../http/request.ts';
 import { destroyLater } from '../http/content.ts';
-import { UNEMBEDDED } from '../http/headers.ts';
+import { UNEMBEDDED } from '../http/answer.ts';
 import { render } from '../http/problems.ts';
 import { workerNumber } from '../process.ts';
 

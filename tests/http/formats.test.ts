@@ -2,7 +2,7 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { csvHead, csvLine } from '../../engine/http/csv.ts';
+import { csvHead, csvLine } from '../../engine/http/lines.ts';
 import { membersAt } from '../../engine/http/lists.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { createSlowReaders } from '../../engine/edge/connections.ts';

@@ -16,7 +16,7 @@ import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver, type ParseSearch } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList, type FrameList } from '../lists.ts';
-import { createServer } from '../operations.ts';
+import { createServer } from '../routes.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
 import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
 import { jsonServer } from './json-server.ts';
