@@ -80,14 +80,3 @@ test.each([
     files: [],
   });
 });
-
-test('what a body mentions is collected once, also if it is faulty', async () => {
-  const faulty = JSON.stringify({ name: 1, things: [{ id: 1, name: 2 }, { name: 3 }], tags: [{ word: 4 }] });
-  const { status } = await exchange(server.url, 'PUT /api/owners/1', { headers: JSON_TYPE, body: faulty });
-  await session.post('Profiler.takePreciseCoverage');
-  await exchange(server.url, 'PUT /api/owners/1', { headers: JSON_TYPE, body: faulty });
-  const { result } = await session.post('Profiler.takePreciseCoverage');
-  const { functions = [] } = result.find(({ url }) => sourceOf(url) === 'engine/validation/mentions.ts') ?? {};
-  const times = functions.find(({ functionName }) => functionName === 'rootsOf')?.ranges[0]?.count;
-  expect([status, times]).toEqual([422, 1]);
-});

@@ -231,9 +231,6 @@ export const MAX_DEEP_RECORDS = 10_000;
 /** Maximum levels of relations in `include`. */
 export const MAX_INCLUDE_DEPTH = 4;
 
-/** The stored child in an owned to-one relation: null if there is none, undefined if it was not looked up. */
-export type OwnChildOf = (relation: Relation, owner: number) => number | null | undefined;
-
 /** The identifier that a body names its record by; null counts as absent. */
 export function identifierIn(body: JsonObject, { identifier }: RecordType): number | undefined {
   const value = identifier.inRecord ? body[identifier.name] : undefined;

@@ -2,15 +2,13 @@
 import { hash } from 'node:crypto';
 import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
-import type { JsonValue } from '../json/json.ts';
-import type { RawValues } from '../json/tokenizer.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import { type Fault, faultyRequest, type Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type {
-  CheckedBody,
   DoneOnce,
   Once,
   Precondition,
@@ -22,9 +20,7 @@ import type {
   WrittenRecords,
 } from '../storage/store.ts';
 import { Outdated } from '../storage/unavailable.ts';
-import { disagreementsKnowing } from '../validation/agreement.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
-import { asksStored, mentionsIn } from '../validation/mentions.ts';
 import { validatedFor } from '../validation/rights.ts';
 import type { Body, BodyLimits } from './body.ts';
 
@@ -144,17 +140,17 @@ export function faultsIn(
   { type, rights }: Pick<OperationContext, 'type' | 'rights'>,
   validator: Validator,
   items: readonly WriteItem[],
-  raw: RawValues,
   known: readonly Fault[] = [],
-): CheckedBody {
-  const mentions = mentionsIn(type, items);
-  const validate = (some: readonly WriteItem[], others: readonly Fault[]): readonly Fault[] =>
-    validator(some, raw, { faults: others, ...(some === items ? { mentions } : {}) });
-  const { faults, isHidden } = validatedFor(rights, type, validate, items, known);
-  if (known.length > 0 || isHidden) throw faultyRequest('invalid-body', faults);
-  if (faults.length > 0 && !asksStored(mentions)) throw faultyRequest('invalid-body', faults);
-  return { faults, disagreements: disagreementsKnowing(type, items, raw) };
+): readonly Fault[] {
+  const { faults, isHidden } = validatedFor(rights, type, validator, items, known);
+  const isAll = known.length > 0 || isHidden || !items.some(({ body }) => asksStored(type, body));
+  if (faults.length > 0 && isAll) throw faultyRequest('invalid-body', faults);
+  return faults;
 }
+
+/** Whether what is stored may show further faults: in read-only fields, related records, or fields of a check. */
+const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
+  checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
 // Arguments that clients write as text.
 

@@ -48,9 +48,9 @@ async function writeItems(
 ): Promise<WriteResult> {
   const { type, store, author, rights } = context;
   const { query, body, caller, minimal } = given;
-  const checked = faultsIn(context, validator, items, body.raw, known);
+  const faults = faultsIn(context, validator, items, known);
   const unread = several && minimal;
-  const request = { type, items, raw: body.raw, ...checked, ...query, ...how, unread, author, rights, caller };
+  const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
   return done(context, given, request, {
     write: store[verb],
     writeOnce: store.once[verb],
@@ -180,14 +180,13 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
     refusePreconditions(preconditions, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const validateAll = (some: readonly WriteItem[], known: readonly Fault[]): readonly Fault[] =>
-    validate(some, raw, { faults: known });
-  const { faults: all, isHidden } = validatedFor(rights, type, validateAll, unknown, faults);
+  const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
   const unfit = keyFaultsIn(type, all, unique, unknown, faults);
   // With such values no record can be looked for: the faults of one record are reported as of a new one.
   if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
-    const checked = faultsIn(context, () => unfit, unknown, raw);
-    await store.create({ type, items: unknown, raw, ...checked, ...asked, mergePatch: false, author, rights, caller });
+    const found = faultsIn(context, () => unfit, unknown);
+    const request = { type, items: unknown, raw, faults: found, mergePatch: false, author, rights, caller };
+    await store.create({ ...request, ...asked });
   }
   if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
   const tags = isArray ? records.flatMap(({ pointer, tag }) => wrongTag(pointer, tag)) : [];
@@ -196,7 +195,7 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
     unique,
     items: records.map((record) => (isArray ? itemOf(type, record) : soleItem(type, preconditions, record))),
     raw,
-    checked: (found: readonly WriteItem[]) => faultsIn(context, validate, found, raw, tags),
+    faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, tags),
     ...asked,
     unread: isArray && minimal,
     author,
@@ -274,9 +273,7 @@ function keyFaultsIn(
       else values.add(place);
     }
   const isKey = (fault: Fault): boolean =>
-    'pointer' in fault &&
-    fault.code !== 'contradiction' &&
-    (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
+    'pointer' in fault && (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
   const unfit = found.filter(isKey);
   if (missing.length + unfit.length + known.length === 0) return [];
   // Of several records, others may be there: what new ones lack says nothing.

@@ -3,7 +3,7 @@ import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
-import type { OwnChildOf, RecordType, UniqueMembers } from '../model/model.ts';
+import type { RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { RawValues } from '../json/tokenizer.ts';
 import type { Fault } from '../problem.ts';
@@ -49,8 +49,6 @@ export interface WriteRequest {
   readonly raw?: RawValues;
   /** What the type's validator found. With a fault, nothing is written: only further faults are looked for. */
   readonly faults?: readonly Fault[];
-  /** Where the body contradicts itself, once it is known which children are meant where the body names none. */
-  readonly disagreements?: ((ownChildOf: OwnChildOf) => readonly Fault[]) | undefined;
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** How the written records are returned. */
@@ -66,9 +64,6 @@ export interface WriteRequest {
   /** Everything is undone at the end; the answer says what was done. */
   readonly dryRun?: boolean;
 }
-
-/** What is known of a body before the database is asked. */
-export type CheckedBody = Required<Pick<WriteRequest, 'faults' | 'disagreements'>>;
 
 export type CreateRequest = WriteRequest & {
   /** Throws a Problem if the client expects something that a new record cannot be. Called if the body has no fault. */
@@ -128,7 +123,7 @@ export type UpsertRequest = Pick<
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
   /** What is wrong with the bodies: those with an identifier change their record, the others make one. Throws if the database need not be asked. */
-  readonly checked: (items: readonly WriteItem[]) => Awaitable<CheckedBody>;
+  readonly faultsIn: (items: readonly WriteItem[]) => readonly Fault[];
 };
 
 export interface Upserted extends WrittenRecords {

@@ -1,16 +1,13 @@
 /** Compiles body schemas with Ajv into validators that return faults with messages. */
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { inDocumentOrder, isObject, type JsonObject } from '../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject, type JsonObject } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { Model, RecordType, Variant } from '../model/model.ts';
-import { disagreements } from './agreement.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 import { type ErrorsWithin, faultsOf } from './faults.ts';
-import { type Mentions, mentionsIn, otherIdentifier } from './mentions.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import type { RawValues } from '../json/tokenizer.ts';
 
 /** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
@@ -75,18 +72,31 @@ function addRecordKeyword(
   });
 }
 
-type IdentifierRule = Parameters<typeof otherIdentifier>[2];
+interface IdentifierRule {
+  readonly mayBeNull: boolean;
+}
+
 const NAMED: IdentifierRule = { mayBeNull: false };
+
+/** A fault if the body changes the identifier of the addressed record. */
+function otherIdentifier(
+  { identifier: { name, inRecord } }: RecordType,
+  { body, identifier, pointer }: BodyRecord,
+  { mayBeNull }: IdentifierRule,
+): readonly Fault[] {
+  if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || body[name] === identifier) return [];
+  if (mayBeNull && body[name] === null) return [];
+  const message = `The identifier of this record is ${identifier} and cannot be changed`;
+  return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'read-only', message }];
+}
 
 function validator(
   type: RecordType,
   validateOf: (record: BodyRecord) => ValidateFunction,
   { errorsWithin, identifiers }: { readonly errorsWithin: ErrorsWithin; readonly identifiers: IdentifierRule },
 ): Validator {
-  return (records, raw, { mentions: collected, faults: known = [] } = {}) => {
-    const mentions = collected ?? mentionsIn(type, records);
-    const others = mentions.mayDiffer ? [...mentions.faults, ...disagreements(mentions, raw)] : mentions.faults;
-    const [knownIn, othersIn] = [byRecord(records, known), byRecord(records, others)];
+  return (records, known = []) => {
+    const knownIn = byRecord(records, known);
     const all: Fault[] = [];
     for (const record of records) {
       const { body, pointer } = record;
@@ -102,7 +112,7 @@ function validator(
       const errors = validate(body) ? undefined : validate.errors;
       const context = { within: errorsWithin, place: pointer, isTold: all.length < MAX_ERRORS };
       const own = errors ? faultsOf(errors, context) : NO_FAULTS;
-      const parts = [knownHere, own, otherIdentifier(type, record, identifiers), othersIn(pointer)];
+      const parts = [knownHere, own, otherIdentifier(type, record, identifiers)];
       if (parts.every((part) => part.length === 0)) continue;
       for (const one of inDocumentOrder(parts.flat(), body, pointer)) all.push(one);
     }
@@ -123,18 +133,11 @@ export function byRecord(
   return (pointer) => within.get(pointer) ?? NO_FAULTS;
 }
 
-interface KnownOfBody {
-  /** All records that the bodies mention. */
-  readonly mentions?: Mentions;
-  /** Faults found earlier; at the same location, they precede others. */
-  readonly faults?: readonly Fault[];
-}
-
 /**
  * All faults of the records, nested ones included, in document order, as pointers into the body; empty if it is valid.
- * `raw`: the values to store as they were written. `known`: what has been collected already.
+ * `known`: faults found earlier, which precede others at the same location.
  */
-export type Validator = (records: readonly BodyRecord[], raw?: RawValues, known?: KnownOfBody) => readonly Fault[];
+export type Validator = (records: readonly BodyRecord[], known?: readonly Fault[]) => readonly Fault[];
 
 export interface TypeValidators {
   create(variant: Variant): Validator;

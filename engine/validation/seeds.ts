@@ -6,16 +6,40 @@ import { needsQuotes } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
-import { escapeStep, type JsonValue, unescapedSteps } from '../json/json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
 import { type BodyRecord, newItems } from '../model/bodies.ts';
-import { type Field, type Model, type RecordType, uniqueIndexes, type UniqueMembers } from '../model/model.ts';
+import {
+  identifierIn,
+  type Model,
+  type RecordType,
+  type Relation,
+  uniqueIndexes,
+  type UniqueMembers,
+} from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
-import { type Mention, type MentionedRecord, mentionsIn } from './mentions.ts';
 
-/** Codes of faults in a key rather than in its value. */
-const AT_KEY = new Set(['unknown-key']);
+/** The seeds of one descriptor. */
+interface SeedsOfType {
+  readonly file: DescriptorFile;
+  readonly type: RecordType;
+  readonly records: readonly BodyRecord[];
+  readonly invalid: readonly Fault[];
+  readonly places: readonly SeedPlace[];
+}
+
+/** A place of the seeds that names a record. */
+interface SeedPlace {
+  readonly type: RecordType;
+  /** The identifier of the record, or a negative number that no other one has. */
+  readonly key: number;
+  readonly isNew: boolean;
+  readonly body: JsonObject;
+  readonly pointer: string;
+  /** The record of each link to one, null where there is none. */
+  readonly links: Map<Relation, number | null>;
+}
 
 /** `order`: the types as their seeds are inserted. */
 export function checkSeeds(
@@ -30,20 +54,22 @@ export function checkSeeds(
     // The seeds of a type are inserted together.
     const records = newItems(type.seed);
     const invalid = validatorsOf(type).create(type.defaultVariant)(records);
-    return [{ file, type, records, invalid, mentions: mentionsIn(type, records).all }];
+    return [{ file, type, records, invalid, places: placesIn(type, records) }];
   });
-  const place = ({ type }: SeedsOfType): number => order.indexOf(type);
-  const valid = seeds.filter(({ invalid }) => invalid.length === 0).toSorted((a, b) => place(a) - place(b));
-  const repeated = repeatedIn(valid);
+  const indexOf = ({ type }: SeedsOfType): number => order.indexOf(type);
+  const valid = seeds.filter(({ invalid }) => invalid.length === 0).toSorted((a, b) => indexOf(a) - indexOf(b));
+  const repeated = Map.groupBy(repeatedIn(valid), ({ seeds: one }) => one);
   return seeds.flatMap((own) => {
-    const { file, records, invalid } = own;
-    const faultsOfRecord = byRecord(records, invalid.length > 0 ? invalid : (repeated.get(own) ?? []));
+    const { file, records, invalid, places } = own;
+    const together = (repeated.get(own) ?? []).map(({ fault }) => fault);
+    const faultsIn = byRecord(records, invalid.length > 0 ? invalid : [...cyclesIn(places), ...together]);
     return records.flatMap((record) => {
-      const faults = faultsOfRecord(record.pointer);
+      const faults = faultsIn(record.pointer);
       return (faults.length > 0 ? faults : unmetIn(own, record, order)).map((fault) => {
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         const advice = isUnquoted(own, record, path) ? inQuotes(file.written(path)) : '';
-        return diagnose(file, 'invalid-seed', path, AT_KEY.has(fault.code) ? 'key' : 'value', fault.message + advice);
+        const at = fault.code === 'unknown-key' ? 'key' : 'value';
+        return diagnose(file, 'invalid-seed', path, at, fault.message + advice);
       });
     });
   });
@@ -56,44 +82,112 @@ function isUnquoted({ type }: SeedsOfType, { body }: BodyRecord, path: YamlPath)
   return field !== undefined && inside.length === 0 && needsQuotes(field.type.schema(field)['type'], body[name]);
 }
 
-/** The seeds of one descriptor. */
-interface SeedsOfType {
-  readonly file: DescriptorFile;
-  readonly type: RecordType;
-  readonly records: readonly BodyRecord[];
-  readonly invalid: readonly Fault[];
-  readonly mentions: readonly Mention[];
+let unnamed = 0;
+
+/** Every place of the seeds that names a record, a record before what is nested in it. */
+function placesIn(type: RecordType, records: readonly BodyRecord[]): readonly SeedPlace[] {
+  const places: SeedPlace[] = [];
+  const visit = (
+    one: RecordType,
+    body: JsonObject,
+    pointer: string,
+    isNew: boolean,
+    back?: Relation,
+    parent?: number,
+  ) => {
+    const key = identifierIn(body, one) ?? (unnamed -= 1);
+    const place: SeedPlace = { type: one, key, isNew, body, pointer, links: new Map() };
+    places.push(place);
+    if (back && parent !== undefined) place.links.set(back, parent);
+    for (const [name, value] of Object.entries(body)) {
+      const relation = one.relations.get(name);
+      if (!relation) continue;
+      const { target, owned, toMany, inverse } = relation;
+      if (value === null) place.links.set(relation, null);
+      for (const [index, item] of (toMany ? (value as readonly JsonValue[]) : [value ?? null]).entries()) {
+        if (!isObject(item)) continue;
+        const at = `${pointer}/${escapeStep(name)}`;
+        // Whether a stored record has an owned child already, only the database knows.
+        const isMade = identifierIn(item, target) === undefined && (toMany || !owned || isNew);
+        const child = visit(target, item, toMany ? `${at}/${index}` : at, isMade, inverse, key);
+        if (!toMany) place.links.set(relation, child);
+      }
+    }
+    return key;
+  };
+  for (const { body, pointer } of records) visit(type, body, pointer, true);
+  return places;
+}
+
+/** Links of the records that lead back to where they begin: each is inserted after those that it refers to. */
+function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
+  const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
+  const made = new Map(places.filter(({ isNew }) => isNew).map((place) => [`${place.type.name} ${place.key}`, place]));
+  const [begun, path] = [new Set<SeedPlace>(), new Set<SeedPlace>()];
+  const follow = (place: SeedPlace): readonly Fault[] => {
+    if (begun.has(place)) return [];
+    begun.add(place);
+    path.add(place);
+    const faults = [...place.links].flatMap(([{ link, name, target }, key]) => {
+      const next = link.at === 'source' ? made.get(`${target.name} ${key ?? ''}`) : undefined;
+      if (!next || next === place) return [];
+      const pointer = `${place.pointer}/${escapeStep(name)}`;
+      return path.has(next) ? [{ pointer, code: 'cycle', message }] : follow(next);
+    });
+    path.delete(place);
+    return faults;
+  };
+  return [...made.values()].flatMap(follow);
 }
 
 /** Checks that the new records do not meet, and links to seeds of types that come later in this order. */
-function unmetIn({ type }: SeedsOfType, record: BodyRecord, order: readonly RecordType[]): readonly Fault[] {
+function unmetIn(
+  { type, places }: SeedsOfType,
+  { pointer }: BodyRecord,
+  order: readonly RecordType[],
+): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
-  return mentionsIn(type, [record]).all.flatMap(({ subject, body, pointer }) => {
-    const { type: of, identifier, mayBeStored } = subject;
+  const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));
+  return within.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
     const { name } = of.identifier;
-    if (later.has(of) && of.seed.some((seed) => identifier !== undefined && seed[name] === identifier)) {
-      const message = `${of.name} ${identifier ?? ''} is not there yet: the seeds of ${of.name} come after those of ${type.name}, which it refers to; link it from there, or through an API request`;
-      return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'not-found', message }];
+    if (later.has(of) && of.seed.some((seed) => seed[name] === key)) {
+      const message = `${of.name} ${key} is not there yet: the seeds of ${of.name} come after those of ${type.name}, which it refers to; link it from there, or through an API request`;
+      return [{ pointer: `${at}/${escapeStep(name)}`, code: 'not-found', message }];
     }
-    if (mayBeStored) return [];
-    return unmetBy(of, body).map(({ at, message }) => ({
-      pointer: `${pointer}/${escapeStep(at.name)}`,
-      code: 'check',
-      message,
-    }));
+    const unmet = isNew ? unmetBy(of, body) : [];
+    return unmet.map((check) => {
+      return { pointer: `${at}/${escapeStep(check.at.name)}`, code: 'check', message: check.message };
+    });
   });
 }
 
+/** A place, and the seeds that it is in. */
+interface PlacedSeed {
+  readonly seeds: SeedsOfType;
+  readonly place: SeedPlace;
+}
+
+/** A record of the seeds. */
+interface SeededRecord {
+  readonly places: readonly PlacedSeed[];
+  /** Of the members of one index. */
+  readonly values: readonly JsonValue[];
+}
+
+interface SeedFault {
+  readonly seeds: SeedsOfType;
+  readonly fault: Fault;
+}
+
 /** Values that two records have, nested ones included, and may not have together. */
-function repeatedIn(all: readonly SeedsOfType[]): ReadonlyMap<SeedsOfType, readonly Fault[]> {
-  const keyOf = keysOfRecords();
-  const places = all.flatMap((seeds) => seeds.mentions.map((mention) => ({ seeds, mention })));
-  const found = [...Map.groupBy(places, ({ mention }) => mention.subject.type)].flatMap(([type, ofType]) => {
-    const records = [...Map.groupBy(ofType, ({ mention }) => keyOf(mention.subject)).values()];
+function repeatedIn(all: readonly SeedsOfType[]): readonly SeedFault[] {
+  const placed = all.flatMap((seeds) => seeds.places.map((place): PlacedSeed => ({ seeds, place })));
+  return [...Map.groupBy(placed, ({ place }) => place.type)].flatMap(([type, ofType]) => {
+    const records = [...Map.groupBy(ofType, ({ place }) => place.key).values()];
     return uniqueIndexes(type).flatMap(({ members }) => {
-      const known = records.flatMap((record): readonly SeededRecord[] => {
-        const values = members.map((member) => valueIn(member, record, keyOf));
-        return values.includes(null) ? [] : [{ places: record, values }];
+      const known = records.flatMap((places): readonly SeededRecord[] => {
+        const values = members.map((member) => valueIn(member, places));
+        return values.includes(null) ? [] : [{ places, values }];
       });
       const order = members.map((member) => ('link' in member ? integer : member.type).compare);
       const compared = (one: SeededRecord, other: SeededRecord): number =>
@@ -106,80 +200,40 @@ function repeatedIn(all: readonly SeedsOfType[]): ReadonlyMap<SeedsOfType, reado
       });
     });
   });
-  const bySeeds = Map.groupBy(found, ({ seeds }) => seeds);
-  return new Map([...bySeeds].map(([seeds, faults]) => [seeds, faults.map(({ fault }) => fault)]));
-}
-
-/** A place that says something of a record. */
-interface SeedPlace {
-  readonly seeds: SeedsOfType;
-  readonly mention: Mention;
-}
-
-/** A record of the seeds, with all places that mention it. */
-interface SeededRecord {
-  readonly places: readonly SeedPlace[];
-  /** Of the members of one index. */
-  readonly values: readonly JsonValue[];
-}
-
-type KeyOfRecord = (record: MentionedRecord) => number;
-
-/** The identifier of a record, or a number that no other one has. */
-function keysOfRecords(): KeyOfRecord {
-  const keys = new Map<MentionedRecord, number>();
-  return (record) => {
-    if (record.identifier !== undefined) return record.identifier;
-    const key = keys.get(record) ?? -1 - keys.size;
-    keys.set(record, key);
-    return key;
-  };
 }
 
 type UniqueMember = UniqueMembers['members'][number];
 
 /** The last value that a place gives, or the default of a new record; null if it is unknown. */
-function valueIn(member: UniqueMember, places: readonly SeedPlace[], keyOf: KeyOfRecord): JsonValue {
-  const said = places.map(({ mention }) => saidIn(member, mention, keyOf)).findLast((value) => value !== undefined);
-  if (said !== undefined || 'link' in member) return said ?? null;
-  const isNew = places.some(({ mention }) => !mention.subject.mayBeStored);
-  return isNew ? comparable(member, defaultOf(member)) : null;
+function valueIn(member: UniqueMember, places: readonly PlacedSeed[]): JsonValue {
+  const said = places.flatMap(({ place: { links, body } }) => {
+    if ('link' in member) return links.get(member) ?? [];
+    return Object.hasOwn(body, member.name) ? { value: body[member.name] ?? null } : [];
+  });
+  const last = said.at(-1);
+  if ('link' in member) return typeof last === 'number' ? last : null;
+  const { generated, isNowByDefault, caseless, default: value } = member;
+  const isNew = places.some(({ place }) => place.isNew);
+  const given = typeof last === 'object' ? last.value : isNew && !isNowByDefault ? (value ?? null) : null;
+  return generated || given === null ? null : caseless ? foldedValue(given) : given;
 }
-
-/** Undefined if this place does not say it. */
-function saidIn(member: UniqueMember, { body, via, said }: Mention, keyOf: KeyOfRecord): JsonValue | undefined {
-  if (!('link' in member)) return Object.hasOwn(body, member.name) ? comparable(member, body[member.name]) : undefined;
-  if (via?.relation.inverse === member) return keyOf(via.parent);
-  const linked = said.find(({ relation }) => relation === member);
-  if (linked === undefined) return undefined;
-  return linked.items[0] ? keyOf(linked.items[0].subject) : null;
-}
-
-const comparable = ({ generated, caseless }: Field, value: JsonValue = null): JsonValue =>
-  generated || value === null ? null : caseless ? foldedValue(value) : value;
-
-const defaultOf = ({ isNowByDefault, default: value }: Field): JsonValue => (isNowByDefault ? null : (value ?? null));
 
 function repeats(
   members: UniqueMembers['members'],
-  places: readonly SeedPlace[],
-  [earlier]: readonly SeedPlace[],
-): readonly { readonly seeds: SeedsOfType; readonly fault: Fault }[] {
+  places: readonly PlacedSeed[],
+  [earlier]: readonly PlacedSeed[],
+): readonly SeedFault[] {
   const [first] = members;
-  const naming = first && places.findLast(({ mention }) => Object.hasOwn(mention.body, first.name));
-  const place = naming ?? places[0];
-  if (!place || !earlier) return [];
-  const { identifier, type } = earlier.mention.subject;
-  const who = identifier === undefined ? `another ${type.name} of the seeds` : `the seed record ${identifier}`;
+  const naming = first && places.findLast(({ place }) => Object.hasOwn(place.body, first.name));
+  const placed = naming ?? places[0];
+  if (!placed || !earlier) return [];
+  const { key, type } = earlier.place;
+  const who = key < 0 ? `another ${type.name} of the seeds` : `the seed record ${key}`;
   const names = members.map(({ name }) => `"${name}"`).join(' and ');
-  const { pointer } = place.mention;
+  const { pointer } = placed.place;
   const at = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
-  return [
-    {
-      seeds: place.seeds,
-      fault: { pointer: at, code: 'unique', message: `${who} has this value of ${names} already` },
-    },
-  ];
+  const message = `${who} has this value of ${names} already`;
+  return [{ seeds: placed.seeds, fault: { pointer: at, code: 'unique', message } }];
 }
 
 /** Checks that no record meets which is created without the fields that they name. */

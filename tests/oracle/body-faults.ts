@@ -2,9 +2,9 @@
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';
-import { entriesOf, referenceName, writeJson } from './template.ts';
+import { entriesOf, referenceName } from './template.ts';
 import { allMentions, type BodyPath, namesOfMembers, type RecordMention, type RelationContent } from './mentions.ts';
-import { isUnchanged, ownEntries, refusedAt } from './values.ts';
+import { isUnchanged, ownEntries, refusedAt, writtenAs } from './values.ts';
 import { isIdentifierKey } from './world.ts';
 
 /** What a write asks for, beside its records. */
@@ -134,7 +134,7 @@ function contradictions(all: readonly RecordMention[]): readonly string[] {
     const { type, who, body, path, contents } = mention;
     for (const [key, value] of ownEntries(type, body))
       if (type.fields.has(key) ? type.fields.get(key)?.generated === undefined : type.open)
-        say(`${who} . ${key}`, writeJson(value), pointer([...path, key]));
+        say(`${who} . ${key}`, writtenAs(type, key, value), pointer([...path, key]));
     for (const content of contents) hear(mention, content);
   }
   return [...faults, ...disagreeing([...claims.values()], sets), ...cyclesIn(awaits)];
@@ -193,7 +193,7 @@ const readOnlyFaults = ({ type, row, body, path, lost }: RecordMention, patch: b
 const repeated = (roots: readonly RecordMention[]): readonly RecordMention[] =>
   roots.filter(({ who }, index) => roots.findIndex((one) => one.who === who) < index);
 
-/** Each place once, but for every check that it breaks if nothing else is wrong there. */
+/** Each place once, but for every check that it breaks if nothing else is wrong there. What the body says twice is told last. */
 export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite): readonly string[] {
   const again = repeated(roots);
   const mentions = roots.filter((root) => !again.includes(root)).flatMap(allMentions);
@@ -201,15 +201,18 @@ export function bodyFaults(roots: readonly RecordMention[], written: BodyWrite):
   const faults = [
     ...unfit,
     ...roots.flatMap((root) => identifierFaults(written, root)),
-    ...again.map(({ type, path }) => pointer([...path, type.identifier.name])),
-    ...mentions.flatMap(duplicates),
-    ...contradictions(mentions),
     ...mentions.flatMap((mention) => readOnlyFaults(mention, written.patch)),
     ...missingIn(mentions),
     // Of an item that repeats a record, only its own words are looked at, not what is stored.
     ...again.flatMap((root) => missingIn(allMentions(root).filter(({ own }) => !own))),
   ];
   const unmet = checkFaults(mentions, new Set(unfit), written.patch);
+  if (faults.length + unmet.length === 0)
+    return inOrder(written.body, [
+      ...again.map(({ type, path }) => pointer([...path, type.identifier.name])),
+      ...mentions.flatMap(duplicates),
+      ...contradictions(mentions),
+    ]);
   return inOrder(written.body, [...faults, ...unmet]).flatMap((place) =>
     faults.includes(place) ? place : unmet.filter((one) => one === place),
   );

@@ -4,8 +4,8 @@ import type { Check, CheckComparison, CheckCondition, Field } from '../../engine
 import type { RecordMention } from './mentions.ts';
 import { comparesAs, isLikeIn } from './reads.ts';
 import { Unreachable } from './refusal.ts';
-import { defaultOf, isTime, isUnchanged, SOME_TIME } from './values.ts';
-import { referenceName, writeJson } from './template.ts';
+import { defaultOf, isTime, isUnchanged, SOME_TIME, writtenAs } from './values.ts';
+import { referenceName } from './template.ts';
 import { asCompared, type RecordRow } from './world.ts';
 
 type HeldValues = (field: Field) => JsonValue;
@@ -59,9 +59,7 @@ export function checkFaults(
 }
 
 function faultsOf(mentions: readonly RecordMention[], faulty: ReadonlySet<string>, patch: boolean): readonly string[] {
-  const writing = mentions
-    .filter(({ writable, lost }) => writable && !lost)
-    .toSorted((a, b) => a.path.length - b.path.length);
+  const writing = mentions.filter(({ writable, lost }) => writable && !lost);
   const [first] = writing;
   if (first === undefined) return [];
   const { type, row } = first;
@@ -73,7 +71,7 @@ function faultsOf(mentions: readonly RecordMention[], faulty: ReadonlySet<string
     saying(field) !== undefined && !isUnchanged(type, row, field.name, given(field) ?? null, patch);
   const isUnusable = (field: Field): boolean => {
     const said = mentions.filter(({ body }) => Object.hasOwn(body, field.name));
-    const texts = new Set(said.map(({ body }) => writeJson(body[field.name] ?? null)));
+    const texts = new Set(said.map(({ body }) => writtenAs(type, field.name, body[field.name] ?? null)));
     const isMissing = row === undefined && !field.nullable && !saying(field) && held(row, field) === null;
     return (
       isMissing ||

@@ -59,6 +59,12 @@ function kept({ type }: Field, value: JsonValue): JsonValue {
   return type.keepsText ? raw(writeJson(value)) : (type.canonical?.(value) ?? value);
 }
 
+/** The one text of a value: two places of a body that differ in it contradict each other. */
+export function writtenAs({ fields }: RecordType, key: string, value: JsonValue): string {
+  const field = fields.get(key);
+  return writeJson(field ? kept(field, value) : value);
+}
+
 /** What a new record holds where the body says nothing. */
 export const defaultOf = (field: Field): JsonValue =>
   field.type.keepsText && field.defaultText !== undefined ? raw(field.defaultText) : kept(field, field.default ?? null);

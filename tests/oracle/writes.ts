@@ -116,12 +116,10 @@ function cycleFaults(before: World, after: World, mentions: readonly RecordMenti
   const linksOf = (mention: RecordMention, { relation, mentions: inner, at }: RelationContent) =>
     relation.link.at === 'source' ? [{ who: mention.who, at }] : inner.map((item) => ({ who: item.who, at: item.at }));
   const isGiven = (who: string): boolean => mentions.some((one) => one.given && one.who === who);
-  const depthOf = ({ path }: RecordMention): number => path.filter((step) => typeof step === 'string').length;
   // A link that several places give is refused at the first of them: those of a record come before those within it.
   const known = new Set<string>();
   return mentions
     .filter(({ writable, lost }) => writable && !lost)
-    .toSorted((a, b) => depthOf(a) - depthOf(b))
     .flatMap((mention) =>
       mention.contents.flatMap((content) => {
         const { link, source: type, owned, inverse } = content.relation;

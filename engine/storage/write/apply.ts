@@ -6,9 +6,8 @@ import { withFolded } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Writer } from '../driver.ts';
 import type { Cascade, Level } from './cascade.ts';
 import { tooLongForIndex, uniqueConflict } from './conflicts.ts';
-import { isNode, plain } from './members.ts';
 import { goneAt, newValues, type RowUpdate, type WritePlan } from './plan.ts';
-import type { JoinPair, Node, WriteSession } from './session.ts';
+import { isNode, type JoinPair, type Node, plain, type WriteSession } from './session.ts';
 import { stampValues } from './stamps.ts';
 import { NAMED, rowsJson } from './tables.ts';
 

@@ -7,8 +7,7 @@ import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from 
 import { documentOf } from '../../model/bodies.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Writer } from '../driver.ts';
-import { isReplaced, plain, willHold } from './members.ts';
-import type { Assigned, Node, WriteSession } from './session.ts';
+import { type Assigned, isReplaced, nameOf, type Node, plain, willHold, type WriteSession } from './session.ts';
 import { HELD_TOGETHER, NAMED, type WriteTable } from './tables.ts';
 
 /** A constraint broke: names the records that are in the way. */
@@ -198,7 +197,7 @@ export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, valu
 export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const index = uniqueIndexes(node.type).find(({ members }) => `${members.map(columnOf)}` === `${columns}`);
   const seen = (index?.members ?? []).filter((member) => isSeen(session.rights, member));
-  const [who, other] = [node, holder].map(({ type, identifier }) => `${type.name} ${identifier ?? ''}`.trim());
+  const [who, other] = [node, holder].map(nameOf);
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   const message = `${who} cannot take over ${names} from ${other} in one request; give ${other} another value first`;
   const records = inTheWay(

@@ -87,7 +87,9 @@ const changesNoted = (rights: Rights, node: Node): readonly Noted[] =>
   });
 
 const changedKeys = ({ openKeys, storedOpenKeys }: Node): readonly string[] =>
-  [...(openKeys ?? [])].flatMap(([key, { member }]) => (member?.text === storedOpenKeys?.get(key)?.text ? [] : [key]));
+  [...openKeys].flatMap(([key, { member, isWritten }]) =>
+    isWritten && member?.text !== storedOpenKeys?.get(key)?.text ? key : [],
+  );
 
 /** Both records get one link more, or have one less. */
 const pairNoted = (rights: Rights, kind: 'linked' | 'unlinked', { table, left, right }: JoinPair): readonly Noted[] =>

@@ -11,8 +11,7 @@ import type { Dialect } from '../dialect.ts';
 import { ConstraintError, type Driver, type Row, type Statement, type Values } from '../driver.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Store, WriteItem, WriteRequest, Written } from '../store.ts';
-import { namesChecked } from './rules.ts';
-import { textOf } from './record.ts';
+import { textOf } from './values.ts';
 import { type Stamp, stampValues } from './stamps.ts';
 import { bound, isCurrent, type Tables, type WriteTable } from './tables.ts';
 
@@ -143,7 +142,7 @@ function valuesIn(
   { name }: Dialect,
 ): GivenValues | undefined {
   if (faults && faults.length > 0) return undefined;
-  if (namesChecked(type, body)) return undefined;
+  if (type.checks.some(({ fields }) => fields.some(({ name: key }) => Object.hasOwn(body, key)))) return undefined;
   const members = raw?.get(body);
   const given: (readonly [column: string, value: SqlValue])[] = [];
   let keys = type.identifier.inRecord && Object.hasOwn(body, type.identifier.name) ? 1 : 0;

@@ -61,7 +61,7 @@ export function createUpsert<R extends UpsertRequest>({
   }
 
   return async (writer, request) => {
-    const { items, unique, checked } = request;
+    const { items, unique, faultsIn } = request;
     const keys = items.map(({ body }) => unique.members.map((member) => operand(member, body)));
     const found = await find(writer, request, keys);
     const wanted = items.map(({ body, pointer, precondition }, index): WriteItem => ({
@@ -85,7 +85,7 @@ export function createUpsert<R extends UpsertRequest>({
       const now = await find(writer, request, keysAt(absent));
       if (now.some((identifier) => identifier !== undefined && !own.has(identifier))) throw new Overtaken();
     };
-    const asked = { ...request, items: wanted, ...(await checked(wanted)), mergePatch: false, locked, refused };
+    const asked = { ...request, items: wanted, faults: faultsIn(wanted), mergePatch: false, locked, refused };
     const precondition =
       missing.length === 0 ? undefined : (): void => throwTogether(missing.map(({ absent }) => absent));
     return { ...(await write(writer, { ...asked, precondition })), made: missing.length };

@@ -5,7 +5,7 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type BodyRecord, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type RecordType, type Relation } from '../../model/model.ts';
-import { rememberRow, type WriteSession } from './session.ts';
+import { rememberAbsent, rememberRow, type WriteSession } from './session.ts';
 import type { Row } from '../driver.ts';
 import type { ViewRow } from '../read/view-limits.ts';
 import type { Strength } from './tables.ts';
@@ -75,14 +75,13 @@ async function loadMany(session: WriteSession, gathered: Gathered): Promise<void
 
 /** All rows of the records that were asked for: the others are not there. */
 function rememberRows(session: WriteSession, type: RecordType, rows: readonly Row[], asked: Records): void {
-  const absent = session.absent.get(type) ?? new Set<number>();
-  session.absent.set(type, absent);
-  for (const identifier of asked.keys()) absent.add(identifier);
+  const absent = new Set(asked.keys());
   for (const row of rows) {
     const identifier = Number(row[0]);
     absent.delete(identifier);
     rememberRow(session, type, row, asked.get(identifier)?.pointer ?? '');
   }
+  for (const identifier of absent) rememberAbsent(session, type, identifier, asked.get(identifier)?.pointer ?? '');
 }
 
 /**

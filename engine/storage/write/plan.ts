@@ -7,9 +7,12 @@ import { rawObject } from '../../json/tokenizer.ts';
 import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
 import { type Cascade, type Deletion, isIn, startWalk, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { exchangeConflict, findHolders, heldAs } from './conflicts.ts';
-import { assign, checkLinks, isNode, isReplaced, plain } from './members.ts';
-import { openKeysOf } from './record.ts';
+import { checkLinks } from './resolve.ts';
 import {
+  isNode,
+  isReplaced,
+  nameOf,
+  plain,
   type JoinPair,
   type Node,
   refuse,
@@ -19,6 +22,7 @@ import {
   type WriteSession,
 } from './session.ts';
 import { stampChanged } from './stamps.ts';
+import { openKeysOf } from './values.ts';
 import { checkTrees } from './trees.ts';
 
 /** A node stands for the identifier that it gets. */
@@ -104,7 +108,8 @@ function settleReleased(session: WriteSession): readonly Released[] {
     for (const identifier of identifiers) {
       const node = known?.get(identifier);
       if (node && relation.owned) session.deleted.set(node, pointer);
-      else if (node) assign(session, node, { column, value: null, pointer, writable: true, byOmission: true });
+      else if (node && !node.assigned.has(column))
+        node.assigned.set(column, { value: null, pointer, byOmission: true });
     }
     const others = identifiers.filter((identifier) => !known?.has(identifier));
     return others.length === 0 ? [] : [{ relation, column, identifiers: others, pointer }];
@@ -114,7 +119,7 @@ function settleReleased(session: WriteSession): readonly Released[] {
 /** A body cannot name in one place what it deletes in another. */
 function refuseNamed(session: WriteSession, nodes: readonly Node[], how: string): void {
   for (const node of nodes) {
-    const message = `${`${node.type.name} ${node.identifier ?? ''}`.trim()} is deleted by this same body, ${how}`;
+    const message = `${nameOf(node)} is deleted by this same body, ${how}`;
     for (const pointer of session.named.get(node) ?? [])
       refuse(session, 'invalid-reference', pointer, 'deleted', message);
   }
@@ -186,9 +191,10 @@ const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
 
 /** The text of the open keys as they will be; undefined where the body says nothing of them. */
 function openColumn(node: Node): string | undefined {
-  if (node.openKeys === undefined) return undefined;
+  const written = [...node.openKeys].filter(([, { isWritten }]) => isWritten);
+  if (written.length === 0) return undefined;
   const members = new Map(openKeysOf(node));
-  for (const [key, { member }] of node.openKeys) {
+  for (const [key, { member }] of written) {
     if (member === undefined) members.delete(key);
     else members.set(key, { name: members.get(key)?.name ?? member.name, text: member.text });
   }

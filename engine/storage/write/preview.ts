@@ -11,9 +11,8 @@ import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import { withFolded } from '../columns.ts';
-import { plain } from './members.ts';
 import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
-import type { Node, RecordSet, WriteSession } from './session.ts';
+import { type Node, plain, type RecordSet, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** The identifiers that new records would get: those that follow the greatest one ever used. */

@@ -1,48 +1,44 @@
-/** One write while it is resolved: which records it touches, and what each is to become. Nothing is written yet. */
+/** One write while it is resolved: the records that it touches, and what each is to become. Nothing is written yet. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
-import { inDocumentOrder, escapeStep, type JsonObject } from '../../json/json.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { type BodyRecord, documentOf } from '../../model/bodies.ts';
-import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
-import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
-import { type Fault, faultyRequest, Problem, type ProblemCode } from '../../problem.ts';
+import { inDocumentOrder } from '../../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
+import { type BodyRecord, documentOf } from '../../model/bodies.ts';
+import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
+import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
+import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import type { Reader, Row, Writer } from '../driver.ts';
 import type { Stamp } from './stamps.ts';
-import type { WriteTable, Tables } from './tables.ts';
+import type { Tables, WriteTable } from './tables.ts';
 
-/** A record that the write touches: an existing one, or a new one. */
+/** A record that the write touches: wherever the body mentions it, it is one node. */
 export interface Node {
   readonly type: RecordType;
   readonly table: WriteTable;
-  /** undefined until it is inserted, unless the client gave one: then the body may link it by that. */
+  /** undefined until it is inserted, unless the client gave one. */
   identifier: number | undefined;
-  /** The row as it is; undefined for a new record. */
+  /** The row as it is; undefined for a new record, and for one that is lost. */
   readonly stored: Row | undefined;
-  /** The first place of the body that mentions it. */
-  pointer: string;
-  /** By column, what the body gives. A node stands for the identifier that it will have. */
-  readonly assigned: Map<string, Assigned>;
-  /** The related records that the body gives each relation: if it gives them twice, both must agree. */
-  related: Map<Relation, { readonly nodes: ReadonlySet<Node>; readonly pointer: string }> | undefined;
-  /** The one child of its owner, new because there was none: required fields are checked later than by the validator. */
+  /** The body names it and it does not exist, or it is new within such a record: it is only compared with itself. */
+  readonly isLost: boolean;
+  /** The child of an owned to-one relation, new because there was none: its required fields are checked after the validator. */
   readonly isOwnChild: boolean;
-  /** By column, what the body says where it may only link. */
-  linked: Map<string, SqlValue | Node> | undefined;
-  /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
-  unusable: Set<string> | undefined;
-  /** Whether a place of the body that may write it speaks of it. */
+  /** The first place of the body that mentions it. */
+  readonly pointer: string;
+  /** Whether the body writes it in some place, and does not only link it. */
   isWritten: boolean;
-  /** By key, for open types. */
-  openKeys: Map<string, OpenKey> | undefined;
+  /** By column, what is written. A node stands for the identifier that it will have. */
+  readonly assigned: Map<string, Assigned>;
+  /** By column, what places say that may only link the record. */
+  readonly linked: Map<string, Assigned>;
+  /** By relation, the related records of the first place that names them. */
+  readonly related: Map<Relation, Related>;
+  /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
+  readonly unusable: Set<string>;
+  /** By key, of open types. */
+  readonly openKeys: Map<string, OpenKey>;
   /** The stored open keys, once they have been read. */
   storedOpenKeys: RawMembers | undefined;
-}
-
-interface OpenKey {
-  /** undefined removes the key. */
-  readonly member: RawMember | undefined;
-  readonly pointer: string;
 }
 
 export interface Assigned {
@@ -50,6 +46,20 @@ export interface Assigned {
   readonly pointer: string;
   /** Only because a set left the record out: a link in another part of the body wins. */
   readonly byOmission: boolean;
+}
+
+export interface Related {
+  readonly nodes: ReadonlySet<Node>;
+  readonly pointer: string;
+  /** Of two places that contradict each other, the later one is refused. */
+  readonly order: number;
+}
+
+interface OpenKey {
+  /** undefined removes the key. */
+  readonly member: RawMember | undefined;
+  readonly pointer: string;
+  readonly isWritten: boolean;
 }
 
 /** Identifiers by table. */
@@ -73,35 +83,22 @@ export interface JoinPair {
   readonly isWanted: boolean;
 }
 
-/**
- * A place where a record is only linked, and where it must be as the body says once all of the body is resolved: it is so
- * already, or another part of the body makes it so.
- */
-export type LinkCheck = { readonly subject: Pick<Node, 'type' | 'identifier'>; readonly pointer: string } & (
-  | { readonly node: Node; readonly column: string; readonly value: SqlValue | Node }
-  | { readonly node: Node; readonly key: string; readonly text: string | undefined }
-  | { readonly pair: string; readonly isWanted: boolean }
-);
-
-/** Children that a set leaves out and that stay where they are, unless another part of the body moves them. */
-export interface LeftOut extends Released {
-  readonly writable: boolean;
-}
-
-/** The position of a record in the body. */
+/** The position of a record, or of a value, in the body. */
 export interface BodyPlace {
   readonly pointer: string;
   /** False below a relation that only links. */
   readonly writable: boolean;
+  /** Within a record that does not exist. */
+  readonly isLost: boolean;
   /** The relation and the record that led here; undefined at the root. */
   readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
 }
 
-/** A body, or a part of one, that is to be resolved. */
-interface BodyItem {
-  readonly node: Node;
-  readonly body: JsonObject;
-  readonly place: BodyPlace;
+/** A place that only links a record and differs from what is stored: another part of the body must make it so. */
+export interface LinkCheck {
+  readonly subject: Pick<Node, 'type' | 'identifier'>;
+  readonly pointer: string;
+  readonly holds: () => boolean;
 }
 
 export interface Rules {
@@ -117,20 +114,11 @@ function unasked(): never {
   throw new Error('This part of a write does not use the database');
 }
 
+/** For a session that needs no database. */
+export const NO_WRITER: Writer = { get: unasked, all: unasked, value: unasked, column: unasked, run: unasked };
+
 /** A dry run only reads. */
 export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reader });
-
-/** Of a session that needs no database. */
-export const NO_WRITER: Writer = {
-  get: unasked,
-  all: unasked,
-  value: unasked,
-  column: unasked,
-  run: unasked,
-};
-
-/** Faults of places that hold valid values: what is there is looked at. */
-const ABOUT_SEVERAL: ReadonlySet<string> = new Set(['contradiction', 'cycle', 'duplicate']);
 
 /** Seeds and imports come from operators. */
 export const UNLIMITED_ROWS = 1_000_000_000;
@@ -153,7 +141,6 @@ export function createSession(
   { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, caller = PATIENT, ...given }: Given,
 ) {
   const { stamp, rights = ALL_RIGHTS } = given;
-  const misfits = faults.filter(({ code }) => !ABOUT_SEVERAL.has(code));
   return {
     writer,
     tables,
@@ -166,23 +153,18 @@ export function createSession(
     /** Faults that the validator found. With one, the body is resolved only to find the others: nothing is written. */
     faults,
     /** Places of values that do not fit their type: these are not resolved. */
-    faulty: new Set(misfits.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
+    faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
     /** Rows that one write may touch. */
     writeRows,
-    /** Rows that are loaded draw from its budget. */
     caller,
     stamp,
     rights,
-    /** Stored records by type and identifier: one record has one node, wherever it stands in the body. */
+    /** Stored records by type and identifier. */
     existing: new Map<RecordType, Map<number, Node>>(),
-    /** Identifiers of records that were looked for and do not exist. */
-    absent: new Map<RecordType, Set<number>>(),
+    /** Records that were looked for and do not exist. */
+    absent: new Map<RecordType, Map<number, Node>>(),
     /** New records by the identifiers that the body gives them. */
     given: new Map<RecordType, Map<number, Node>>(),
-    /** By relation and owner: the child that is stored, null where there is none. */
-    ownChildren: new Map<Relation, Map<number, number | null>>(),
-    /** Bodies that are still to be resolved. */
-    agenda: [] as BodyItem[],
     made: [] as Node[],
     inserted: new Set<Node>(),
     /** Records that sets leave out, with the pointers of the sets. */
@@ -190,38 +172,73 @@ export function createSession(
     /** All records that the plan deletes. */
     gone: new Map() as RecordSet,
     released: [] as Released[],
-    leftOut: [] as LeftOut[],
+    /** Children that a set leaves out and that stay where they are, unless another part of the body moves them. */
+    leftOut: [] as (Released & { readonly writable: boolean })[],
     /** Stored records that the body names, with the pointers of their identifiers. */
     named: new Map<Node, string[]>(),
     checks: [] as LinkCheck[],
     /** Rows of join tables that the body adds, keeps or removes. */
     pairs: new Map<string, JoinPair>(),
+    /** Of each new record, its links to other new ones: those are inserted before it. */
+    awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
+    /** Nodes of which the body names related records. */
+    relating: [] as Node[],
+    /** Places that name related records, so far. */
+    places: 0,
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
+    /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
+    contradictions: [] as Fault[],
   };
 }
 
-/** The node of a record that is there, or undefined where there is none. */
+function noteIn<K, V>(maps: Map<K, Map<number, V>>, key: K, identifier: number, value: V): V {
+  const known = maps.get(key) ?? new Map<number, V>();
+  maps.set(key, known.set(identifier, value));
+  return value;
+}
+
+const createNode = (
+  table: WriteTable,
+  pointer: string,
+  { identifier, stored, isLost = false, isOwnChild = false }: Partial<Node>,
+): Node => ({
+  type: table.type,
+  table,
+  identifier,
+  stored,
+  isLost,
+  isOwnChild,
+  pointer,
+  isWritten: false,
+  assigned: new Map(),
+  linked: new Map(),
+  related: new Map(),
+  unusable: new Set(),
+  openKeys: new Map(),
+  storedOpenKeys: undefined,
+});
+
+/** The node of a record that the body names. */
 export async function touch(
   session: WriteSession,
   type: RecordType,
   identifier: number,
   pointer: string,
-): Promise<Node | undefined> {
-  const found = session.existing.get(type)?.get(identifier);
-  if (found || session.absent.get(type)?.has(identifier) === true) return found;
+): Promise<Node> {
+  const known = session.existing.get(type)?.get(identifier) ?? session.absent.get(type)?.get(identifier);
+  if (known) return known;
   const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
-  return stored && rememberRow(session, type, stored, pointer);
+  return stored ? rememberRow(session, type, stored, pointer) : rememberAbsent(session, type, identifier, pointer);
 }
 
-/** The node of a row that was loaded: before the body is worked out, or when it first names the record. */
-export function rememberRow(session: WriteSession, type: RecordType, stored: Row, pointer: string): Node {
-  const known = session.existing.get(type) ?? new Map<number, Node>();
-  session.existing.set(type, known);
+export const rememberRow = (session: WriteSession, type: RecordType, stored: Row, pointer: string): Node => {
   const identifier = Number(stored[0]);
-  const node = blank(session.tables.of(type), pointer, identifier, stored);
-  known.set(identifier, node);
-  return node;
-}
+  const node = createNode(session.tables.of(type), pointer, { identifier, stored });
+  return noteIn(session.existing, type, identifier, node);
+};
+
+export const rememberAbsent = (session: WriteSession, type: RecordType, identifier: number, pointer: string): Node =>
+  noteIn(session.absent, type, identifier, createNode(session.tables.of(type), pointer, { identifier, isLost: true }));
 
 /** The node of a record that is to be made. */
 export function make(
@@ -229,53 +246,91 @@ export function make(
   type: RecordType,
   identifier: number | undefined,
   pointer: string,
-  isOwnChild = false,
+  is: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
 ): Node {
-  const node = blank(session.tables.of(type), pointer, identifier, undefined, isOwnChild);
+  const node = createNode(session.tables.of(type), pointer, { identifier, ...is });
+  if (node.isLost) return node;
   session.made.push(node);
-  if (identifier !== undefined)
-    session.given.set(type, (session.given.get(type) ?? new Map<number, Node>()).set(identifier, node));
-  return node;
+  return identifier === undefined ? node : noteIn(session.given, type, identifier, node);
 }
-
-const blank = (
-  table: WriteTable,
-  pointer: string,
-  identifier: number | undefined,
-  stored: Row | undefined,
-  isOwnChild = false,
-): Node => ({
-  type: table.type,
-  table,
-  identifier,
-  stored,
-  pointer,
-  assigned: new Map(),
-  isOwnChild,
-  isWritten: false,
-  // Most records need none of these.
-  related: undefined,
-  linked: undefined,
-  unusable: undefined,
-  openKeys: undefined,
-  storedOpenKeys: undefined,
-});
 
 /** The value that links to a record are compared by: a new record stands for itself, even if the body gives its identifier. */
 export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
+
+/** "Owner 7", for messages. */
+export const nameOf = ({ type, identifier }: Pick<Node, 'type' | 'identifier'>): string =>
+  `${type.name} ${identifier ?? ''}`.trim();
 
 /** The stored value of a column; undefined for a new record. */
 export function storedValue({ stored, table }: Node, column: string): SqlValue | undefined {
   return stored?.[table.position.get(column) ?? -1];
 }
 
+export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
+
+/** Of a record that is linked, its identifier: undefined until that is inserted. */
+export const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
+
+/** Whether the body gives the column of a record that is there another value. */
+export function isReplaced(node: Node, column: string): boolean {
+  const assigned = node.assigned.get(column);
+  return assigned !== undefined && plain(assigned.value) !== storedValue(node, column);
+}
+
+export function willHold(node: Node, column: string): SqlValue | Node {
+  const known = node.assigned.get(column);
+  if (known) return known.value;
+  return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
+}
+
+/** Whether the body gives the column, also where it may only link. */
+export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
+  assigned.get(column)?.byOmission === false || linked.has(column);
+
+/** Whether a record that may only be linked can be compared with the body: it is there, or another place makes it. */
+export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
+  stored !== undefined || isOwnChild || identifier !== undefined;
+
+interface Assignment {
+  readonly column: string;
+  readonly value: SqlValue | Node;
+  readonly pointer: string;
+  /** False where the record is only linked: then what is stored must be what the body says. */
+  readonly writable: boolean;
+  /** Whether the body says the same as is stored, however it is written. */
+  readonly same?: boolean;
+  /** False inside a record that may only be linked and is not there: that it is missing is all there is to say. */
+  readonly compared?: boolean;
+}
+
+/** Notes what the body says of a column. */
+export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
+  const { column, value, pointer, writable, same, compared = true } = assignment;
+  const before = node.assigned.get(column) ?? node.linked.get(column);
+  if (before && before.value !== value) {
+    node.unusable.add(column);
+    return contradict(session, pointer, before.pointer);
+  }
+  const said = { value, pointer, byOmission: false };
+  if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost)
+    session.awaits.set(node, [...(session.awaits.get(node) ?? []), { parent: value, pointer }]);
+  if (writable && !node.assigned.has(column)) node.assigned.set(column, said);
+  if (writable) return undefined;
+  if (!before) node.linked.set(column, said);
+  const isSame = node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node);
+  if (compared && !isSame)
+    session.checks.push({ subject: node, pointer, holds: () => willHold(node, column) === value });
+  return undefined;
+}
+
 export function refuse(session: WriteSession, code: ProblemCode, pointer: string, word: string, message: string): void {
   session.refusals.push({ code, fault: { pointer, code: word, message } });
 }
 
-/** Takes back what was refused in this word: all of it is told in another way. */
-export function withdraw(session: WriteSession, word: string): void {
-  session.refusals = session.refusals.filter(({ fault }) => fault.code !== word);
+/** Two places of one body give a record different values or related records. */
+export function contradict({ contradictions }: WriteSession, pointer: string, other: string): void {
+  const message = `${pointer} and ${other} give the same record different values; leave one out, or make them agree`;
+  contradictions.push({ pointer, code: 'contradiction', message });
 }
 
 /** Throws what was refused for this reason, all of it at once, and with it what was known before. */
@@ -287,37 +342,4 @@ export function throwRefused(
   const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
   if (refused.length + known.length > 0)
     throw faultyRequest(code, inDocumentOrder([...known, ...refused], documentOf(records)));
-}
-
-/** The nodes of the records that the request writes; undefined where there is none, or where it is refused as a duplicate. */
-export async function rootsOf(session: WriteSession, type: RecordType): Promise<readonly (Node | undefined)[]> {
-  const roots: (Node | undefined)[] = [];
-  const seen = new Set<number>();
-  for (const { body, identifier, pointer } of session.records) {
-    const given = identifier ?? identifierIn(body, type);
-    if (given !== undefined && seen.has(given)) roots.push(undefined);
-    else if (identifier === undefined) roots.push(make(session, type, given, pointer));
-    else roots.push(session.existing.get(type)?.get(identifier) ?? (await touch(session, type, identifier, pointer)));
-    if (given !== undefined) seen.add(given);
-  }
-  return roots;
-}
-
-/** Also notes where they stand: the body cannot delete one of them in another place. */
-export function requireFound(session: WriteSession, type: RecordType, roots: readonly (Node | undefined)[]): void {
-  const missing: Fault[] = [];
-  for (const [index, { identifier, pointer }] of session.records.entries()) {
-    const node = roots[index];
-    if (node && !node.stored) continue;
-    // One that the path names is not named by the body.
-    const place = pointer === '' ? '' : `${pointer}/${escapeStep(type.identifier.name)}`;
-    const message = `There is no ${type.name} ${identifier ?? ''}`;
-    if (!node) missing.push({ pointer: place, code: 'not-found', message });
-    else session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
-  }
-  const [first] = missing;
-  if (!first) return;
-  throw session.records[0]?.pointer === ''
-    ? new Problem('record-not-found', first.message)
-    : faultyRequest('record-not-found', missing);
 }

@@ -3,8 +3,7 @@ import type { Generated, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import type { Field } from '../../model/model.ts';
 import { type Column, DATABASE_TIME, encode, foldedText } from '../columns.ts';
-import { isSaid } from './members.ts';
-import type { Node, WriteSession } from './session.ts';
+import { isSaid, type Node, type WriteSession } from './session.ts';
 
 /** The author and the time of a request. */
 export interface Stamp {

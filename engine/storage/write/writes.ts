@@ -27,21 +27,10 @@ import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
 import { createFlatWrites, rowIn, rowOf } from './flat.ts';
 import { newValues, planDeletion, planWrite } from './plan.ts';
 import { numberNew, previewReader } from './preview.ts';
-import { resolveBody } from './record.ts';
+import { checkBody, requireFound, resolveBody } from './resolve.ts';
 import { type FindShown, lockNamed } from './locks.ts';
 import { createKeyed, forgetKeys, noneIn, writtenIn } from './once.ts';
-import {
-  createSession,
-  make,
-  NO_WRITER,
-  type Node,
-  onlyReading,
-  requireFound,
-  rootsOf,
-  type Rules,
-  type WriteSession,
-} from './session.ts';
-import { checkBody } from './rules.ts';
+import { createSession, NO_WRITER, type Node, onlyReading, type Rules, type WriteSession } from './session.ts';
 import { type Clock, createStamp, type Stamp } from './stamps.ts';
 import { createTables, type Tables } from './tables.ts';
 
@@ -99,16 +88,15 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     request: NewRecords & Stamped & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
   ): Promise<CarriedOut> {
-    const { type, items, raw, faults, disagreements, precondition, dryRun, caller, stamp, rights, view } = request;
+    const { type, items, raw, faults, precondition, dryRun, caller, stamp, rights, view } = request;
     const limits = rules.readOnlyToo ? {} : { writeRows };
     const given = { records: items, raw, faults, ...limits, caller, stamp, rights };
     const session = createSession(writer, tablesFor(request), dialect.name, rules, given);
     const isLocked = await lockNamed(session, type, items, shownTo(session, request));
     await request.locked?.();
-    const roots = await rootsOf(session, type);
-    await resolveBody(session, roots);
-    await checkBody(session, { type, disagreements, roots });
-    requireFound(session, type, roots);
+    const roots = await resolveBody(session, type);
+    checkBody(session);
+    requireFound(session, roots);
     precondition?.();
     await requireExpected(writer, request, isLocked);
     const plan = await planWrite(session);
@@ -116,8 +104,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       const conflict = await findConflicts(session);
       if (conflict) throw conflict;
       await numberNew(session);
-      const nodes = roots.flatMap((node) => node ?? []);
-      const reader = view && (await previewReader({ session, plan, dialect, reads }, view, nodes));
+      const reader = view && (await previewReader({ session, plan, dialect, reads }, view, roots));
       return { identifiers: roots.map(made), effects: effectsOf(session.rights, plan), reader };
     }
     try {
@@ -169,17 +156,17 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   /** A new record without identifier and relations is resolved without the database. */
   async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
-    const { type, items, raw, faults = [], disagreements, precondition, mergePatch, stamp } = request;
+    const { type, items, raw, faults = [], precondition, mergePatch, stamp } = request;
     const [item] = items;
     const statements = alone(request);
     if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined || hasRelations(item.body, type)) return undefined;
     const rules = { mergePatch, readOnlyToo: false };
     const session = createSession(NO_WRITER, tables, dialect.name, rules, { records: items, raw, writeRows, stamp });
-    const node = make(session, type, undefined, item.pointer);
-    await resolveBody(session, [node]);
-    await checkBody(session, { type, disagreements, roots: [node] });
+    const [node] = await resolveBody(session, type);
+    checkBody(session);
     precondition?.();
+    if (!node) return undefined;
     const columns = node.table.columns.map(({ name }) => name);
     return statements.create(request, node.table, newValues(node, columns));
   }
@@ -301,8 +288,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
   relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
 
-function made(node: Node | undefined): number {
-  const identifier = node?.identifier;
+function made({ identifier }: Node): number {
   if (identifier === undefined) throw new Error('the record was not made');
   return identifier;
 }

@@ -1,0 +1,542 @@
+/** A body -> nodes: depth first, the keys of a record before what is nested in it. values.ts resolves the fields. */
+import { enclosing, escapeStep, inDocumentOrder, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { memoized } from '../../memo.ts';
+import { documentOf } from '../../model/bodies.ts';
+import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
+import { can, canFollow, canWriteThrough } from '../../model/rights.ts';
+import { type Fault, faultyRequest, Problem } from '../../problem.ts';
+import {
+  assign,
+  type BodyPlace,
+  contradict,
+  idOf,
+  isCompared,
+  isNode,
+  isSaid,
+  type JoinPair,
+  make,
+  nameOf,
+  type Node,
+  refuse,
+  type Related,
+  storedValue,
+  throwRefused,
+  touch,
+  type WriteSession,
+} from './session.ts';
+import { fillNew } from './stamps.ts';
+import { holdToChecks, keysOf, resolveValue } from './values.ts';
+
+type RelationAt<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
+
+/** A record of the body, or one nested in it, that is still to be resolved. */
+interface BodyItem {
+  readonly node: Node;
+  readonly body: JsonObject;
+  readonly place: BodyPlace;
+}
+
+/** Resolves the whole body, and returns the nodes of its records, except for those that it lists twice. */
+export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
+  const roots: BodyItem[] = [];
+  const seen = new Set<number>();
+  for (const { body, identifier, pointer } of session.records) {
+    const given = identifier ?? identifierIn(body, type);
+    if (given !== undefined && seen.has(given)) {
+      const message = `${type.name} ${given} is in the array twice; list it once`;
+      session.contradictions.push({ pointer: identifierAt(type, pointer), code: 'duplicate', message });
+      continue;
+    }
+    if (given !== undefined) seen.add(given);
+    const node =
+      identifier === undefined ? make(session, type, given, pointer) : await touch(session, type, identifier, pointer);
+    roots.push({ node, body, place: { pointer, writable: !node.isLost, isLost: node.isLost, via: undefined } });
+  }
+  const agenda = roots.toReversed();
+  for (let item = agenda.pop(); item; item = agenda.pop())
+    for (const nested of (await resolveRecord(session, item)).toReversed()) agenda.push(nested);
+  return roots.map(({ node }) => node);
+}
+
+const identifierAt = ({ identifier }: RecordType, pointer: string): string =>
+  `${pointer}/${escapeStep(identifier.name)}`;
+
+/** Returns the nested records. */
+async function resolveRecord(session: WriteSession, { node, body, place }: BodyItem): Promise<readonly BodyItem[]> {
+  if (place.writable) node.isWritten = true;
+  const nested: BodyItem[] = [];
+  for (const key of keysOf(body, session.raw.get(body))) {
+    const pointer = `${place.pointer}/${escapeStep(key)}`;
+    const relation = node.type.relations.get(key);
+    if (!relation) resolveValue(session, node, body, key, { ...place, pointer });
+    else if (!session.faulty.has(pointer))
+      for (const item of await resolveRelation(session, node, relation, body[key] ?? null, { ...place, pointer }))
+        nested.push(item);
+  }
+  return nested;
+}
+
+/** The body was accepted by its validator: to-one is an object or null, to-many an array of objects. */
+async function resolveRelation(
+  session: WriteSession,
+  node: Node,
+  relation: Relation,
+  value: JsonValue,
+  place: BodyPlace,
+): Promise<readonly BodyItem[]> {
+  const { via } = place;
+  if (via && via.relation.inverse === relation && !relation.toMany)
+    return namesParent(session, node, relation, value, via.parent, place);
+  const bodies = (relation.toMany ? value : [value]) as readonly JsonValue[];
+  const most = bodies.length + session.writeRows + 1;
+  const current = isAt(relation, 'target') ? await childrenOf(session, node, relation, most) : [];
+  const targets = new Map<Node, BodyPlace>();
+  const items: BodyItem[] = [];
+  for (const [index, body] of bodies.entries()) {
+    const at = { ...place, pointer: relation.toMany ? `${place.pointer}/${index}` : place.pointer };
+    if (!isObject(body) || session.faulty.has(at.pointer)) continue;
+    const target = await targetOf(session, node, relation, body, at, current);
+    if (targets.has(target)) {
+      const message = `${nameOf(target)} is in the set twice; list it once`;
+      session.contradictions.push({ pointer: at.pointer, code: 'duplicate', message });
+    } else targets.set(target, at);
+    items.push(itemOf(session, relation, node, target, body, at));
+  }
+  relate(session, node, relation, targets, place);
+  const isMissing = value !== null && !relation.toMany && [...targets.keys()].every(({ isLost }) => isLost);
+  if (isAt(relation, 'join')) await resolvePairs(session, node, relation, targets, place);
+  else if (isAt(relation, 'source')) await resolveParent(session, node, relation, targets, place);
+  else if (isAt(relation, 'target'))
+    await resolveChildren(session, node, relation, targets, isMissing ? [] : current, place);
+  return items;
+}
+
+const isAt = <Where extends Link['at']>(relation: Relation, at: Where): relation is RelationAt<Where> =>
+  relation.link.at === at;
+
+function itemOf(
+  { rights }: WriteSession,
+  relation: Relation,
+  parent: Node,
+  node: Node,
+  body: JsonObject,
+  { pointer, writable, isLost }: BodyPlace,
+): BodyItem {
+  const isMissing = isLost || node.isLost;
+  const isWritable = writable && !isMissing && canWriteThrough(rights, relation);
+  return { node, body, place: { pointer, writable: isWritable, isLost: isMissing, via: { relation, parent } } };
+}
+
+/** The related records of the first place that names them; another place must name the same. */
+function relate(
+  session: WriteSession,
+  node: Node,
+  relation: Relation,
+  targets: ReadonlyMap<Node, BodyPlace>,
+  { pointer, via }: BodyPlace,
+): void {
+  const nodes = new Set(targets.keys());
+  // The record that led here belongs to the inverse set without being listed.
+  if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
+  const known = node.related.get(relation);
+  if (node.related.size === 0) session.relating.push(node);
+  if (!known) node.related.set(relation, { nodes, pointer, order: (session.places += 1) });
+  else if (known.nodes.size !== nodes.size || [...nodes].some((one) => !known.nodes.has(one)))
+    contradict(session, pointer, known.pointer);
+}
+
+/** The inverse key of a nested record may only name the record that it is nested in, which is linked already. */
+async function namesParent(
+  session: WriteSession,
+  node: Node,
+  relation: Relation,
+  value: JsonValue,
+  parent: Node,
+  place: BodyPlace,
+): Promise<readonly BodyItem[]> {
+  const { pointer, writable } = place;
+  const body = isObject(value) ? value : undefined;
+  const named = body && identifierIn(body, relation.target);
+  const isParent = named !== undefined && named === parent.identifier;
+  const target = isParent ? parent : body && (await targetOf(session, node, relation, body, place, []));
+  const claim = (child: Node, column: string, linked: number | Node | null): void => {
+    const before = child.assigned.get(column) ?? child.linked.get(column);
+    if (before?.value !== linked) assign(session, child, { column, value: linked, pointer, writable });
+  };
+  if (isAt(relation, 'source')) claim(node, relation.link.reference.column, target ? idOf(target) : null);
+  else if (isAt(relation, 'target')) {
+    relate(session, node, relation, new Map(target ? [[target, place]] : []), { ...place, via: undefined });
+    if (target) claim(target, relation.link.reference.column, idOf(node));
+  }
+  return body && target ? [itemOf(session, relation, node, target, body, place)] : [];
+}
+
+/** The record that a nested body names, there or to be made, the child that is there, or a new one. */
+async function targetOf(
+  session: WriteSession,
+  parent: Node,
+  relation: Relation,
+  body: JsonObject,
+  { pointer, isLost }: BodyPlace,
+  [current]: readonly number[],
+): Promise<Node> {
+  const { target, owned, toMany } = relation;
+  const isOwnChild = owned && !toMany;
+  const given = identifierIn(body, target);
+  const made = [...(parent.related.get(relation)?.nodes ?? [])].find((one) => one.isOwnChild);
+  if (given === undefined && isOwnChild && made) return made;
+  const identifier = given ?? (isOwnChild ? current : undefined);
+  if (identifier === undefined) return make(session, target, undefined, pointer, { isOwnChild, isLost });
+  const node = session.given.get(target)?.get(identifier) ?? (await touch(session, target, identifier, pointer));
+  if (given === undefined || isLost) return node;
+  const at = identifierAt(target, pointer);
+  if (node.isLost) refuse(session, 'invalid-reference', at, 'not-found', `There is no ${target.name} ${identifier}`);
+  else if (node.stored) session.named.set(node, [...(session.named.get(node) ?? []), at]);
+  return node;
+}
+
+/** belongsTo: the row itself holds the link. */
+async function resolveParent(
+  session: WriteSession,
+  node: Node,
+  relation: RelationAt<'source'>,
+  targets: ReadonlyMap<Node, BodyPlace>,
+  { pointer, writable }: BodyPlace,
+): Promise<void> {
+  const [parent] = targets.keys();
+  const { column } = relation.link.reference;
+  assign(session, node, { column, value: parent ? idOf(parent) : null, pointer, writable });
+  const named = parent ? identifierAt(relation.target, pointer) : pointer;
+  if (relation.inverse?.owned) await requireOwner(session, parent, node, column, named);
+}
+
+/** hasOne, hasMany: the children's rows hold the link; the body names the whole new set. */
+async function resolveChildren(
+  session: WriteSession,
+  node: Node,
+  relation: RelationAt<'target'>,
+  targets: ReadonlyMap<Node, BodyPlace>,
+  current: readonly number[],
+  place: BodyPlace,
+): Promise<void> {
+  const { owned, target, link } = relation;
+  const { column, required } = link.reference;
+  const value = idOf(node);
+  for (const [child, { pointer, writable }] of targets) {
+    const compared = isCompared(node);
+    if (!writable && compared && !child.stored)
+      session.checks.push({ subject: node, pointer, holds: () => child.assigned.get(column)?.value === value });
+    assign(session, child, { column, value, pointer, writable, compared });
+    if (owned) await requireOwner(session, node, child, column, identifierAt(target, pointer));
+  }
+  const known = session.existing.get(target);
+  const identifiers = current.filter((identifier) => {
+    const child = known?.get(identifier);
+    return !(child && targets.has(child)) && !isImplied(place, relation, identifier);
+  });
+  if (identifiers.length === 0) return;
+  const { pointer, writable } = place;
+  const left = { relation, column, identifiers, pointer };
+  if (writable && (owned || !required)) session.released.push(left);
+  else session.leftOut.push({ ...left, writable });
+}
+
+/** The record that led here belongs to the inverse set without being listed. */
+const isImplied = ({ via }: BodyPlace, relation: Relation, identifier: number): boolean =>
+  via?.relation.inverse === relation && via.parent.identifier === identifier;
+
+async function childrenOf(
+  session: WriteSession,
+  node: Node,
+  { target, link }: RelationAt<'target'>,
+  most: number,
+): Promise<readonly number[]> {
+  if (!node.stored || node.identifier === undefined) return [];
+  const children = session.tables.of(target).children(link.reference.column);
+  return (await session.writer.column(children, [node.identifier, most])) as readonly number[];
+}
+
+type JoinRelation = RelationAt<'join'>;
+
+/** manyToMany: rows of a join table hold the links; the array is the whole new set. */
+async function resolvePairs(
+  session: WriteSession,
+  node: Node,
+  relation: JoinRelation,
+  targets: ReadonlyMap<Node, BodyPlace>,
+  place: BodyPlace,
+): Promise<void> {
+  const { pointer, writable } = place;
+  const before = new Set<unknown>();
+  if (node.stored) {
+    const { others } = session.tables.rows(relation.link.table);
+    const most = targets.size + session.writeRows + 1;
+    for (const other of await session.writer.column(others(relation.link.sourceColumn), [
+      node.identifier ?? null,
+      most,
+    ]))
+      before.add(other);
+  }
+  for (const [other, { pointer: at }] of targets) {
+    if (other.isLost) continue;
+    const isStored = before.delete(other.identifier);
+    if (writable || isStored) notePair(session, relation, node, idOf(other), { pointer: at, isStored, isWanted: true });
+    else if (isCompared(node)) checkPair(session, relation, node, idOf(other), at, true);
+  }
+  for (const identifier of before as Set<number>) {
+    if (isImplied(place, relation, identifier)) continue;
+    if (writable) notePair(session, relation, node, identifier, { pointer, isStored: true, isWanted: false });
+    else checkPair(session, relation, node, identifier, pointer, false);
+  }
+}
+
+/** `isStored`: a row that is there and stays is noted too, so that the other side cannot remove it. */
+function notePair(
+  session: WriteSession,
+  relation: JoinRelation,
+  node: Node,
+  other: number | Node,
+  pair: Pick<JoinPair, 'pointer' | 'isStored' | 'isWanted'>,
+): void {
+  const sides = sidesOf(relation, idOf(node), other);
+  const key = pairKey(session, sides);
+  const known = session.pairs.get(key);
+  if (!known?.isWanted && (pair.isWanted || !known)) session.pairs.set(key, { ...sides, ...pair });
+}
+
+function checkPair(
+  session: WriteSession,
+  relation: JoinRelation,
+  node: Node,
+  other: number | Node,
+  pointer: string,
+  isWanted: boolean,
+): void {
+  const key = pairKey(session, sidesOf(relation, idOf(node), other));
+  session.checks.push({ subject: node, pointer, holds: () => session.pairs.get(key)?.isWanted === isWanted });
+}
+
+type Sides = Pick<JoinPair, 'table' | 'left' | 'right'>;
+
+function sidesOf({ link: { table, sourceColumn } }: JoinRelation, source: number | Node, target: number | Node): Sides {
+  const [left, right] = table.left.column === sourceColumn ? [source, target] : [target, source];
+  return { table, left, right };
+}
+
+function pairKey({ made }: WriteSession, { table, left, right }: Sides): string {
+  const name = (side: number | Node): string => (typeof side === 'number' ? String(side) : `new ${made.indexOf(side)}`);
+  return `${table.name} ${name(left)} ${name(right)}`;
+}
+
+// Who owns whom, as it is stored and as the body will have it.
+
+/** An owned child never changes its parent, and a record cannot be owned by what it owns. */
+async function requireOwner(
+  session: WriteSession,
+  parent: Node | undefined,
+  child: Node,
+  column: string,
+  pointer: string,
+): Promise<void> {
+  const stored = storedValue(child, column) ?? null;
+  if (parent?.isLost || child.isLost || (stored !== null && stored === parent?.identifier)) return;
+  const isTaken = stored !== null;
+  if (!isTaken && !(parent && (await isOwnedBy(session, parent, child)))) return;
+  const how = isTaken
+    ? 'belongs to another record and cannot change its parent'
+    : 'cannot be owned by itself, or by what it owns';
+  refuse(session, 'invalid-reference', pointer, 'owned', `${nameOf(child)} ${how}`);
+  const refused = child.assigned.get(column);
+  child.assigned.delete(column);
+  // Other places are still compared with it.
+  if (refused) child.linked.set(column, refused);
+}
+
+/**
+ * Whether `node` is `owner`, or is owned by it, however far above. No other write can change that before this one ends: two
+ * at once could make a circle that neither of them sees.
+ */
+async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
+  if (!typesAbove(node.type).has(owner.type)) return false;
+  const { lockOwnership } = session.tables;
+  if (lockOwnership) await session.writer.value(lockOwnership, []);
+  const above = new Set([node]);
+  for (const current of above) {
+    if (current === owner) return true;
+    for (const { column, target } of ownedBy(current.type)) {
+      const value = current.assigned.get(column)?.value ?? storedValue(current, column) ?? null;
+      if (value === null) continue;
+      above.add(isNode(value) ? value : await touch(session, target, Number(value), current.pointer));
+    }
+  }
+  return false;
+}
+
+/** The types that may own records of this one, however far above, and the type itself. */
+const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
+  const types = new Set([type]);
+  for (const one of types) for (const { target } of ownedBy(one)) types.add(target);
+  return types;
+});
+
+/** The references of a type whose targets own its records. */
+const ownedBy = ({ references }: RecordType): readonly Reference[] =>
+  references.filter((reference) =>
+    [...reference.target.relations.values()].some(
+      ({ owned, link }) => owned && link.at === 'target' && link.reference === reference,
+    ),
+  );
+
+// What is wrong with a resolved body.
+
+/** Refuses what is wrong with the body itself, before what it refers to and what it is to replace. */
+export function checkBody(session: WriteSession): void {
+  fillNew(session);
+  const refused = refusedPlaces(session);
+  for (const node of session.made) requireComplete(session, node, refused);
+  holdToChecks(session);
+  throwRefused(session, 'forbidden');
+  throwRefused(session, 'invalid-body', session.faults);
+  for (const node of session.relating) compareSides(session, node);
+  refuseRivals(session);
+  refuseCycles(session);
+  const { contradictions, records } = session;
+  if (contradictions.length > 0)
+    throw faultyRequest('invalid-body', inDocumentOrder(contradictions, documentOf(records)));
+}
+
+/** The validator cannot know whether an owned to-one child exists; if it is new, its required keys are checked here. */
+function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
+  const { type, table } = node;
+  for (const { name, key } of table.needed) {
+    if (isSaid(node, name)) continue;
+    const relation = type.relations.get(key);
+    if (relation && !canFollow(session.rights, relation)) {
+      const message = `This token may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
+      return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
+    }
+    if (session.faults.length > 0 && !node.isOwnChild) return undefined;
+    const pointer = `${node.pointer}/${escapeStep(key)}`;
+    if (!refused.has(pointer)) refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
+  }
+  return undefined;
+}
+
+/** A key whose value was refused is not missing: the pointers of all faults, and of what encloses them. */
+function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> {
+  const refused = refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
+  return new Set([...refused, ...faulty].flatMap(enclosing));
+}
+
+/** A record that links another one must be among those that the other one links, if the body says which. */
+function compareSides(session: WriteSession, node: Node): void {
+  for (const [{ link, inverse }, here] of node.related) {
+    if (!inverse || link.at === 'target' || (link.at === 'source' && !isOwnLink(node, link.reference, here))) continue;
+    for (const other of here.nodes) {
+      const there = other.related.get(inverse);
+      if (there && !there.nodes.has(node)) contradictLater(session, here, there);
+    }
+  }
+}
+
+/** Whether a record itself was the first to name what it refers to, and not a set that lists it. */
+const isOwnLink = ({ assigned, linked }: Node, { column }: Reference, { pointer }: Related): boolean =>
+  assigned.get(column)?.pointer === pointer || linked.get(column)?.pointer === pointer;
+
+/** Only one child may name the parent of a hasOne, unless the body says which one it has. */
+function refuseRivals(session: WriteSession): void {
+  const first = new Map<Reference, Map<Node, readonly [child: Node, Related]>>();
+  for (const child of session.relating)
+    for (const [{ link, inverse }, here] of child.related) {
+      const [parent] = here.nodes;
+      if (link.at !== 'source' || !link.reference.unique || !parent || (inverse && parent.related.has(inverse)))
+        continue;
+      const children = first.get(link.reference) ?? new Map<Node, readonly [Node, Related]>();
+      first.set(link.reference, children);
+      const [other, there] = children.get(parent) ?? [];
+      if (!other || !there) children.set(parent, [child, here]);
+      else contradictLater(session, there, here);
+    }
+}
+
+function contradictLater(session: WriteSession, one: Related, other: Related): void {
+  const [first, second] = one.order < other.order ? [one, other] : [other, one];
+  contradict(session, second.pointer, first.pointer);
+}
+
+/** Refuses links of new records that lead back to a record which waits for theirs. */
+function refuseCycles({ awaits, contradictions }: WriteSession): void {
+  const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
+  const begun = new Set<Node>();
+  for (const start of awaits.keys()) {
+    /** The links of each record on the path that are still to be followed. */
+    const path = new Map<Node, { readonly parent: Node; readonly pointer: string }[]>();
+    const begin = (node: Node): void => {
+      if (begun.has(node)) return;
+      begun.add(node);
+      path.set(node, (awaits.get(node) ?? []).toReversed());
+    };
+    begin(start);
+    for (let last = [...path].at(-1); last; last = [...path].at(-1)) {
+      const [node, links] = last;
+      const link = links.pop();
+      if (!link) path.delete(node);
+      else if (path.has(link.parent)) contradictions.push({ pointer: link.pointer, code: 'cycle', message });
+      else begin(link.parent);
+    }
+  }
+}
+
+// What is wrong with what the body refers to.
+
+export function requireFound(session: WriteSession, roots: readonly Node[]): void {
+  const missing: Fault[] = [];
+  for (const [index, node] of roots.entries()) {
+    const pointer = session.records[index]?.pointer ?? '';
+    // One that the path names is not named by the body.
+    const place = pointer === '' ? '' : identifierAt(node.type, pointer);
+    if (node.isLost) missing.push({ pointer: place, code: 'not-found', message: `There is no ${nameOf(node)}` });
+    // The body cannot delete it in another place.
+    else if (node.stored) session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
+  }
+  const [first] = missing;
+  if (!first) return;
+  throw session.records[0]?.pointer === ''
+    ? new Problem('record-not-found', first.message)
+    : faultyRequest('record-not-found', missing);
+}
+
+/** The most records that an answer names because they cannot be left out. */
+const MAX_NAMED = 1000;
+
+/** Refuses what differs where a record is only linked, and children that cannot be left out. */
+export function checkLinks(session: WriteSession): void {
+  for (const { subject, pointer, holds } of session.checks) if (!holds()) refuseLinked(session, subject, pointer);
+  for (const { relation, column, identifiers, pointer, writable } of session.leftOut) {
+    const { target, source } = relation;
+    const staying = identifiers.filter((identifier) => !isLeaving(session, target, column, identifier));
+    for (const identifier of staying.slice(0, MAX_NAMED)) {
+      const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+      if (writable) refuse(session, 'invalid-reference', pointer, 'required', message);
+      else refuseLinked(session, { type: target, identifier }, pointer);
+    }
+  }
+}
+
+/** Whether another part of the body unlinks a child, or links it elsewhere. */
+function isLeaving({ existing, released }: WriteSession, target: RecordType, column: string, child: number): boolean {
+  const node = existing.get(target)?.get(child);
+  const linked = node?.assigned.get(column)?.value;
+  if (node && linked !== undefined && linked !== storedValue(node, column)) return true;
+  return released.some(
+    (one) => one.relation.target === target && one.column === column && one.identifiers.includes(child),
+  );
+}
+
+function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'identifier'>, pointer: string): void {
+  const { type } = subject;
+  const canUpdate = type.operations.has('update') && can(session.rights, type, 'update');
+  const how = canUpdate ? 'change it at its own path, or leave the key out' : 'leave the key out';
+  const message = `${nameOf(subject)} is only linked here and differs from this: ${how}`;
+  refuse(session, 'link-conflict', pointer, 'link-only', message);
+}

@@ -1,0 +1,171 @@
+/** The values of a body -> the columns of its record: fields, open keys, and the checks of its type. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { membersOf, mergePatch, type RawMember, type RawMembers, sameValue } from '../../json/tokenizer.ts';
+import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
+import { shortened } from '../../names.ts';
+import { meets } from '../../query/operators.ts';
+import { columnType, encode, encodedDefault } from '../columns.ts';
+import {
+  assign,
+  type BodyPlace,
+  contradict,
+  isCompared,
+  type Node,
+  refuse,
+  storedValue,
+  willHold,
+  type WriteSession,
+} from './session.ts';
+
+/** JavaScript puts keys that look like indices first: then those that are kept follow in the order of the text. */
+export function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
+  const keys = Object.keys(body);
+  if (raw === undefined || !/^\d/.test(keys[0] ?? '')) return keys;
+  return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
+}
+
+/** A body parser in front of the engine leaves only values: then they are written as JSON.stringify does. */
+const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
+  raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
+
+export const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
+  value === null ? null : memberOf(raw, key, value).text;
+
+/** A key that is no relation. */
+export function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: string, place: BodyPlace): void {
+  const { type } = node;
+  const field = type.fields.get(key);
+  if (session.faulty.has(place.pointer)) {
+    if (field) node.unusable.add(field.column);
+    return;
+  }
+  const raw = session.raw.get(body);
+  const value = body[key] ?? null;
+  if (!field) {
+    if (!type.identifier.inRecord || key !== type.identifier.name)
+      resolveOpenKey(session, node, key, memberOf(raw, key, value), place);
+  } else if (field.generated === undefined || session.rules.readOnlyToo) {
+    if (field.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), place);
+    else resolveField(session, node, field, value, place);
+  }
+}
+
+function resolveField(session: WriteSession, node: Node, field: Field, value: JsonValue, place: BodyPlace): void {
+  const { dialect } = session;
+  const stored = storedValue(node, field.column);
+  const before = stored === undefined || stored === null ? stored : columnType(field, dialect).decode(stored);
+  const isSame = (other: JsonValue | undefined): boolean =>
+    other === value || (other !== undefined && other !== null && value !== null && field.type.equal(other, value));
+  if (isReadOnly(session, field)) {
+    const fixed = node.stored ? (before ?? null) : (field.default ?? null);
+    if (!isSame(fixed)) refuseChange(session, field, JSON.stringify(fixed), place);
+    return;
+  }
+  const { pointer, writable } = place;
+  const encoded = encode(field, dialect, value);
+  assign(session, node, { column: field.column, value: encoded, pointer, writable, same: isSame(before) });
+}
+
+/** A field that keeps the text that was sent. */
+function resolveText(session: WriteSession, node: Node, field: Field, given: string | null, place: BodyPlace): void {
+  const stored = storedValue(node, field.column);
+  const before = stored === undefined || stored === null ? stored : String(stored);
+  const text = session.rules.mergePatch && given !== null ? mergePatch(before ?? undefined, given) : given;
+  // A copy of what is stored is no change, even if the patch would take its nulls away.
+  const isSame = (other: SqlValue | undefined): boolean => isText(other, text) || isText(other, given);
+  if (isReadOnly(session, field)) {
+    const fixed = node.stored ? (before ?? null) : encodedDefault(field, session.dialect);
+    if (!isSame(fixed)) refuseChange(session, field, String(fixed), place);
+    return;
+  }
+  const { pointer, writable } = place;
+  // Values are compared only where they may not change: that costs more than a write.
+  const same = writable ? before === text : isSame(before);
+  assign(session, node, { column: field.column, value: text, pointer, writable, same });
+}
+
+const isText = (stored: SqlValue | undefined, text: string | null): boolean =>
+  stored === text || (typeof stored === 'string' && text !== null && sameValue(stored, text));
+
+/** A body may repeat a read-only value in any notation; the stored text stays as it is. */
+const isReadOnly = ({ rules }: WriteSession, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
+
+function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, place: BodyPlace): void {
+  if (place.isLost) return;
+  const holds = sensitive ? 'another value' : shortened(fixed);
+  const message = `"${name}" is read-only and holds ${holds}: leave it out`;
+  refuse(session, 'invalid-body', place.pointer, 'read-only', message);
+}
+
+function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, place: BodyPlace): void {
+  const { pointer, writable } = place;
+  const before = openKeysOf(node).get(key);
+  const member = session.rules.mergePatch ? patched(before, given) : given;
+  const known = node.openKeys.get(key);
+  if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
+  if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });
+  if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
+    session.checks.push({ subject: node, pointer, holds: () => node.openKeys.get(key)?.isWritten === true });
+  return undefined;
+}
+
+/** undefined where the key is to go. */
+const patched = (before: RawMember | undefined, { name, text }: RawMember): RawMember | undefined =>
+  text === 'null' ? undefined : { name, text: mergePatch(before?.text, text) };
+
+const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
+
+const NO_MEMBERS: RawMembers = new Map();
+
+/** The open keys of a record as they are stored. */
+export function openKeysOf(node: Node): RawMembers {
+  const stored = storedValue(node, OPEN_COLUMN);
+  node.storedOpenKeys ??= typeof stored === 'string' ? membersOf(stored) : NO_MEMBERS;
+  return node.storedOpenKeys;
+}
+
+// Each record that is made or changed, held against the checks of its type as it will be.
+
+/** Refuses new records that do not meet a check, and others of which a field changes that it names. */
+export function holdToChecks(session: WriteSession): void {
+  const existing = [...session.existing.values()].flatMap((nodes) => [...nodes.values()]);
+  for (const node of [...session.made, ...existing]) {
+    if (!node.isWritten) continue;
+    for (const check of node.type.checks) {
+      const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
+      if (!concerns || check.fields.some((field) => isUnusable(node, field))) continue;
+      if (!meets(check, (field) => decoded(session, field, willHold(node, field.column))))
+        refuse(session, 'invalid-body', pointerOf(node, check), 'check', check.message);
+    }
+  }
+}
+
+/** A value that was refused, or is missing: there is nothing to compare with, and a fault already. */
+function isUnusable({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
+  if (unusable.has(column)) return true;
+  return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
+}
+
+/** Whether the record gets another value, however that is written. */
+function isChanged(session: WriteSession, node: Node, field: Field): boolean {
+  const assigned = node.assigned.get(field.column);
+  if (!assigned) return false;
+  const [before, after] = [storedValue(node, field.column), assigned.value].map((value) =>
+    decoded(session, field, value),
+  ) as [JsonValue, JsonValue];
+  return before === null || after === null ? before !== after : !field.type.equal(before, after);
+}
+
+const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
+  value === null || value === undefined ? null : columnType(field, dialect).decode(value as string | number);
+
+/** Beside what the body says of the record: it may stand in several places. */
+function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
+  const own = assigned.get(at.column)?.pointer;
+  if (own !== undefined) return own;
+  const said = fields.flatMap(({ column }) => assigned.get(column)?.pointer ?? [])[0];
+  const record = said === undefined ? pointer : said.slice(0, said.lastIndexOf('/'));
+  return `${record}/${escapeStep(at.name)}`;
+}
