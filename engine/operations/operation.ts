@@ -143,7 +143,7 @@ export function faultsIn(
   known: readonly Fault[] = [],
 ): readonly Fault[] {
   const { faults, isHidden } = validatedFor(rights, type, validator, items, known);
-  const isAll = known.length > 0 || isHidden || !items.some(({ body }) => asksStored(type, body));
+  const isAll = isHidden || !items.some(({ body }) => asksStored(type, body));
   if (faults.length > 0 && isAll) throw faultyRequest('invalid-body', faults);
   return faults;
 }

@@ -195,7 +195,7 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
     unique,
     items: records.map((record) => (isArray ? itemOf(type, record) : soleItem(type, preconditions, record))),
     raw,
-    faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, tags),
+    faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, [...faults, ...tags]),
     ...asked,
     unread: isArray && minimal,
     author,
@@ -275,8 +275,7 @@ function keyFaultsIn(
   const isKey = (fault: Fault): boolean =>
     'pointer' in fault && (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
   const unfit = found.filter(isKey);
-  if (missing.length + unfit.length + known.length === 0) return [];
+  if (missing.length + unfit.length === 0) return [];
   // Of several records, others may be there: what new ones lack says nothing.
-  const told = known.length === 0 ? unfit : found.filter(({ code }) => code !== 'required');
-  return inDocumentOrder([...missing, ...(items.length === 1 ? found : told)], documentOf(items));
+  return inDocumentOrder([...missing, ...(items.length === 1 ? found : unfit)], documentOf(items));
 }

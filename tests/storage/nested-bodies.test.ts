@@ -104,6 +104,16 @@ describe('everything that is wrong with a body', () => {
     expect(await send('PUT /api/owners/9999999', { secret: 'seen' })).toMatchObject({ status: 404 });
   });
 
+  it('is told beside strings that cannot be stored, and items that are no records', async () => {
+    const { a } = await cast();
+    const wrong = { name: '\u0000', secret: 'seen' };
+    expect(refusal(await send(`PUT /api/owners/${a}`, wrong)).pointers).toEqual(['/name', '/secret']);
+    const items = refusal(await send('PATCH /api/owners', [{ id: a, ...wrong, name: '\ud800' }, 5]));
+    expect(items.pointers).toEqual(['/0/name', '/0/secret', '/1']);
+    const upserted = refusal(await send('POST /api/owners?on=rank', [{ rank: 7, ...wrong }, null]));
+    expect(upserted.pointers).toEqual(['/0/name', '/0/secret', '/1']);
+  });
+
   it('is told of a child that would be made, too', async () => {
     const bare = await make('owners');
     const { status, pointers: told } = refusal(await send(`PUT /api/owners/${bare}`, { name: 1, lid: {} }));

@@ -41,6 +41,7 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
   const roots: BodyItem[] = [];
   const seen = new Set<number>();
   for (const { body, identifier, pointer } of session.records) {
+    if (session.faulty.has(pointer)) continue;
     const given = identifier ?? identifierIn(body, type);
     if (given !== undefined && seen.has(given)) {
       const message = `${type.name} ${given} is in the array twice; list it once`;
