@@ -5,7 +5,7 @@ import { type Field, identifierIn, type RecordType, type Relation } from '../mod
 import { canSet, canWriteThrough, relationsFor, requiresHidden, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import { unknownKey } from './faults.ts';
+import { unknownKey } from './compile.ts';
 
 interface Findings {
   /** Links in records that the client may only read, and records that it may not create. */
