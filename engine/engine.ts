@@ -93,7 +93,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     ? undefined
     : await createRateLimit(settings.rateLimit, (request) => clientOf(request, addressOf(request), access));
   const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
-  const { onStatement, observe, within } = createObservers(settings, log, metrics, nameOf);
+  const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
   let { model } = schema;
   const onServed = (served: Model): void => {
     model = served;
@@ -165,8 +165,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     awaitReader,
     budget,
     addressOf,
-    observe,
-    within,
+    watch,
     guarded: access !== undefined,
     rateLimit,
     roots: [...dialects.keys()],

@@ -2,9 +2,10 @@
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { parseTypes } from '../access/tokens.ts';
-import type { Position } from '../edge/caller.ts';
-import { inProcessCaller, serveCall } from '../embed/calls.ts';
+import { PATIENT, type Position } from '../edge/caller.ts';
+import { serveCall } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';
+import { budgetCaller } from '../http/request.ts';
 import { type AgentRights, createAgentServer } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
@@ -76,7 +77,7 @@ function rightsOf(engine: Engine, granted: Granted, running: Set<Promise<unknown
     return {
       model: engine.restrictedTo(granted, 'mcp').seen(),
       call: async (type, name, call) => {
-        const caller = inProcessCaller(engine.budget, position);
+        const caller = budgetCaller(engine.budget, position, PATIENT);
         const result = serveCall(() => engine.restrictedTo(granted, 'mcp'), type, name, call, caller);
         const end = result.catch(() => undefined).finally(() => running.delete(end));
         running.add(end);

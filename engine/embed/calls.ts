@@ -1,8 +1,7 @@
 /** Calls in process: operations with values, with the same checks, transactions and problems as over HTTP. */
 import { createHash } from 'node:crypto';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
-import type { Budget } from '../edge/budget.ts';
-import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
+import { type Caller, CallerGone } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import type { Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -162,28 +161,6 @@ async function write(
 }
 
 const textIn = (value: string | undefined): string | undefined => (value === undefined ? undefined : String(value));
-
-type InProcessCaller = Caller & { release(): void };
-
-/** The caller of one call. It draws on the same budget as clients do. */
-export function inProcessCaller(budget: Budget, position: Position, signal?: AbortSignal): InProcessCaller {
-  const share = budget.take(0);
-  const until = signal === undefined ? PATIENT : callerUntil(signal);
-  return {
-    origin: '',
-    most: budget.limit / 8,
-    get isGone() {
-      return until.isGone;
-    },
-    get position() {
-      return position.last;
-    },
-    wrote: (written) => void (position.last = written),
-    take: (bytes) => share.grow(bytes),
-    release: () => share.release(),
-    onGone: until.onGone,
-  };
-}
 
 // The options of a call in process as the parameters of a query.
 

@@ -1,10 +1,11 @@
 /** Records in process: what a client does over HTTP, by the same operations. */
-import { CallerGone, type Position } from '../edge/caller.ts';
+import { CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
 import type { Engine } from '../engine.ts';
+import { budgetCaller } from '../http/request.ts';
 import { entityTag } from '../operations/operation.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import type { CallName } from './calls.ts';
-import { type Call, type CallResult, inProcessCaller, serveCall } from './calls.ts';
+import { type Call, type CallResult, serveCall } from './calls.ts';
 import type { DryRun, RecordCollection, RecordGroup } from './types.ts';
 
 /** The tags of the records that were returned. */
@@ -25,7 +26,7 @@ export function createInProcess(engine: Pick<Engine, 'unrestricted' | 'budget'>,
   const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
     // Programs without types pass null as well, which is refused by name.
     const signal = (call.options as Call['options'] | null)?.signal;
-    const caller = inProcessCaller(engine.budget, position, signal);
+    const caller = budgetCaller(engine.budget, position, signal === undefined ? PATIENT : callerUntil(signal));
     try {
       return await serveCall(engine.unrestricted, type, name, { ...call, bodyLimit }, caller);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Answers over HTTP: made from results of operations, and written to the connection. */
+/** Answers over HTTP, made from results and errors of operations, and sent with the headers that all of them have. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable, type Transform } from 'node:stream';
@@ -9,11 +9,21 @@ import { CallerGone } from '../edge/caller.ts';
 import type { AwaitReader } from '../edge/connections.ts';
 import type { Log } from '../log.ts';
 import { canRead, type Rights } from '../model/rights.ts';
-import type { WriteResult } from '../operations/operation.ts';
-import { asNamed, codedTag, CODING_NAMES, isKnown, type Preconditions } from '../operations/operation.ts';
+import {
+  asNamed,
+  codedTag,
+  CODING_NAMES,
+  isKnown,
+  type Preconditions,
+  type WriteResult,
+} from '../operations/operation.ts';
 import { JSON_TYPE } from '../operations/table.ts';
-import type { EffectKind, WriteEffect } from '../storage/store.ts';
+import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
+import type { WriteEffect } from '../storage/store.ts';
+import { MissingObject } from '../storage/unavailable.ts';
 import { linger } from './content.ts';
+
+export type HeaderMap = Readonly<Record<string, string>>;
 
 export interface Answer {
   readonly status: number;
@@ -62,27 +72,184 @@ export function writeAnswer(
 /** The report of a dry run has a media type of its own, so that no client takes it for the answer. */
 export const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
 
-/** In the order of the report. */
-const KINDS: readonly EffectKind[] = ['created', 'changed', 'linked', 'unlinked', 'deleted'];
-
 const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
 
 /** Types that the token may not read are shown as one without a name. */
 function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly object[] {
-  return KINDS.flatMap((effect) => {
-    const all = effects.filter(({ kind }) => kind === effect).toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
-    const isSeen = ({ type }: WriteEffect): boolean => canRead(rights, type);
-    const shown = all.filter(isSeen).map(({ type, relation, keys, count, identifiers }) => ({
-      effect,
-      type,
-      ...(relation === undefined ? {} : { relation }),
-      ...(keys.length > 0 ? { keys } : {}),
-      count,
-      identifiers,
-    }));
-    const count = all.reduce((sum, one) => (isSeen(one) ? sum : sum + one.count), 0);
-    return count > 0 ? [...shown, { effect, type: null, count }] : shown;
+  return (['created', 'changed', 'linked', 'unlinked', 'deleted'] as const).flatMap((effect) => {
+    const all = effects.filter(({ kind }) => kind === effect);
+    const shown = all
+      .filter(({ type }) => canRead(rights, type))
+      .toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+      .map(({ type, relation, keys, count, identifiers }) => ({
+        effect,
+        type,
+        relation,
+        keys: keys.length > 0 ? keys : undefined,
+        count,
+        identifiers,
+      }));
+    const hidden = all.reduce((sum, { type, count }) => (canRead(rights, type) ? sum : sum + count), 0);
+    return hidden > 0 ? [...shown, { effect, type: null, count: hidden }] : shown;
   });
+}
+
+// Errors (RFC 9457).
+
+type ProblemAnswer = Answer & { readonly body: string };
+
+/** The code of the problem that a request was answered with, for log and metrics. */
+const answered = new WeakMap<IncomingMessage, ProblemCode>();
+export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
+
+/** `instance`: the path of the request. */
+export function problemAnswer(
+  error: unknown,
+  request: IncomingMessage,
+  instance: string,
+  requestId: string,
+  log: Log,
+): ProblemAnswer {
+  const problem = problemFor(error, requestId, log);
+  const { code, message } = problem;
+  answered.set(request, code);
+  const isRepeatable =
+    ['PUT', 'DELETE'].includes(request.method ?? '') || request.headers['idempotency-key'] !== undefined;
+  const isRetried = code === 'outcome-unknown' && isRepeatable;
+  return render(isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem, instance);
+}
+
+/** An error that is not a Problem is a fault of the service: it is logged, and not sent. */
+export function problemFor(error: unknown, requestId: string, log: Log): Problem {
+  if (error instanceof Problem) {
+    if (error.code === 'missing-privilege' || error instanceof MissingObject)
+      log.error({ requestId, err: error.cause }, error.message);
+    return error;
+  }
+  if (isTooLong(error)) return answerTooLong(error);
+  // A client that has left is no fault of the service, and will not see this problem.
+  if (error instanceof CallerGone) return new Problem('bad-request', error.message);
+  log.error({ requestId, err: error }, 'a request failed');
+  return new Problem('internal-error', 'The service could not answer; its log says why');
+}
+
+/** Whether a text would be longer than V8 allows: half a gigabyte. The error may come from another realm, of another class. */
+function isTooLong(error: unknown): boolean {
+  const { name, message, code } = Object(error) as Partial<Record<'name' | 'message' | 'code', unknown>>;
+  return code === 'ERR_STRING_TOO_LONG' || (name === 'RangeError' && message === 'Invalid string length');
+}
+
+/** `instance` is undefined if the request could not be parsed. */
+export function render(problem: Problem, instance?: string): ProblemAnswer {
+  const { code, status, message, errors, headers, retryAfter } = problem;
+  return {
+    status,
+    headers: {
+      'Content-Type': 'application/problem+json',
+      ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+      // The token lacks a right (RFC 6750, 3.1).
+      ...(code === 'forbidden' ? { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' } : {}),
+      ...headers,
+    },
+    body: JSON.stringify({
+      type: `urn:problem:${code}`,
+      title: problemKinds[code].title,
+      status,
+      detail: message,
+      instance: instance === undefined ? undefined : shortenedPath(instance),
+      message,
+      errors: errors.length > 0 ? errors.slice(0, MAX_ERRORS) : undefined,
+      errorCount: errors.length > MAX_ERRORS ? errors.length : undefined,
+    }),
+  };
+}
+
+// Headers.
+
+export function setHeaders(response: ServerResponse, headers: HeaderMap): void {
+  if (response.headersSent) return;
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+}
+
+/** Other pages cannot show or load responses for programs, and no script in them runs. */
+export const UNEMBEDDED = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;
+
+/** Caches ask again each time, and browsers do not guess another media type. */
+const COMMON = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
+
+/** Returns a function that sets the headers of every answer. `guarded`: requests need a token, and answers differ by it. */
+export function createHead(cors: Cors, guarded: boolean): (request: IncomingMessage, response: ServerResponse) => void {
+  const own = ['Accept', 'Accept-Encoding', 'Prefer'];
+  const vary = [...own, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', ');
+  return (request, response) => {
+    // A host application has begun an answer of its own.
+    if (response.headersSent) return;
+    // Middleware in front may have set it.
+    const before = response.getHeader('Vary');
+    setHeaders(response, COMMON);
+    response.setHeader('Vary', before === undefined ? vary : `${String(before)}, ${vary}`);
+    requestIdOf(request, response);
+    cors.apply(request, response);
+  };
+}
+
+/** A request identifier that is safe to log. */
+const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
+
+/** The client's own identifier if it is safe to log, else a new one. */
+export function requestIdOf({ headers }: IncomingMessage, response: ServerResponse): string {
+  const known = response.getHeader('X-Request-Id');
+  if (typeof known === 'string') return known;
+  const given = headers['x-request-id'];
+  const id = typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+  if (!response.headersSent) response.setHeader('X-Request-Id', id);
+  return id;
+}
+
+/** CORS (Fetch standard). Off unless the settings name an origin. */
+export interface Cors {
+  /** Whether pages of this origin may read what the service answers. */
+  allows(origin: string): boolean;
+  /** Whether answers differ by origin. */
+  readonly varies: boolean;
+  /** Sets the headers that allow it. */
+  apply(request: IncomingMessage, response: ServerResponse): void;
+}
+
+const EXPOSE: HeaderMap = {
+  'Access-Control-Expose-Headers':
+    'X-Total-Count, Content-Range, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position',
+};
+const PREFLIGHT: HeaderMap = {
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+  // The last three are those of agents.
+  'Access-Control-Allow-Headers':
+    'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
+  // Seconds after which browsers ask again; some allow no longer time.
+  'Access-Control-Max-Age': '7200',
+};
+
+export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+
+/** `*` among the origins allows every origin. */
+export function createCors(origins: readonly string[]): Cors {
+  const everyone = origins.includes('*');
+  const allows = (origin: string): boolean => everyone || origins.includes(origin);
+  return {
+    allows,
+    varies: origins.length > 0 && !everyone,
+    apply: (request, response) => {
+      const { origin } = request.headers;
+      if (origin === undefined || !allows(origin)) return;
+      response.setHeader('Access-Control-Allow-Origin', everyone ? '*' : origin);
+      response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
+      setHeaders(response, isPreflight(request) ? PREFLIGHT : EXPOSE);
+    },
+  };
 }
 
 // Sending.
@@ -105,20 +272,19 @@ export async function send(
   if (isDraining()) response.shouldKeepAlive = false;
   try {
     const coding = codingOf(request, body);
-    const tag = headers['ETag'];
-    const described = {
-      ...headers,
-      ...(coding === undefined ? {} : { 'Content-Encoding': coding }),
-      ...(coding === undefined || tag === undefined ? {} : { ETag: codedTag(tag, coding) }),
-    };
-    if (typeof body === 'object') {
-      setHead(response, status, described);
-      await sendPieces(request, response, coding === undefined ? body : compressed(body, coding), awaitReader);
-    } else {
-      const content = body === undefined || coding === undefined ? body : await compress(body, coding);
-      // The client may have left while the text was compressed.
-      if (isOver(response)) return;
-      setHead(response, status, described);
+    const coded = body === undefined || coding === undefined ? body : compressed(body, coding);
+    const content = typeof body === 'string' && typeof coded === 'object' ? await buffer(coded) : coded;
+    // The client may have left while the text was compressed.
+    if (isOver(response)) return discard(body);
+    response.statusCode = status;
+    setHeaders(response, headers);
+    if (coding !== undefined) {
+      response.setHeader('Content-Encoding', coding);
+      if (headers['ETag'] !== undefined) response.setHeader('ETag', codedTag(headers['ETag'], coding));
+    }
+    if (typeof content === 'object' && !Buffer.isBuffer(content))
+      await sendPieces(request, response, content, awaitReader);
+    else {
       if (content !== undefined) response.setHeader('Content-Length', Buffer.byteLength(content));
       response.end(request.method === 'HEAD' ? undefined : content);
     }
@@ -140,11 +306,6 @@ const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): bool
 
 async function discard(body: Answer['body']): Promise<void> {
   if (typeof body === 'object') await body[Symbol.asyncIterator]().return?.();
-}
-
-function setHead(response: ServerResponse, status: number, headers: HeaderMap): void {
-  response.statusCode = status;
-  setHeaders(response, headers);
 }
 
 /** Sends pieces no faster than the client reads them. */
@@ -175,10 +336,6 @@ type Coding = (typeof CODING_NAMES)[number];
 
 /** Fast rather than small: answers are compressed for each request. */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 };
-const COMPRESSORS: Readonly<Record<Coding, () => Transform>> = {
-  br: () => createBrotliCompress({ params: BROTLI }),
-  gzip: () => createGzip({ level: 5 }),
-};
 
 /** Characters; shorter answers are sent as they are. */
 const MIN_COMPRESSED = 2048;
@@ -188,7 +345,7 @@ function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | 
   return acceptedCoding(String(headers['accept-encoding'] ?? ''));
 }
 
-/** As @types/negotiator does not know yet: of codings that the client likes alike, the first preferred one. */
+/** @types/negotiator lacks the option: of codings that the client likes alike, the first preferred one. */
 interface PreferringNegotiator {
   encoding(available: string[], options: { readonly preferred: readonly string[] }): string | undefined;
 }
@@ -205,104 +362,9 @@ export function acceptedCoding(header = ''): Coding | undefined {
   return CODING_NAMES.find((name) => name === best);
 }
 
-function compress(text: string, coding: Coding): Promise<Buffer> {
-  const compressor = COMPRESSORS[coding]();
-  compressor.end(text);
-  return buffer(compressor);
-}
-
 /** An error of the source reaches the reader, and a reader that stops early stops the source. */
-function compressed(pieces: AsyncIterable<string>, coding: Coding): AsyncIterable<Buffer> {
-  const compressor = COMPRESSORS[coding]();
-  pipeline(Readable.from(pieces), compressor, () => undefined);
+function compressed(content: string | AsyncIterable<string>, coding: Coding): Transform {
+  const compressor = coding === 'br' ? createBrotliCompress({ params: BROTLI }) : createGzip({ level: 5 });
+  pipeline(Readable.from(content), compressor, () => undefined);
   return compressor;
-}
-
-// The headers of every answer, identifiers of requests, and CORS.
-
-export type HeaderMap = Readonly<Record<string, string>>;
-
-export function setHeaders(response: ServerResponse, headers: HeaderMap): void {
-  if (response.headersSent) return;
-  for (const name in headers) response.setHeader(name, headers[name] ?? '');
-}
-
-/** No page shows or loads what is for programs, and none of it runs. */
-export const UNEMBEDDED = {
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-} as const;
-
-/** Caches ask again each time, and browsers do not guess another media type. */
-const COMMON = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
-
-/** Returns a function that sets them. `guarded`: requests need a token, and answers differ by it. */
-export function createHead(cors: Cors, guarded: boolean): (request: IncomingMessage, response: ServerResponse) => void {
-  const own = ['Accept', 'Accept-Encoding', 'Prefer'];
-  const vary = [...own, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', ');
-  return (request, response) => {
-    // A host application has begun an answer of its own.
-    if (response.headersSent) return;
-    // Middleware in front may have set it.
-    const before = response.getHeader('Vary');
-    setHeaders(response, COMMON);
-    response.setHeader('Vary', before === undefined ? vary : `${String(before)}, ${vary}`);
-    response.setHeader('X-Request-Id', requestIdOf(request, response));
-    cors.apply(request, response);
-  };
-}
-
-/** A request identifier that is safe to log. */
-const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
-
-/** The client's own identifier if it is safe to log, else a new one. */
-export function requestIdOf({ headers }: IncomingMessage, response: ServerResponse): string {
-  const known = response.getHeader('X-Request-Id');
-  if (typeof known === 'string') return known;
-  const given = headers['x-request-id'];
-  const id = typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
-  if (!response.headersSent) response.setHeader('X-Request-Id', id);
-  return id;
-}
-
-// CORS (Fetch standard). Off unless the settings name an origin.
-
-export interface Cors {
-  /** Whether pages of this origin may read what the service answers. */
-  allows(origin: string): boolean;
-  /** Whether answers differ by origin. */
-  readonly varies: boolean;
-  /** Sets the headers that allow it. */
-  apply(request: IncomingMessage, response: ServerResponse): void;
-}
-
-const EXPOSE: HeaderMap = {
-  'Access-Control-Expose-Headers':
-    'X-Total-Count, Content-Range, Link, ETag, Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, X-Position',
-};
-const PREFLIGHT: HeaderMap = {
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  // The last three are those of agents.
-  'Access-Control-Allow-Headers':
-    'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
-  // Seconds after which browsers ask again; some allow no longer time.
-  'Access-Control-Max-Age': '7200',
-};
-
-/** `*` among the origins allows every origin. */
-export function createCors(origins: readonly string[]): Cors {
-  const everyone = origins.includes('*');
-  const allows = (origin: string): boolean => everyone || origins.includes(origin);
-  return {
-    allows,
-    varies: origins.length > 0 && !everyone,
-    apply: ({ headers, method }, response) => {
-      const { origin } = headers;
-      if (origin === undefined || !allows(origin)) return;
-      response.setHeader('Access-Control-Allow-Origin', everyone ? '*' : origin);
-      response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
-      const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-      setHeaders(response, asks ? PREFLIGHT : EXPOSE);
-    },
-  };
 }

@@ -1,13 +1,14 @@
-/** The bytes of a body, read to their end and never beyond the limit. */
+/** Bodies of requests: their media type, and their bytes, which are read to the end and never beyond the limit. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone } from '../edge/caller.ts';
 import { isChunked } from '../edge/connections.ts';
+import { shortened } from '../names.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type BodyTypes, bodyTypeOf, requireBodyType } from './request.ts';
+import { inHeader } from './request.ts';
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
@@ -17,8 +18,8 @@ export const NO_CONTENT = Buffer.alloc(0);
 /** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
 const BYTE_COST = 4;
 
-/** Reserves memory from the budget for the caller. */
-export type ReadContent = (request: IncomingMessage, caller: Caller, types: BodyTypes) => Promise<Content>;
+/** Reserves memory from the budget for the caller. `accepted`: media types. */
+export type ReadContent = (request: IncomingMessage, caller: Caller, accepted: readonly string[]) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
   const most = Math.floor(budget.limit / (BYTE_COST + 3));
@@ -26,9 +27,9 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
     throw new StartError(
       `BODY_LIMIT is ${limit}, but with a MEMORY_LIMIT of ${budget.limit} a body can have ${most} bytes at most; change one of them`,
     );
-  return async (request, caller, types) => {
+  return async (request, caller, accepted) => {
     if (!hasBody(request)) return NO_CONTENT;
-    requireBodyType(request, types);
+    requireBodyType(request, accepted);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, request);
     const parsed = parsedInFront(request);
     if (parsed !== undefined) return parsed;
@@ -64,19 +65,14 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   await eachChunk(request, (chunk) => {
     const needed = size + chunk.length;
     if (needed > limit) throw tooLarge(limit, request);
-    if (size === 0) {
-      // Most bodies come in one chunk, which needs no copy.
-      caller.take(needed);
-      held = chunk;
-    } else {
-      if (needed > held.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
-        caller.take(larger.length - held.length);
-        held.copy(larger);
-        held = larger;
-      }
-      chunk.copy(held, size);
+    if (needed > held.length) {
+      // Most bodies come in one chunk, which is kept as it is.
+      const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
+      caller.take(larger.length - held.length);
+      held.copy(larger);
+      held = larger;
     }
+    if (size > 0) chunk.copy(held, size);
     size = needed;
   });
   return held.subarray(0, size);
@@ -113,6 +109,35 @@ export async function refuseContent(request: IncomingMessage): Promise<void> {
   const parsed = parsedInFront(request);
   if (!isChunked(request) || (parsed !== undefined && parsed !== NO_CONTENT)) refuse();
   if (parsed === undefined) await eachChunk(request, refuse);
+}
+
+// Media types.
+
+const partsOf = (header: string): readonly string[] => header.split(';').map((part) => part.trim().toLowerCase());
+
+/** The media type of a body, which was accepted. */
+export const bodyTypeOf = ({ headers }: IncomingMessage): string =>
+  partsOf(headers['content-type'] ?? JSON_TYPE)[0] ?? '';
+
+const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/;
+
+/** Refuses a body of another media type, charset or encoding before any of it is read. */
+function requireBodyType({ method, headers }: IncomingMessage, accepted: readonly string[]): void {
+  const { 'content-type': given, 'content-encoding': encoding = 'identity' } = headers;
+  const [type = '', ...parameters] = partsOf(given ?? '');
+  const code = 'unsupported-media-type';
+  const unsupported = (fault: string): Problem =>
+    inHeader(code, 'Content-Type', code, `${fault}; expected ${accepted.join(' or ')}, in UTF-8`, {
+      // RFC 9110, 15.5.16.
+      [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', '),
+    });
+  if (given === undefined) throw unsupported('Content-Type is missing');
+  if (!accepted.includes(type)) throw unsupported(`Content-Type is "${shortened(given)}"`);
+  if (parameters.some((one) => OTHER_CHARSET.test(one)))
+    throw unsupported('Content-Type names a charset other than utf-8');
+  if (encoding.toLowerCase() === 'identity') return;
+  const message = `Content-Encoding is "${shortened(encoding)}"; expected a body without encoding`;
+  throw inHeader(code, 'Content-Encoding', 'unsupported-encoding', message, { 'Accept-Encoding': 'identity' });
 }
 
 // The rest of a body whose request was answered before it was read.

@@ -1,11 +1,12 @@
 /** Log lines and metrics of requests and of their statements. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressOf } from '../edge/clients.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { ProblemCode } from '../problem.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { OnStatement } from '../storage/database.ts';
-import { problemAnswered } from './problems.ts';
+import { problemAnswered, requestIdOf } from './answer.ts';
 import { fullPath, targetOf } from './request.ts';
 
 /** Which operation of which type. */
@@ -15,7 +16,7 @@ export interface Label {
 }
 
 /** Identifies a request in the lines of the log that belong to it. */
-export interface AskedFor {
+export interface Watched {
   readonly request: IncomingMessage;
   readonly requestId: string;
   /** The address of the client: not known any more once the connection is closed. */
@@ -24,94 +25,77 @@ export interface AskedFor {
   label: Label | undefined;
 }
 
-export interface Observed {
-  readonly method: string;
-  /** Without the query string, which may hold values of records. */
-  readonly path: string;
-  readonly status: number;
-  /** Whether the client left before the end. */
-  readonly aborted: boolean;
-  readonly milliseconds: number;
-  /** undefined if no operation was found. */
-  readonly label: Label | undefined;
-  /** The code of the problem that it was answered with. */
-  readonly problem: ProblemCode | undefined;
+/** Runs the work of a request, which is logged and counted when its response is closed. */
+export type Watch = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  work: (watched: Watched | undefined) => void,
+) => void;
+
+/** Where requests are counted, and how their clients are named. */
+interface ObserverOptions {
+  readonly log: Log;
+  readonly metrics: Metrics | undefined;
+  readonly addressOf: AddressOf;
+  /** Finds the name of the token of a request. */
+  readonly nameOf: (request: IncomingMessage) => string | undefined;
 }
-
-export type Observe = (observed: Observed, asked: AskedFor) => void;
-
-export function watchRequest(asked: AskedFor, response: ServerResponse, observe: Observe): void {
-  const { request } = asked;
-  const started = performance.now();
-  // Mounted routers strip the path while they run.
-  const path = fullPath(targetOf(request));
-  response.once('close', () => {
-    const observed = {
-      method: request.method ?? '',
-      path,
-      status: response.statusCode,
-      aborted: !response.writableFinished,
-      milliseconds: performance.now() - started,
-      label: asked.label,
-      problem: problemAnswered(request),
-    };
-    observe(observed, asked);
-  });
-}
-
-/** Finds the name of the token of a request. */
-type NameOf = (request: IncomingMessage) => string | undefined;
 
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
-/** Fields that are undefined are left out of the log. */
-function fieldsOf({ request, requestId, address, label }: AskedFor, nameOf: NameOf): object {
-  const trace = String(request.headers['traceparent'] ?? '');
-  const traceparent = TRACEPARENT.test(trace) ? trace : undefined;
-  return { ...label, requestId, token: nameOf(request), address, traceparent };
-}
-
-interface ObserverOptions {
-  readonly accessLog: boolean;
-  /** Milliseconds from which on a statement is logged; Infinity for none. */
-  readonly slowStatement: number;
-}
-
-interface Observers {
-  /** Called for each request when it is over. */
-  readonly observe: Observe | undefined;
-  readonly onStatement: OnStatement | undefined;
-  /** Runs the work of a request so that the log of slow statements knows the request. */
-  readonly within: ((asked: AskedFor, work: () => void) => void) | undefined;
-}
-
-/** Each is undefined if neither log nor metrics need it. */
 export function createObservers(
-  { accessLog, slowStatement }: ObserverOptions,
-  log: Log,
-  metrics: Metrics | undefined,
-  nameOf: NameOf,
-): Observers {
-  const observe: Observe = (observed, asked) => {
-    metrics?.observe(observed);
-    const { label: _, milliseconds, ...fields } = observed;
-    const took = { milliseconds: Math.round(milliseconds * 1000) / 1000 };
-    log.info({ ...fields, ...fieldsOf(asked, nameOf), ...took }, 'request');
+  { accessLog, slowStatement }: Pick<Settings, 'accessLog' | 'slowStatement'>,
+  { log, metrics, addressOf, nameOf }: ObserverOptions,
+): {
+  /** undefined if neither log nor metrics need it. */ readonly watch: Watch | undefined;
+  readonly onStatement: OnStatement | undefined;
+} {
+  /** Fields that are undefined are left out of the log. */
+  const fieldsOf = ({ request, requestId, address, label }: Watched): object => {
+    const trace = String(request.headers['traceparent'] ?? '');
+    const traceparent = TRACEPARENT.test(trace) ? trace : undefined;
+    return { ...label, requestId, token: nameOf(request), address, traceparent };
   };
-  const current = new AsyncLocalStorage<AskedFor>();
+
+  function observe(watched: Watched, response: ServerResponse): void {
+    const { request } = watched;
+    const started = performance.now();
+    // Mounted routers strip the path while they run. The query string may hold values of records.
+    const path = fullPath(targetOf(request));
+    response.once('close', () => {
+      const { statusCode: status, writableFinished } = response;
+      const milliseconds = performance.now() - started;
+      const problem = problemAnswered(request);
+      metrics?.observe({ label: watched.label, status, problem, milliseconds });
+      if (!accessLog) return;
+      const answer = { method: request.method ?? '', path, status, aborted: !writableFinished, problem };
+      const took = { milliseconds: Math.round(milliseconds * 1000) / 1000 };
+      log.info({ ...answer, ...fieldsOf(watched), ...took }, 'request');
+    });
+  }
+
+  const isSlowLogged = slowStatement !== Infinity;
+  const current = new AsyncLocalStorage<Watched>();
   const onStatement: OnStatement = (sql, milliseconds) => {
     metrics?.statement(milliseconds);
     if (milliseconds < slowStatement) return;
-    const asked = current.getStore();
-    const who = asked && { ...fieldsOf(asked, nameOf), query: shownQuery(targetOf(asked.request).query) };
+    const watched = current.getStore();
+    const who = watched && { ...fieldsOf(watched), query: shownQuery(targetOf(watched.request).query) };
     // The statement has placeholders instead of values.
     log.warn({ ...who, sql, milliseconds: Math.round(milliseconds) }, 'slow statement');
   };
-  const isLogged = slowStatement !== Infinity;
+
+  const watch: Watch = (request, response, work) => {
+    const requestId = requestIdOf(request, response);
+    const watched: Watched = { request, requestId, address: addressOf(request), label: undefined };
+    if (accessLog || metrics) observe(watched, response);
+    if (isSlowLogged) current.run(watched, () => work(watched));
+    else work(watched);
+  };
+
   return {
-    observe: accessLog ? observe : metrics?.observe,
-    onStatement: isLogged || metrics ? onStatement : undefined,
-    within: isLogged ? (asked, work) => current.run(asked, work) : undefined,
+    onStatement: isSlowLogged || metrics ? onStatement : undefined,
+    watch: accessLog || metrics || isSlowLogged ? watch : undefined,
   };
 }
 

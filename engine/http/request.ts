@@ -1,18 +1,17 @@
-/** A request as the engine sees it: its URL, its client, and the service that it is for. */
+/** A request as the engine sees it: its URL, its client, what it accepts and prefers, and the service that it is for. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Negotiator from 'negotiator';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
-import type { Budget, Share } from '../edge/budget.ts';
+import type { Budget } from '../edge/budget.ts';
 import type { Caller, Position } from '../edge/caller.ts';
 import type { AddressOf } from '../edge/clients.ts';
+import { shortened } from '../names.ts';
 import type { Body } from '../operations/body.ts';
-import type { OperationContext } from '../operations/operation.ts';
-import type { Preconditions } from '../operations/operation.ts';
+import type { OperationContext, Preconditions } from '../operations/operation.ts';
 import { JSON_TYPE, type OperationEntry } from '../operations/table.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, HeaderMap } from './answer.ts';
 import type { ReadContent } from './content.ts';
-import type { HeaderMap } from './answer.ts';
 
 /** A request on its way through an operation. */
 export interface Exchange {
@@ -44,7 +43,8 @@ export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => 
   ifNoneMatch: headers['if-none-match'],
 });
 
-/** The URL of a request. */
+// URLs.
+
 export interface Target {
   /** The path under which the handler is mounted, which the host application has stripped from the URL. */
   readonly base: string;
@@ -85,82 +85,75 @@ export function absoluteForm(url: string): AbsoluteForm | undefined {
   return { scheme: scheme.toLowerCase(), authority, rest };
 }
 
+// Clients.
+
 /** Bytes: a page is read at once, and no other client is served meanwhile. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
-/** The client of a request. It has left when its connection is closed. */
-export class HttpCaller implements Caller {
-  readonly most: number;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-  readonly #addressOf: AddressOf;
-  readonly #share: Share;
-  readonly #agents: Position | undefined;
-  /** The position in the log of the database after a write, for the answer. */
-  written: string | undefined;
+/** The client of a request has left when its connection is closed. `seen` is the position in the log of the database. */
+export const httpCaller = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  budget: Budget,
+  addressOf: AddressOf,
+  seen: Position,
+): BudgetCaller =>
+  budgetCaller(budget, seen, {
+    most: MAX_PAGE,
+    get isGone() {
+      return request.socket.destroyed;
+    },
+    get origin() {
+      return addressOf(request);
+    },
+    onGone: (listener) => {
+      response.once('close', listener);
+      if (request.socket.destroyed) listener();
+      return () => response.off('close', listener);
+    },
+  });
 
-  /** Agents do not send positions: those of their writes are kept in `agents`. */
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    budget: Budget,
-    addressOf: AddressOf,
-    agents?: Position,
-  ) {
-    this.#agents = agents;
-    this.#request = request;
-    this.#response = response;
-    this.#addressOf = addressOf;
-    this.#share = budget.take(0);
-    this.most = Math.min(MAX_PAGE, budget.limit / 8);
-  }
+/** To be released when the answer was written: from then on the connection counts what its client has not read. */
+type BudgetCaller = Caller & { release(): void };
 
-  take(bytes: number): void {
-    this.#share.grow(bytes);
-  }
-
-  drawing(): () => void {
-    const before = this.#share.bytes;
-    return () => this.#share.shrink(before);
-  }
-
-  /** To be called when the answer was written: from then on the connection counts what its client has not read. */
-  release(): void {
-    this.#share.release();
-  }
-
-  /** `X-Position`, as an answer to a write had it. */
-  get position(): string | undefined {
-    const position = this.#agents?.last ?? this.#request.headers['x-position'];
-    return position === undefined ? undefined : String(position);
-  }
-
-  wrote(position: string): void {
-    this.written = position;
-    if (this.#agents) this.#agents.last = position;
-  }
-
-  get isGone(): boolean {
-    return this.#request.socket.destroyed;
-  }
-
-  get origin(): string {
-    return this.#addressOf(this.#request);
-  }
-
-  onGone(listener: () => void): () => void {
-    this.#response.once('close', listener);
-    if (this.isGone) listener();
-    return () => this.#response.off('close', listener);
-  }
+/** A client that draws on the memory budget. The positions of its writes are kept in `seen`. */
+export function budgetCaller(
+  budget: Budget,
+  seen: Position,
+  client: Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>,
+): BudgetCaller {
+  const share = budget.take(0);
+  return {
+    most: Math.min(client.most, budget.limit / 8),
+    get isGone() {
+      return client.isGone;
+    },
+    get origin() {
+      return client.origin;
+    },
+    onGone: client.onGone,
+    get position() {
+      return seen.last;
+    },
+    wrote: (position) => void (seen.last = position),
+    take: (bytes) => share.grow(bytes),
+    drawing: () => {
+      const before = share.bytes;
+      return () => share.shrink(before);
+    },
+    release: () => share.release(),
+  };
 }
 
-// Content negotiation: media types of answers and bodies, and `Prefer` (RFC 7240).
+// Negotiation.
 
-const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers = {}): Problem =>
-  new Problem(problem, message, { errors: [{ header, code, message }], headers });
-
-const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+export const inHeader = (
+  problem: ProblemCode,
+  header: string,
+  code: string,
+  message: string,
+  headers: HeaderMap = {},
+): Problem => new Problem(problem, message, { errors: [{ header, code, message }], headers });
 
 /** The media type of the answer: of those that are offered, the one that the client likes best. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
@@ -172,53 +165,13 @@ export function acceptedType(accept: string | undefined, offered: readonly strin
   const headers = { accept: accept.slice(0, 1024) };
   const [best] = new Negotiator({ headers }).mediaType(variants)?.split(';') ?? [];
   if (best !== undefined) return best;
-  const message = `Accept is "${excerpt(accept)}"; this can be answered as ${offered.join(', ')}`;
+  const message = `Accept is "${shortened(accept)}"; this can be answered as ${offered.join(', ')}`;
   throw inHeader('not-acceptable', 'Accept', 'not-acceptable', message);
 }
 
-/** The media types of bodies. A 415 names them in the header (RFC 9110, 15.5.16). */
-export interface BodyTypes {
-  readonly accepted: readonly string[];
-  readonly header: 'Accept' | 'Accept-Patch';
-}
-
-export const bodyTypesOf = ({ method, body }: Pick<OperationEntry, 'method' | 'body'>): BodyTypes => ({
-  accepted: body?.mediaTypes ?? [],
-  header: method === 'PATCH' ? 'Accept-Patch' : 'Accept',
-});
-
-const partsOf = (header: string): readonly string[] => header.split(';').map((part) => part.trim().toLowerCase());
-
-/** The media type of a body, which was accepted. */
-export const bodyTypeOf = ({ headers }: IncomingMessage): string =>
-  partsOf(headers['content-type'] ?? JSON_TYPE)[0] ?? '';
-
-const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/;
-
-/** Refuses a body of another media type or charset before any of it is read. */
-export function requireBodyType({ headers }: IncomingMessage, { accepted, header }: BodyTypes): void {
-  const given = headers['content-type'];
-  const [type = '', ...parameters] = partsOf(given ?? '');
-  const unsupported = (fault: string): Problem => {
-    const message = `${fault}; expected ${accepted.join(' or ')}, in UTF-8`;
-    const code = 'unsupported-media-type';
-    return inHeader(code, 'Content-Type', code, message, { [header]: accepted.join(', ') });
-  };
-  if (given === undefined) throw unsupported('Content-Type is missing');
-  if (!accepted.includes(type)) throw unsupported(`Content-Type is "${excerpt(given)}"`);
-  if (parameters.some((one) => OTHER_CHARSET.test(one)))
-    throw unsupported('Content-Type names a charset other than utf-8');
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding.toLowerCase() === 'identity') return;
-  const message = `Content-Encoding is "${excerpt(encoding)}"; expected a body without encoding`;
-  const cure = { 'Accept-Encoding': 'identity' };
-  throw inHeader('unsupported-media-type', 'Content-Encoding', 'unsupported-encoding', message, cure);
-}
-
-// Preferences, of which the first mention counts. Unknown ones are for other servers.
-
 type PreferHeader = IncomingMessage['headers'][string];
 
+/** Preferences (RFC 7240), of which the first mention counts. Unknown ones are for other servers. */
 function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
   const pairs = String(header)
     .split(',')
@@ -254,7 +207,7 @@ export function writePreferences(header: PreferHeader, isLimited: boolean): Writ
 /** The number is required: a filter that is too wide could empty a table. */
 function maxAffected(text: string | undefined): number {
   if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
-  const given = text === undefined ? 'is missing' : `is "${text.slice(0, 40)}"`;
+  const given = text === undefined ? 'is missing' : `is "${shortened(text)}"`;
   const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;
   throw inHeader('invalid-header', 'Prefer', text === undefined ? 'required' : 'invalid-value', message);
 }

@@ -1,6 +1,5 @@
-/** Path and method -> the operation of a record type. Decided at boot; a request looks it up in maps. */
+/** Path and method -> the operation of a record type, with the adapter that serves it. Decided at boot. */
 import { createHash } from 'node:crypto';
-import type { Operation } from '../descriptor/descriptor.ts';
 import { decode } from '../json/tokenizer.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
@@ -8,8 +7,8 @@ import { nearest } from '../names.ts';
 import { type Body, NO_BODY, readBody, textOf } from '../operations/body.ts';
 import {
   type BodyArguments,
-  onceOf,
   type OneArguments,
+  onceOf,
   type OperationContext,
   parseIdentifier,
   type WriteResult,
@@ -25,24 +24,27 @@ import {
   type OperationName,
   type OperationPath,
 } from '../operations/table.ts';
-import { upsert } from '../operations/write.ts';
-import { create, deleteFound, deleteOne, patch, update, updateMany } from '../operations/write.ts';
+import { create, deleteFound, deleteOne, patch, update, updateMany, upsert } from '../operations/write.ts';
 import { faultyRequest, Problem, shortenedPath } from '../problem.ts';
 import { ON } from '../query/resolve.ts';
-import { type Answer, readAnswer, writeAnswer } from './answer.ts';
-import { type Content, NO_CONTENT, refuseContent } from './content.ts';
-import { readCsv } from './lines.ts';
-import { onLines, readNdjson, textOfLines } from './lines.ts';
+import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
+import { bodyTypeOf, type Content, NO_CONTENT, refuseContent } from './content.ts';
+import { onLines, readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
-import { bodyTypeOf, bodyTypesOf, writePreferences } from './request.ts';
 import type { Label } from './observed.ts';
-import { type Exchange, fullPath, preconditionsOf, type ServeOperation, type Server, type Service } from './request.ts';
+import {
+  type Exchange,
+  fullPath,
+  preconditionsOf,
+  type ServeOperation,
+  type Server,
+  type Service,
+  writePreferences,
+} from './request.ts';
 
 // Adapters: each makes the arguments of an operation from a request, and an answer from its result.
 
-type AllArguments<Q> = OneArguments<Q> & BodyArguments<Q> & { readonly most: number };
-
-export const SERVERS: Readonly<Record<OperationName, Server>> = {
+const SERVERS: Readonly<Record<OperationName, Server>> = {
   list: linkedList,
   summary: summaryServer,
   get: (service) => (exchange) => {
@@ -74,23 +76,23 @@ export const SERVERS: Readonly<Record<OperationName, Server>> = {
 /** Creates, and never updates. */
 export const createServer: Server = (service, entry) => writing(service, entry, service.queries.write, create);
 
+type AllArguments<Q> = OneArguments<Q> & BodyArguments<Q> & { readonly most: number };
+
 /** An operation that writes. What is wrong with the head of a request is refused before its body is parsed. */
 function writing<Q>(
   service: Service,
-  entry: OperationEntry,
+  { body: taken, path: kind, headers }: OperationEntry,
   parseQuery: (search: string) => Q,
   operation: (context: OperationContext, given: AllArguments<Q>) => Promise<WriteResult>,
 ): ServeOperation {
   const { path, rights, readContent } = service;
-  const { body: taken, path: kind } = entry;
-  const bodyTypes = bodyTypesOf(entry);
-  const isLimited = entry.headers.includes('Prefer: max-affected');
+  const isLimited = headers.includes('Prefer: max-affected');
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
     if (!taken) await refuseContent(request);
-    const content = taken ? await readContent(request, caller, bodyTypes) : NO_CONTENT;
-    const key = request.headers['idempotency-key'];
-    const once = onceOf(key === undefined ? key : String(key), service, () => requestHash(exchange, content));
+    const content = taken ? await readContent(request, caller, taken.mediaTypes) : NO_CONTENT;
+    const key = request.headers['idempotency-key']?.toString();
+    const once = onceOf(key, service, () => requestHash(exchange, content));
     const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
     const body = taken ? bodyIn(content, taken.shape, bodyTypeOf(request), service, identifier) : NO_BODY;
@@ -118,7 +120,7 @@ function bodyIn(
 }
 
 /** A retry has the same hash, another request another. */
-function requestHash({ request, target }: Pick<Exchange, 'request' | 'target'>, content: Content): string {
+function requestHash({ request, target }: Exchange, content: Content): string {
   const mediaType = bodyTypeOf(request);
   return createHash('sha256')
     .update(`${request.method ?? ''} ${fullPath(target)}?${target.query}\n`)
@@ -179,7 +181,7 @@ export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry])
   server: SERVERS[name],
 }));
 
-/** The routes of a type are made with the first request to it. */
+/** `types` are by path. The routes of a type are made with the first request to it. */
 export function createRoutes(
   types: ReadonlyMap<string, RecordType>,
   rights: Rights,
@@ -208,43 +210,32 @@ export function createRoutes(
 
 function routeOf(service: Service, bindings: readonly Binding[], path: OperationPath): Route {
   const { type, rights } = service;
-  const needed = ({ right, and = right }: OperationEntry): readonly Operation[] => [right, and];
-  const offered = bindings.filter(
-    ({ entry }) =>
-      entry.path === path &&
-      (entry.isOffered?.(type, rights) ?? true) &&
-      needed(entry).every((right) => type.operations.has(right)),
-  );
-  const isAllowed = ({ entry }: Binding): boolean => needed(entry).every((right) => can(rights, type, right));
-  const bound = offered.filter(isAllowed);
-  const offers = new Map(
-    bound.flatMap(({ entry, server }) => {
-      const offer: Offer = {
-        serve: server(service, entry),
-        mediaTypes: entry.mediaTypes,
-        label: { type: type.name, operation: path === 'summary' ? path : entry.right },
-      };
-      return methodsOf(entry).map((method) => [method, offer] as const);
-    }),
-  );
+  const offers = new Map<string, Offer>();
+  const withheld = new Set<string>();
+  let acceptPatch: HeaderMap = {};
+  for (const { entry, server } of bindings) {
+    const { method, right, and = right, body, mediaTypes } = entry;
+    const needed = [right, and];
+    if (entry.path !== path || entry.isOffered?.(type, rights) === false) continue;
+    if (!needed.every((one) => type.operations.has(one))) continue;
+    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
+    if (needed.every((one) => can(rights, type, one))) {
+      const label = { type: type.name, operation: path === 'summary' ? path : right };
+      const offer: Offer = { serve: server(service, entry), label, mediaTypes };
+      for (const one of methods) offers.set(one, offer);
+      if (method === 'PATCH' && body) acceptPatch = { 'Accept-Patch': body.mediaTypes.join(', ') };
+    } else for (const one of methods) withheld.add(one);
+  }
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
-  const patched = bound.find(({ entry }) => entry.method === 'PATCH');
-  const acceptPatch = patched ? { 'Accept-Patch': bodyTypesOf(patched.entry).accepted.join(', ') } : {};
-  return {
-    offers,
-    withheld: new Set(offered.filter((one) => !isAllowed(one)).flatMap(({ entry }) => methodsOf(entry))),
-    allow,
-    options: { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined },
-  };
+  const options: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
+  return { offers, withheld, allow, options };
 }
-
-const methodsOf = ({ method }: OperationEntry): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
 /** The root that a path is below, or is but for its slash. */
 export const rootOf = (path: string, others: readonly string[]): string | undefined =>
   [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
 
-/** `path` begins with the root. It is split before it is decoded: an encoded slash does not separate anything. */
+/** `path` begins with the root. It is split before it is unescaped: an encoded slash does not separate anything. */
 export function findRoute(
   routes: Routes,
   path: string,

@@ -13,13 +13,12 @@ import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
 import type { Answer } from '../http/answer.ts';
 import { requestIdOf } from '../http/answer.ts';
-import { acceptedType, bodyTypesOf } from '../http/request.ts';
-import { HttpCaller } from '../http/request.ts';
+import { acceptedType, httpCaller } from '../http/request.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
 import { decode, readObject, type TextLimits } from '../json/tokenizer.ts';
 import { MAX_ECHO } from '../names.ts';
 import { textOf } from '../operations/body.ts';
-import { JSON_TYPE, OPERATIONS } from '../operations/table.ts';
+import { JSON_TYPE } from '../operations/table.ts';
 import { Problem } from '../problem.ts';
 import { createAgentServer } from './tools.ts';
 
@@ -46,9 +45,9 @@ export function createAgentEndpoint(engine: Engine, { title, urlLimit, ...limits
     }
     acceptedType(request.headers.accept, [JSON_TYPE]);
     const model = engine.clientOf(request).seen();
-    const caller = new HttpCaller(request, response, budget, host.addressOf, position);
+    const caller = httpCaller(request, response, budget, host.addressOf, position);
     try {
-      const content = await readContent(request, caller, bodyTypesOf(OPERATIONS.update));
+      const content = await readContent(request, caller, [JSON_TYPE]);
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
       // An array would be many requests that count as one. Strings are checked where they are written.
       const message = readObject(text, limits, 'The message').object;

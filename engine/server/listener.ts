@@ -18,8 +18,7 @@ import { StartError, Problem } from '../problem.ts';
 import type { HostSteps } from '../http/handler.ts';
 import { absoluteForm, originForm } from '../http/request.ts';
 import { destroyLater } from '../http/content.ts';
-import { UNEMBEDDED } from '../http/answer.ts';
-import { render } from '../http/problems.ts';
+import { render, UNEMBEDDED } from '../http/answer.ts';
 import { workerNumber } from '../process.ts';
 
 type ListenerSettings = Pick<
@@ -278,7 +277,6 @@ export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListen
     // Node's parser drops what comes in one piece with a request for an upgrade, and would go on in the middle of it.
     response.shouldKeepAlive = false;
     if (fault === undefined) return serve(request, response);
-    watch(request, response);
-    refuse(new Problem('bad-request', fault), request, response);
+    watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));
   };
 }
