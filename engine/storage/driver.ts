@@ -89,9 +89,15 @@ export interface Driver extends Reader, Migrating {
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
    * known before, or that it changes very many: such writes wait for each other, and not in the way of others.
-   * Work may be run more than once.
+   * Work may be run more than once. `revision`: of the tables, asked when the work is done; where they have changed since,
+   * nothing is committed, and the work is run again.
    */
-  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller, row?: string): Promise<T>;
+  write<T>(
+    work: (writer: Writer) => Awaitable<T>,
+    caller?: Caller,
+    row?: string,
+    revision?: () => SqlValue | undefined,
+  ): Promise<T>;
   /**
    * Runs one statement that writes, in a transaction of its own, and returns its first row. Missing if a transaction costs
    * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last

@@ -4,9 +4,9 @@ import { type Client, Connection, type PoolClient, Query } from 'pg';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
-import type { OnRow, Row, Statement, Values } from '../driver.ts';
-import { numbered } from './dialect.ts';
-import { abortedBefore, isCancelled, isSilent } from './errors.ts';
+import { type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
+import { numbered, postgresDialect } from './dialect.ts';
+import { abortedBefore, isCancelled, isDividedByZero, isSilent } from './errors.ts';
 import { POSITION } from './replicas.ts';
 import { CANCEL_AGAIN, CANCEL_PATIENCE, GRACE } from './tuning.ts';
 
@@ -31,8 +31,11 @@ export interface PostgresConnection {
   tellPosition(callers?: readonly Caller[]): Promise<void>;
   /** One statement or more, without values. */
   execute(sql: string): Promise<void>;
-  /** Throws if the transaction had been given up because a statement failed. */
-  commit(): Promise<void>;
+  /**
+   * Throws if the transaction had been given up because a statement failed, or if the tables no longer have the revision;
+   * undefined asks for none.
+   */
+  commit(revision?: SqlValue): Promise<void>;
   /** The connection is not used again. */
   spoil(): void;
   release(): void;
@@ -46,6 +49,11 @@ interface ConnectionOptions {
   readonly caller: Caller;
   readonly positions: boolean;
 }
+
+/** Sent together with COMMIT: where the tables have changed, it fails, and nothing is committed. */
+const UNCHANGED: Statement = {
+  sql: `select 1 / count(*) from (${postgresDialect.revision.sql}) as now (revision) where revision = ?::text`,
+};
 
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
 export function connectionOf(
@@ -91,13 +99,13 @@ export function connectionOf(
     during(async () => {
       const { answers, error } = await new Promise<Ran>((resolve) => {
         const options = { named, onRow, onRefused: cancel, ...inTime };
-        client.query(new RowsQuery(statement, all, options, resolve));
+        corked(client).query(new RowsQuery(statement, all, options, resolve));
       });
       return error === undefined ? { answers } : { answers, error: explained(error) };
     });
 
   const send = (text: string): Promise<{ readonly command: string }> =>
-    during(() => client.query({ text, ...inTime })).catch((error: unknown) => Promise.reject(explained(error)));
+    during(() => corked(client).query({ text, ...inTime })).catch((error: unknown) => Promise.reject(explained(error)));
 
   return {
     query: async (statement, values, onRow, named = true) => {
@@ -114,11 +122,14 @@ export function connectionOf(
       if (typeof position === 'string') for (const one of callers) one.wrote?.(position);
     },
     execute: async (sql) => void (await send(sql)),
-    commit: async () => {
+    commit: async (revision) => {
       committing = true;
       stop();
+      const unchanged = revision === undefined ? undefined : runAll(UNCHANGED, [[revision]]);
       // The server answers ROLLBACK, without an error, if the transaction had been given up.
-      if ((await send('commit')).command !== 'COMMIT') throw abortedBefore();
+      if ((await send('commit')).command === 'COMMIT') return;
+      const { error = abortedBefore() } = (await unchanged) ?? {};
+      throw isDividedByZero(error) ? new Overtaken() : error;
     },
     spoil: () => void (spoilt = true),
     release: () => {
@@ -129,6 +140,14 @@ export function connectionOf(
       else free();
     },
   };
+}
+
+/** What is asked in one turn of the event loop is written to the socket at once: a write costs more than most statements. */
+function corked<C extends Client>(client: C): C {
+  const { stream } = client.connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+  return client;
 }
 
 // Asks the server to end the statement that a connection is waiting for.
@@ -248,29 +267,23 @@ class RowsQuery extends Query {
   }
 
   override readonly submit = (connection: Connection): void => {
-    const { stream } = connection;
     const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
     const { text } = this.#compiled;
     const statement = this.name;
     // A portal would hold its snapshot until the transaction ends, and indexes that are built beside it would wait.
     if (statement === '' && this.#all.every((values) => values.length === 0)) return connection.query(text);
     let isDescribed = this.#compiled.columns !== undefined;
-    stream.cork();
-    try {
-      if (statement === '' || !(statement in parsedStatements || statement in submittedNamedStatements)) {
-        connection.parse({ name: statement, text, types: [] }, true);
-        if (statement !== '') submittedNamedStatements[statement] = text;
-      }
-      for (const values of this.#all) {
-        connection.bind({ statement, values: values.map(textOf) }, true);
-        if (!isDescribed) connection.describe({ type: 'P', name: '' }, true);
-        isDescribed = true;
-        connection.execute(null, true);
-      }
-      connection.sync();
-    } finally {
-      stream.uncork();
+    if (statement === '' || !(statement in parsedStatements || statement in submittedNamedStatements)) {
+      connection.parse({ name: statement, text, types: [] }, true);
+      if (statement !== '') submittedNamedStatements[statement] = text;
     }
+    for (const values of this.#all) {
+      connection.bind({ statement, values: values.map(textOf) }, true);
+      if (!isDescribed) connection.describe({ type: 'P', name: '' }, true);
+      isDescribed = true;
+      connection.execute(null, true);
+    }
+    connection.sync();
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {

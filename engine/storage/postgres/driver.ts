@@ -122,7 +122,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     },
     read,
     scan: read,
-    write: (work, caller) => writeIn(requests, begin, work, caller),
+    write: (work, caller, _row, revision) => writeIn(requests, begin, work, caller, revision),
     writeAlone: prepared
       ? (asked, values, caller) => {
           const single = (): Promise<Row | undefined> => writeAlone(connections, asked, values, caller);

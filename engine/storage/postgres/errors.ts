@@ -87,6 +87,8 @@ export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error
 /** The server ended a statement: its time was over, or it was cancelled. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
+export const isDividedByZero = (error: unknown): boolean => codeOf(error) === '22012';
+
 /** An earlier statement of the transaction failed. */
 export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';
 

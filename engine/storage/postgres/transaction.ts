@@ -16,6 +16,7 @@ import {
   type Writer,
 } from '../driver.ts';
 import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isAborted,
@@ -68,7 +69,9 @@ export async function writeIn<T>(
   begin: string,
   work: (writer: Writer) => Awaitable<T>,
   caller: Caller = PATIENT,
+  revision: () => SqlValue | undefined = () => undefined,
 ): Promise<T> {
+  const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
   const opening = connections.opening(begin);
   const write = (savepoints: boolean): Promise<T> =>
     repeating(
@@ -133,9 +136,9 @@ function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): 
   };
 }
 
-async function commit(connection: PostgresConnection): Promise<void> {
+async function committed(connection: PostgresConnection, revision: SqlValue | undefined): Promise<void> {
   try {
-    await connection.commit();
+    await connection.commit(revision);
   } catch (error) {
     if (isConnectionLost(error)) throw new Unknown('commit', { cause: error });
     // The engine's own constraints are not deferred.
