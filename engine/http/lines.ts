@@ -1,19 +1,15 @@
-/** Bodies with a record on each line: NDJSON, and what NDJSON and CSV share. */
+/** Bodies with a record on each line: NDJSON, and CSV (RFC 4180), where an empty cell is null, and "" the empty text. */
 import { isUtf8 } from 'node:buffer';
 import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
 import { compact, decode, kindOf, NO_RAW_VALUES, type RawMember, readJson, textFault } from '../json/tokenizer.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
-import { type Body, type BodyLimits, itemOf, type ParsedRecord, parseJson, tooManyItems } from '../operations/body.ts';
+import { type Body, type BodyLimits, itemOf, parseJson, type ParsedRecord, tooManyItems } from '../operations/body.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
-export const atLine = (fault: Fault, line: number): Fault => ({
-  ...fault,
-  line,
-  message: `Line ${line}: ${fault.message}`,
-});
+const atLine = (fault: Fault, line: number): Fault => ({ ...fault, line, message: `Line ${line}: ${fault.message}` });
 
 /** Adds the number of its line to each fault of the write of a body. */
 export async function onLines<T>(lines: readonly number[], written: Promise<T>): Promise<T> {
@@ -21,14 +17,14 @@ export async function onLines<T>(lines: readonly number[], written: Promise<T>):
     return await written;
   } catch (error) {
     if (!(error instanceof Problem) || error.errors.length === 0) throw error;
-    throw error.withErrors(error.errors.map((fault) => located(fault, lines)));
+    throw error.withErrors(
+      error.errors.map((fault) => {
+        const [, index] = ('pointer' in fault && /^\/(\d+)/.exec(fault.pointer)) || [];
+        const line = index === undefined ? undefined : lines[Number(index)];
+        return line === undefined ? fault : atLine(fault, line);
+      }),
+    );
   }
-}
-
-function located(fault: Fault, lines: readonly number[]): Fault {
-  const [, index] = ('pointer' in fault && /^\/(\d+)/.exec(fault.pointer)) || [];
-  const line = index === undefined ? undefined : lines[Number(index)];
-  return line === undefined ? fault : atLine(fault, line);
 }
 
 /** The text of a body; a byte that is not UTF-8 is reported with its line. */
@@ -47,35 +43,23 @@ export function textOfLines(bytes: Buffer, mediaType: string): string {
   throw faultyRequest(code, [atLine({ pointer: '', code, message }, line)]);
 }
 
-interface LineFault {
-  readonly code: ProblemCode;
-  readonly fault: Fault;
-  readonly line: number;
-}
-
-/** After a syntax fault the other lines may be misread: it is reported alone. */
-const UNREADABLE: readonly ProblemCode[] = ['invalid-csv', 'invalid-json'];
-
 /** Gathers the records of lines. All faults of a body are reported at once. */
-export class LineReader {
+class LineReader {
   readonly #limits: BodyLimits;
   readonly #records: ParsedRecord[] = [];
   readonly #lines: number[] = [];
   readonly #raw = new Map<JsonObject, ReadonlyMap<string, RawMember>>();
-  readonly #faults: LineFault[] = [];
+  readonly #faults: Fault[] = [];
+  /** Faults of syntax: other lines may be misread after one, so that these are reported alone. */
+  readonly #unreadable: { readonly code: ProblemCode; readonly fault: Fault }[] = [];
   #keys = 0;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
   }
 
-  /** The JSON Pointer of the next record. */
-  get pointer(): string {
-    return `/${this.#records.length}`;
-  }
-
-  add(line: number, { body, tag }: Pick<ParsedRecord, 'body' | 'tag'>): void {
-    this.#records.push({ body, tag, pointer: this.pointer });
+  add(line: number, record: Pick<ParsedRecord, 'body' | 'tag'>): void {
+    this.#records.push({ ...record, pointer: `/${this.#records.length}` });
     this.#lines.push(line);
     if (this.#records.length > this.#limits.batchLimit) throw tooManyItems(this.#limits.batchLimit);
   }
@@ -90,27 +74,29 @@ export class LineReader {
   }
 
   refuse(line: number, code: ProblemCode, fault: Fault): void {
-    this.#faults.push({ code, fault, line });
+    if (code === 'invalid-body') this.#faults.push(fault);
+    else this.#unreadable.push({ code, fault: atLine(fault, line) });
   }
 
-  /** Runs the reading of a value of the next record, of which faults have pointers from `pointer` on. */
+  /** Reads the next record, or the value in it at this pointer. */
   attempt(line: number, pointer: string, read: () => void): void {
+    const start = `/${this.#records.length}${pointer}`;
     try {
       read();
     } catch (error) {
       if (!(error instanceof Problem) || error.errors.length === 0) throw error;
       for (const fault of error.errors)
-        this.refuse(line, error.code, 'pointer' in fault ? { ...fault, pointer: pointer + fault.pointer } : fault);
+        this.refuse(line, error.code, 'pointer' in fault ? { ...fault, pointer: start + fault.pointer } : fault);
     }
   }
 
   body(): Body {
-    const unreadable = UNREADABLE.find((one) => this.#faults.some(({ code }) => code === one));
-    if (unreadable !== undefined) {
-      const faults = this.#faults.filter(({ code }) => code === unreadable);
+    const [first] = this.#unreadable;
+    if (first) {
+      const alike = this.#unreadable.filter(({ code }) => code === first.code);
       throw faultyRequest(
-        unreadable,
-        faults.map(({ fault, line }) => atLine(fault, line)),
+        first.code,
+        alike.map(({ fault }) => fault),
       );
     }
     if (this.#keys > this.#limits.bodyKeys)
@@ -120,7 +106,7 @@ export class LineReader {
       lines: this.#lines,
       raw: this.#raw.size === 0 ? NO_RAW_VALUES : this.#raw,
       isArray: true,
-      faults: this.#faults.map(({ fault }) => fault),
+      faults: this.#faults,
     };
   }
 }
@@ -134,7 +120,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
     from = end + 1;
     if (content.trim() === '') continue;
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
-    reader.attempt(line, reader.pointer, () => {
+    reader.attempt(line, '', () => {
       const { value, raw, keys, faults } = parseJson(content, type, limits, 'The line');
       if (!isObject(value)) {
         const message = `Each line must be a JSON object, not ${kindOf(value)}`;
@@ -150,91 +136,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
   return reader.body();
 }
 
-// CSV (RFC 4180): a line of names, then one for each record. An empty cell is null, "" the empty text.
-
-const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
-
-/** A text that begins with `=` stays as it is: what goes out must come in again. */
-const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-
-export const csvHead = (names: readonly string[]): string => `${names.map(quoted).join(',')}\r\n`;
-
-/** `cells` are JSON texts. Numbers, and what is kept as JSON, stand as they are written there. */
-export const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;
-
-function cellOf(json: string): string {
-  if (json === 'null') return '';
-  return quoted(json.startsWith('"') ? String(JSON.parse(json)) : json);
-}
-
-// The rows of a text. csv-parse takes a second for a megabyte of commas, and Papa Parse does not tell "" from an empty cell.
-
-interface CsvRow {
-  /** The number of its first line, from 1. */
-  readonly line: number;
-  /** null for an empty cell without quotes. */
-  readonly cells: readonly (string | null)[];
-}
-
-class CsvFault extends Error {
-  readonly line: number;
-
-  constructor(line: number, message: string) {
-    super(message);
-    this.line = line;
-  }
-}
-
-const PLAIN_END = /[",\r\n]|$/g;
-
-/** Rows without any value are skipped. A row with more than `most` cells is cut off there, and the last one. */
-function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
-  let at = 0;
-  let line = 1;
-  while (at < text.length) {
-    const cells: (string | null)[] = [];
-    const first = line;
-    for (let hasMore = true; hasMore;) {
-      const start = at;
-      const isQuoted = text[start] === '"';
-      if (isQuoted) {
-        let end = text.indexOf('"', start + 1);
-        while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
-        if (end === -1) throw new CsvFault(line, 'the cell that begins here with a quote has no closing quote');
-        const inside = text.slice(start + 1, end);
-        line += inside.split('\n').length - 1;
-        cells.push(inside.replaceAll('""', '"'));
-        at = end + 1;
-      } else {
-        PLAIN_END.lastIndex = start;
-        at = PLAIN_END.exec(text)?.index ?? text.length;
-        cells.push(at === start ? null : text.slice(start, at));
-      }
-      if (cells.length > most) return yield { line: first, cells };
-      hasMore = text[at] === ',';
-      if (!hasMore && at < text.length) {
-        if (text[at] === '\r' && text[at + 1] === '\n') at += 1;
-        if (text[at] !== '\n') throw misplaced(line, text[at], isQuoted);
-        line += 1;
-      }
-      at += 1;
-    }
-    if (cells.some((cell) => cell !== null)) yield { line: first, cells };
-  }
-}
-
-function misplaced(line: number, found: string | undefined, isAfterQuote: boolean): CsvFault {
-  if (found === '"')
-    return new CsvFault(line, 'a quote stands inside a cell; put the whole cell in quotes, and write the quote twice');
-  if (isAfterQuote)
-    return new CsvFault(line, 'a closing quote is followed by other text; write a quote inside a cell twice');
-  return new CsvFault(
-    line,
-    'a carriage return stands alone; end lines with CRLF or LF, and put cells with one in quotes',
-  );
-}
-
-// Values of cells. The field decides whether a cell is text or JSON.
+// Cells of CSV. The field decides whether a cell is text or JSON.
 
 /** `either`: of a value that may be of any type, JSON stands for itself and any other text for a string. */
 export function cellForm(field: Field): 'text' | 'json' | 'either' {
@@ -298,50 +200,93 @@ function cellReader(field: Field, limits: BodyLimits): ReadCell {
 type CsvColumns = ReadonlyMap<string, ReadCell>;
 
 function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLimits): CsvColumns {
-  const links = [...relations.values()].filter(({ toMany, target }) => !toMany && target.identifier.inRecord);
-  return new Map<string, ReadCell>([
-    ...(identifier.inRecord ? [[identifier.name, readScalar] as const] : []),
-    ...[...fields.values()].map((field) => [field.name, cellReader(field, limits)] as const),
-    // The cell of a link holds the identifier of its record.
-    ...links.map(({ name, target }): [string, ReadCell] => [
-      name,
-      (cell) => ({ value: { [target.identifier.name]: readScalar(cell).value } }),
-    ]),
-  ]);
+  const columns = new Map<string, ReadCell>();
+  if (identifier.inRecord) columns.set(identifier.name, readScalar);
+  for (const field of fields.values()) columns.set(field.name, cellReader(field, limits));
+  // The cell of a link holds the identifier of its record.
+  for (const { name, toMany, target } of relations.values())
+    if (!toMany && target.identifier.inRecord)
+      columns.set(name, (cell) => ({ value: { [target.identifier.name]: readScalar(cell).value } }));
+  return columns;
 }
 
-// The table.
+// Tables of CSV. csv-parse takes a second for a megabyte of commas, and Papa Parse does not tell "" from an empty cell.
+
+const invalidCsv = (line: number, message: string, code = 'invalid-csv'): Problem =>
+  faultyRequest('invalid-csv', [atLine({ pointer: '', code, message }, line)]);
+
+interface CsvRow {
+  /** The number of its first line, from 1. */
+  readonly line: number;
+  /** null for an empty cell without quotes. */
+  readonly cells: readonly (string | null)[];
+}
+
+const PLAIN_END = /[",\r\n]|$/g;
+
+/** Rows without any value are skipped. A row with more than `most` cells is cut off there, and the last one. */
+function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
+  let at = 0;
+  let line = 1;
+  while (at < text.length) {
+    const cells: (string | null)[] = [];
+    const first = line;
+    for (let hasMore = true; hasMore;) {
+      const start = at;
+      const isQuoted = text[start] === '"';
+      if (isQuoted) {
+        let end = text.indexOf('"', start + 1);
+        while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+        if (end === -1) throw misplaced(line, 'the cell that begins here with a quote has no closing quote');
+        const inside = text.slice(start + 1, end);
+        line += inside.split('\n').length - 1;
+        cells.push(inside.replaceAll('""', '"'));
+        at = end + 1;
+      } else {
+        PLAIN_END.lastIndex = start;
+        at = PLAIN_END.exec(text)?.index ?? text.length;
+        cells.push(at === start ? null : text.slice(start, at));
+      }
+      if (cells.length > most) return yield { line: first, cells };
+      hasMore = text[at] === ',';
+      if (!hasMore && at < text.length) {
+        if (text[at] === '\r' && text[at + 1] === '\n') at += 1;
+        if (text[at] === '"')
+          throw misplaced(
+            line,
+            'a quote stands inside a cell; put the whole cell in quotes, and write the quote twice',
+          );
+        if (text[at] !== '\n')
+          throw misplaced(
+            line,
+            isQuoted
+              ? 'a closing quote is followed by other text; write a quote inside a cell twice'
+              : 'a carriage return stands alone; end lines with CRLF or LF, and put cells with one in quotes',
+          );
+        line += 1;
+      }
+      at += 1;
+    }
+    if (cells.some((cell) => cell !== null)) yield { line: first, cells };
+  }
+}
+
+const misplaced = (line: number, what: string): Problem => invalidCsv(line, `The text is not valid CSV: ${what}`);
 
 export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rights: Rights): Body {
   const type = { ...asked, relations: relationsFor(rights, asked) };
+  const columns = columnsOf(type, limits);
   const reader = new LineReader(limits);
-  const refuse = (line: number, message: string): void =>
-    reader.refuse(line, 'invalid-csv', { pointer: '', code: 'invalid-csv', message });
-  try {
-    readTable(text, type, columnsOf(type, limits), reader, refuse);
-  } catch (error) {
-    if (!(error instanceof CsvFault)) throw error;
-    refuse(error.line, `The text is not valid CSV: ${error.message}`);
-  }
-  return reader.body();
-}
-
-function readTable(
-  text: string,
-  type: RecordType,
-  columns: CsvColumns,
-  reader: LineReader,
-  refuse: (line: number, message: string) => void,
-): void {
   const most = columns.size + MAX_ERRORS;
   const rows = rowsOf(text, most);
   const head = rows.next();
-  if (head.done === true) return refuse(1, `The body is empty; ${firstLine(columns)}`);
+  if (head.done === true) throw invalidCsv(1, `The body is empty; ${firstLine(columns)}`);
   const names = namesIn(head.value, type, columns, text.includes('\n'));
   for (const { line, cells } of rows) {
     if (cells.length !== names.length) {
       const found = cells.length > most ? `more than ${most}` : cells.length;
-      refuse(line, `The number of cells is ${found}, but that of the columns in the first line is ${names.length}`);
+      const message = `The number of cells is ${found}, but that of the columns in the first line is ${names.length}`;
+      reader.refuse(line, 'invalid-csv', { pointer: '', code: 'invalid-csv', message });
       continue;
     }
     const body: Record<string, JsonValue> = {};
@@ -350,7 +295,7 @@ function readTable(
       const cell = cells[index] ?? null;
       if (cell === null) body[name] = null;
       else
-        reader.attempt(line, `${reader.pointer}/${escapeStep(name)}`, () => {
+        reader.attempt(line, `/${escapeStep(name)}`, () => {
           const { value, text: json, keys = 0 } = columns.get(name)?.(cell) ?? { value: cell };
           body[name] = value;
           reader.countKeys(keys);
@@ -360,6 +305,7 @@ function readTable(
     if (kept.size > 0) reader.keepTexts(body as JsonObject, kept);
     reader.add(line, { body, tag: undefined });
   }
+  return reader.body();
 }
 
 const firstLine = (columns: CsvColumns): string =>
@@ -372,7 +318,7 @@ function namesIn({ line, cells }: CsvRow, type: RecordType, columns: CsvColumns,
   const separator = names.length === 1 && !columns.has(only) ? /[;\t|]/.exec(only)?.[0] : undefined;
   if (separator !== undefined) {
     const message = `The columns are separated by ${JSON.stringify(separator)}; CSV separates them by commas: choose the comma where the file is saved`;
-    throw faultyRequest('invalid-csv', [atLine({ pointer: '', code: 'separator', message }, line)]);
+    throw invalidCsv(line, message, 'separator');
   }
   const faults: Fault[] = [];
   for (const [index, name] of names.entries()) {

@@ -3,17 +3,15 @@ import { membersOf } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
 import { entityTag } from '../operations/operation.ts';
-import { list, type ListResult, type PageResult, summary, type SummaryResult } from '../operations/read.ts';
+import { list, type ListResult, summary } from '../operations/read.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { offsetSearches } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/views.ts';
-import { type Answer, readAnswer } from './answer.ts';
-import { cellForm, csvHead, csvLine, eitherCell } from './lines.ts';
-import type { HeaderMap } from './answer.ts';
-import { countPreference } from './request.ts';
-import { type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
+import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
+import { cellForm, eitherCell } from './lines.ts';
+import { countPreference, type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
 
 /** How rows, which are JSON texts, become the body of an answer. */
 export interface RowFormat {
@@ -25,14 +23,6 @@ export interface RowFormat {
 
 const JSON_ROWS: RowFormat = { open: '[', row: (text) => text, between: ',', close: ']' };
 const NDJSON_ROWS: RowFormat = { open: '', row: (text) => `${text}\n`, between: '', close: '' };
-
-/** `cells`: the JSON texts of the cells of a row. */
-const csvRows = (names: readonly string[], cells: (text: string) => readonly string[]): RowFormat => ({
-  open: csvHead(names),
-  row: (text) => csvLine(cells(text)),
-  between: '',
-  close: '',
-});
 
 const plainRows = (mediaType: string): RowFormat => (mediaType === NDJSON_TYPE ? NDJSON_ROWS : JSON_ROWS);
 
@@ -61,9 +51,23 @@ export type FrameList = (
   found: FoundList,
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
 
-const linked: FrameList = ({ path }, { target }, { query, result }) => ({
-  headers: 'rows' in result ? { Link: pageLinks(target.base + path, target.query, query, result) } : {},
-});
+const firstSearch = memoized(({ limit = 0 }: ListQuery, search: string) => offsetSearches(search, limit)(0));
+
+/** Links by cursors, which stay right while records come and go. */
+const linked: FrameList = ({ path }, { target }, { query, result }) => {
+  if (!('rows' in result)) return { headers: {} };
+  const { next, previous } = result;
+  const first = firstSearch(query, target.query);
+  const after = next === undefined ? next : `${first}&after=${next}`;
+  const before = previous === undefined ? previous : `${first}&before=${previous}`;
+  return { headers: { Link: linksTo(target.base + path, { first, next: after, prev: before }) } };
+};
+
+/** The `Link` header (RFC 8288): the query strings of other pages, by their relations to this one. */
+export const linksTo = (url: string, searches: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(searches)
+    .flatMap(([relation, search]) => (search === undefined ? [] : [`<${url}?${search}>; rel="${relation}"`]))
+    .join(', ');
 
 export const linkedList: Server = (service) => framedList(service, linked, false);
 
@@ -89,6 +93,9 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
   };
 }
 
+/** The last step of the path of a summary, where a record has its identifier. */
+export const SUMMARY = '$summary';
+
 export const summaryServer: Server = (service) => {
   const { type, path, queries } = service;
   return async (exchange) => {
@@ -108,8 +115,21 @@ export const summaryServer: Server = (service) => {
   };
 };
 
-/** The last step of the path of a summary, where a record has its identifier. */
-export const SUMMARY = '$summary';
+/** Links by offset: the position of a group can change with every record. */
+function groupLinks(
+  url: string,
+  search: string,
+  { limit, offset }: SummaryQuery,
+  hasNext: boolean,
+): string | undefined {
+  if (limit === undefined) return undefined;
+  const searchOf = offsetSearches(search, limit);
+  return linksTo(url, {
+    first: searchOf(0),
+    next: hasNext && limit > 0 ? searchOf(offset + limit) : undefined,
+    prev: offset > 0 ? searchOf(Math.max(0, offset - limit)) : undefined,
+  });
+}
 
 interface AnsweredRows {
   readonly body: Answer['body'];
@@ -137,60 +157,46 @@ function rowsAnswer(
 const GATHERED_LENGTH = 64 * 1024;
 
 /** All pieces as one text if they are short enough, else as pieces. */
-async function gather(all: AsyncIterable<string>): Promise<Answer['body']> {
-  const iterator = all[Symbol.asyncIterator]();
+async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
   let text = '';
   while (text.length <= GATHERED_LENGTH) {
-    const next = await iterator.next();
+    const next = await all.next();
     if (next.done === true) return text;
     text += next.value;
   }
-  let first: string | undefined = text;
+  const before = [text];
   const rest: AsyncIterator<string> = {
     next: async () => {
-      if (first === undefined) return iterator.next();
-      const value = first;
-      first = undefined;
-      return { done: false, value };
+      const value = before.pop();
+      return value === undefined ? all.next() : { done: false, value };
     },
-    return: async () => iterator.return?.() ?? { done: true, value: undefined },
+    return: () => all.return(undefined),
   };
   return { [Symbol.asyncIterator]: () => rest };
 }
 
-// The `Link` header (RFC 8288).
+// Lists as tables of CSV, in which a cell holds one value.
 
-const link = (url: string, search: string, relation: string): string => `<${url}?${search}>; rel="${relation}"`;
+const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 
-const firstSearch = memoized(({ limit = 0 }: ListQuery, search: string) => offsetSearches(search, limit)(0));
+/** A text that begins with `=` stays as it is: what goes out must come in again. */
+const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Links by cursors, which stay right while records come and go. `search` is the query string that the client sent. */
-function pageLinks(url: string, search: string, query: ListQuery, { next, previous }: PageResult): string {
-  const first = firstSearch(query, search);
-  return [
-    link(url, first, 'first'),
-    ...(next === undefined ? [] : [link(url, `${first}&after=${next}`, 'next')]),
-    ...(previous === undefined ? [] : [link(url, `${first}&before=${previous}`, 'prev')]),
-  ].join(', ');
+/** `cells` are JSON texts. Numbers, and what is kept as JSON, stand as they are written there. */
+export const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;
+
+function cellOf(json: string): string {
+  if (json === 'null') return '';
+  return quoted(json.startsWith('"') ? String(JSON.parse(json)) : json);
 }
 
-/** Links by offset: the position of a group can change with every record. */
-function groupLinks(
-  url: string,
-  search: string,
-  { limit, offset }: SummaryQuery,
-  hasNext: SummaryResult['hasNext'],
-): string | undefined {
-  if (limit === undefined) return undefined;
-  const searchOf = offsetSearches(search, limit);
-  return [
-    link(url, searchOf(0), 'first'),
-    ...(hasNext && limit > 0 ? [link(url, searchOf(offset + limit), 'next')] : []),
-    ...(offset > 0 ? [link(url, searchOf(Math.max(0, offset - limit)), 'prev')] : []),
-  ].join(', ');
-}
-
-// Lists as tables: a cell holds one value.
+/** `cells`: the JSON texts of the cells of a row. */
+const csvRows = (names: readonly string[], cells: (text: string) => readonly string[]): RowFormat => ({
+  open: `${names.map(quoted).join(',')}\r\n`,
+  row: (text) => csvLine(cells(text)),
+  between: '',
+  close: '',
+});
 
 /** A related record is shown by its identifier; what the default view shows besides is left out. */
 function asTable(asked: ListQuery): ListQuery {
@@ -211,17 +217,16 @@ function relationInTable(parameter: string, reason: string): Problem {
 }
 
 function recordRows({ type: { identifier }, fields, relations }: View): RowFormat {
-  const columns: readonly (readonly [name: string, cell: (text: string) => string])[] = [
-    ...(identifier.inRecord ? [[identifier.name, asItIs] as const] : []),
-    ...fields.map((field) => [field.name, cellForm(field) === 'either' ? eitherCell : asItIs] as const),
-    ...relations.map(({ relation }) => [relation.name, linkCell] as const),
-  ];
-  const names = columns.map(([name]) => name);
+  const asItIs = (text: string): string => text;
+  const cells = new Map<string, (text: string) => string>();
+  if (identifier.inRecord) cells.set(identifier.name, asItIs);
+  for (const field of fields) cells.set(field.name, cellForm(field) === 'either' ? eitherCell : asItIs);
+  for (const { relation } of relations) cells.set(relation.name, linkCell);
+  const names = [...cells.keys()];
   const members = membersAt(names);
-  return csvRows(names, (row) => members(row).map((text, index) => columns[index]?.[1](text) ?? text));
+  const columns = [...cells.values()];
+  return csvRows(names, (row) => members(row).map((text, index) => columns[index]?.(text) ?? text));
 }
-
-const asItIs = (text: string): string => text;
 
 /** The 9 of `{"zone_id":9}`. */
 const linkCell = (text: string): string => (text === 'null' ? text : text.slice(text.lastIndexOf(':') + 1, -1).trim());
@@ -236,9 +241,9 @@ function groupRows({ keys, measures }: SummaryQuery): RowFormat {
 }
 
 /** Finds the members of a JSON text that have these names. */
-export function membersAt(names: readonly string[]): (text: string) => readonly string[] {
-  return (text) => {
+export const membersAt =
+  (names: readonly string[]) =>
+  (text: string): readonly string[] => {
     const members = membersOf(text);
     return names.map((name) => members.get(name)?.text ?? 'null');
   };
-}

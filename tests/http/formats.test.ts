@@ -2,8 +2,7 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { csvHead, csvLine } from '../../engine/http/lines.ts';
-import { membersAt } from '../../engine/http/lists.ts';
+import { csvLine, membersAt } from '../../engine/http/lists.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { createSlowReaders } from '../../engine/edge/connections.ts';
 import { send } from '../../engine/http/answer.ts';
@@ -37,8 +36,6 @@ describe('a line of CSV', () => {
   ])('of %j is %j', (record, line) => {
     expect(csvLine(membersAt(['a', 'b'])(JSON.stringify(record)))).toBe(line);
   });
-
-  test('has names that may need quotes', () => expect(csvHead(['a', 'b,c'])).toBe('a,"b,c"\r\n'));
 
   test('is read back as it was, whatever the text', () => {
     const value = fc.option(fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()));
