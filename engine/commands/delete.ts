@@ -1,6 +1,6 @@
 /** `delete`: deletes a record and everything that goes with it, in short transactions, while the service runs. */
 import { StartError } from '../problem.ts';
-import { deleteTree, TreeRestricted } from '../storage/write/delete-tree.ts';
+import { deleteTree, TreeRestricted } from '../storage/write/cascade.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { print, printError } from '../process.ts';
 import { BOOLEAN, command, typeNamed, withDatabase } from './command.ts';

@@ -1,27 +1,25 @@
 /** Carries a plan out: delete and unlink, update, create. Only columns whose values change are written. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JoinTable, RecordType } from '../../model/model.ts';
-import { Problem } from '../../problem.ts';
+import type { JoinTable } from '../../model/model.ts';
 import { withFolded } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Writer } from '../driver.ts';
-import type { Cascade, Level } from './cascade.ts';
+import { removeTree } from './cascade.ts';
 import { tooLongForIndex, uniqueConflict } from './conflicts.ts';
 import { goneAt, newValues, type RowUpdate, type WritePlan } from './plan.ts';
 import { isNode, type JoinPair, type Node, plain, type WriteSession } from './session.ts';
 import { stampValues } from './stamps.ts';
-import { NAMED, rowsJson } from './tables.ts';
+import { rowsJson } from './tables.ts';
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {
   const { writer, tables, made, given } = session;
   for (const { table, column, identifier, others } of grouped(plan.unpairs))
-    await writer.run(tables.rows(table).removeMany(column), [identifier, JSON.stringify(others)]);
+    await writer.run(tables.rows(table).remove(column), [identifier, JSON.stringify(others)]);
   for (const { type, reference, identifiers } of plan.unlinks) {
-    const table = tables.of(type);
-    const values = [...stampValues(session, table.filled), JSON.stringify(identifiers)];
-    await writer.run(table.unlinkMany(reference.column), values);
+    const { filled, unlink } = tables.of(type);
+    await writer.run(unlink(reference.column), [...stampValues(session, filled), JSON.stringify(identifiers)]);
   }
   await updateRows(session, plan.cuts);
-  for (const cascade of plan.deletes) await remove(session, cascade);
+  for (const tree of plan.cascade?.trees ?? []) await removeTree(session, tree);
   // A record without an identifier must not get the one that a later record of the body brings.
   for (const [type, nodes] of given) {
     if (!made.some((node) => node.type === type && node.identifier === undefined)) continue;
@@ -174,76 +172,4 @@ async function insertRows(session: WriteSession, nodes: readonly Node[]): Promis
 function noteInserted({ inserted }: WriteSession, node: Node, identifier: number | undefined): void {
   node.identifier ??= identifier;
   inserted.add(node);
-}
-
-/** Records that SQLite deletes within each other in one statement: a little below its limit of 1,000 nested triggers. */
-const MOST_NESTED = 900;
-
-/** The database deletes what goes with them, unless that nests too deep. */
-async function remove(session: WriteSession, cascade: Cascade): Promise<void> {
-  const { levels, nests, type, identifiers, pointer } = cascade;
-  const count = levels.reduce((sum, level) => sum + level.identifiers.length, 0);
-  try {
-    if (count > MOST_NESTED && nests) await removeByLevel(session, levels);
-    else if (levels[0]) await removeLevel(session, levels[0]);
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    if (error.kind === 'reference') {
-      const known = `${type.name} ${identifiers.slice(0, NAMED).join(', ')}`;
-      throw new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
-    }
-    throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
-  }
-}
-
-const TOO_DEEP =
-  'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
-
-export async function removeLevel(
-  { writer, tables }: WriteSession,
-  { type, identifiers }: Level,
-): Promise<{ readonly changes: number }> {
-  const { remove: removeOne, removeMany } = tables.of(type);
-  if (identifiers.length === 0) return { changes: 0 };
-  return identifiers.length === 1
-    ? writer.run(removeOne, identifiers)
-    : writer.run(removeMany, [JSON.stringify(identifiers)]);
-}
-
-type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
-
-export function goingIn(levels: readonly Level[]): Going {
-  const going = new Map<RecordType, Set<number>>();
-  for (const { type, identifiers } of levels) {
-    const known = going.get(type) ?? new Set<number>();
-    going.set(type, known);
-    for (const identifier of identifiers) known.add(identifier);
-  }
-  return going;
-}
-
-/** The deepest first. */
-async function removeByLevel(session: WriteSession, levels: readonly Level[]): Promise<void> {
-  const going = goingIn(levels);
-  for (const level of levels.toReversed()) {
-    await cutWithin(session, level, going);
-    await removeLevel(session, level);
-  }
-}
-
-/** A record that goes may refer to another that goes before it: its link is cut, or leads to the first of them. */
-export async function cutWithin(
-  { writer, tables, writeRows }: WriteSession,
-  level: Level,
-  going: Going,
-): Promise<void> {
-  const [first = null] = going.get(level.type) ?? [];
-  for (const { type, reference } of level.type.referrers) {
-    if (reference.onDelete === 'setNull') continue;
-    const { someChildren, link } = tables.of(type);
-    const found = await writer.column(someChildren(reference.column), [JSON.stringify(level.identifiers), writeRows]);
-    const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
-    if (within.length > 0)
-      await writer.run(link(reference.column), [reference.required ? first : null, JSON.stringify(within)]);
-  }
 }

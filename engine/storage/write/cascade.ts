@@ -2,21 +2,31 @@
  * What goes with the records that a write deletes. One walk finds the records that are deleted together with them, those
  * that lose a link, and those that prevent the deletion; limits, effects and statements are made from what it found.
  */
-import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
+import { ConstraintError, type Driver, type Writer } from '../driver.ts';
 import { inTheWay } from './conflicts.ts';
-import type { RecordSet, WriteSession } from './session.ts';
-import { NAMED } from './tables.ts';
+import {
+  createSession,
+  onlyReading,
+  type RecordSet,
+  storedValue,
+  UNLIMITED_ROWS,
+  type WriteSession,
+} from './session.ts';
+import { createStamp, stampValues } from './stamps.ts';
+import { createTables, NAMED } from './tables.ts';
 
 /** The link that makes records go with others. */
-export interface Below {
+interface Below {
   readonly column: string;
   readonly parents: ReadonlySet<number>;
 }
 
 /** Records of one type that are deleted together with those above them. */
-export interface Level {
+interface Level {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
   /** Missing for the records that the deletion names. */
@@ -28,11 +38,10 @@ export interface Unlinked {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
   readonly reference: Reference;
-  readonly via: Below;
 }
 
 /** Pairs of a join table that go with the records in one of its columns. */
-export interface LostPairs {
+interface LostPairs {
   readonly table: JoinTable;
   readonly column: string;
   readonly pairs: readonly (readonly [left: number, right: number])[];
@@ -44,29 +53,23 @@ export interface Deletion {
   readonly pointer: string;
 }
 
-export interface Cascade extends Deletion {
-  /** The records themselves first; each record once. */
-  readonly levels: readonly Level[];
-  readonly unlinked: readonly Unlinked[];
-  readonly pairs: readonly LostPairs[];
-  /** Names the records that prevent the deletion. */
-  readonly faults: readonly Fault[];
+/** What one deletion takes with it: its records themselves are the first level. Each record is in one level. */
+interface Tree {
+  readonly pointer: string;
+  readonly levels: Level[];
   /** Whether records go together with others of the same type. */
-  readonly nests: boolean;
-  /** Rows that go or change besides the records themselves. */
-  readonly rows: number;
-  /** The relation that leads to one row too many; the walk ended there. */
-  readonly exceeds: string | undefined;
+  nests: boolean;
 }
 
-/** State that the deletions of one write share: records that one deletes are gone when the next begins. */
-export interface Walked {
-  readonly gone: RecordSet;
-  readonly cut: RecordSet;
-  readonly pairs: Set<string>;
+export interface Cascade {
+  readonly trees: Tree[];
+  readonly unlinked: (Unlinked & { readonly via: Below })[];
+  readonly pairs: LostPairs[];
+  /** Names the records that prevent a deletion. */
+  readonly faults: Fault[];
+  /** Rows that go or change. */
+  rows: number;
 }
-
-export const startWalk = (): Walked => ({ gone: new Map(), cut: new Map(), pairs: new Set() });
 
 export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
   set.get(table)?.has(identifier) === true;
@@ -80,67 +83,64 @@ function added(set: RecordSet, { table }: RecordType, found: readonly number[]):
   return fresh;
 }
 
-/** `most`: rows besides the records themselves. */
+/** `refusal`: the Problem of more rows than `most`; `through` names the relation that leads to them. */
 export async function walkCascade(
   session: WriteSession,
-  { type, identifiers, pointer }: Deletion,
+  deletions: readonly Deletion[],
   most: number,
-  { gone, cut, pairs: seen }: Walked = startWalk(),
+  refusal: (deletion: Deletion, through: string) => Problem,
 ): Promise<Cascade> {
-  const { writer, tables } = session;
-  const levels: (Level & { readonly through?: string })[] = [{ type, identifiers: added(gone, type, identifiers) }];
-  const unlinked: Unlinked[] = [];
-  const pairs: LostPairs[] = [];
-  let rows = 0;
-  let nests = false;
-  const walked = (exceeds?: string, faults: readonly Fault[] = []): Cascade => ({
-    type,
-    identifiers,
-    pointer,
-    levels,
-    unlinked,
-    pairs,
-    faults,
-    nests,
-    rows,
-    exceeds,
-  });
-  for (const above of levels) {
-    const all = JSON.stringify(above.identifiers);
-    const parents = new Set(above.identifiers);
-    for (const { type: child, reference } of above.type.referrers) {
-      if (reference.onDelete === 'restrict') continue;
-      const cascades = reference.onDelete === 'cascade';
-      const via = { column: reference.column, parents };
-      const through = above.through ?? throughOf(session.rights, type, reference) ?? nameOf(session.rights, child);
-      const left = alreadyCut(session, child, reference);
-      const [mine, other] = cascades ? [gone, cut] : [cut, gone];
-      // Records that are counted already may be found again.
-      const counted = left.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
-      const children = tables.of(child).someChildren(reference.column);
-      const found = (await writer.column(children, [all, most - rows + 1 + counted]))
-        .map(Number)
-        .filter((identifier) => !left.has(identifier));
-      const fresh = added(mine, child, found);
-      rows += fresh.filter((identifier) => !isIn(other, child, identifier)).length;
-      nests ||= cascades && found.length > 0 && levels.some((level) => level.type === child);
-      if (!cascades && found.length > 0) unlinked.push({ type: child, reference, identifiers: found, via });
-      if (rows > most) return walked(through);
-      if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
+  const { writer, tables, rights, gone } = session;
+  const cascade: Cascade = { trees: [], unlinked: [], pairs: [], faults: [], rows: 0 };
+  const cut: RecordSet = new Map();
+  const seen = new Set<string>();
+  const left = (known: number): number => most - cascade.rows + 1 + known;
+  for (const deletion of deletions) {
+    const { type, identifiers, pointer } = deletion;
+    const count = (rows: number, through: string): void => {
+      cascade.rows += rows;
+      if (cascade.rows > most) throw refusal(deletion, through);
+    };
+    count(identifiers.length, '');
+    const levels: (Level & { readonly through?: string })[] = [{ type, identifiers: added(gone, type, identifiers) }];
+    const tree: Tree = { pointer, levels, nests: false };
+    cascade.trees.push(tree);
+    for (const above of levels) {
+      const all = JSON.stringify(above.identifiers);
+      for (const { type: child, reference } of above.type.referrers) {
+        if (reference.onDelete === 'restrict') continue;
+        const cascades = reference.onDelete === 'cascade';
+        const via = { column: reference.column, parents: new Set(above.identifiers) };
+        const through = above.through ?? throughOf(rights, type, reference) ?? nameOf(rights, child);
+        const already = alreadyCut(session, child, reference);
+        const [mine, other] = cascades ? [gone, cut] : [cut, gone];
+        // Records that are counted already may be found again.
+        const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
+        const children = tables.of(child).children(reference.column);
+        const found = (await writer.column(children, [all, left(counted)]))
+          .map(Number)
+          .filter((identifier) => !already.has(identifier));
+        const fresh = added(mine, child, found);
+        count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through);
+        tree.nests ||= cascades && found.length > 0 && levels.some((level) => level.type === child);
+        if (!cascades && found.length > 0) cascade.unlinked.push({ type: child, reference, identifiers: found, via });
+        if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
+      }
+      for (const [table, column] of tables.joinsOf(above.type)) {
+        // With both of its records, a pair is found twice.
+        const found = await writer.all(tables.rows(table).pairs(column), [all, left(seen.size)]);
+        const fresh = found
+          .map(([one, other]) => [Number(one), Number(other)] as const)
+          .filter((pair) => !seen.has(`${table.name} ${pair.join(' ')}`));
+        for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
+        if (fresh.length > 0) cascade.pairs.push({ table, column, pairs: fresh });
+        count(fresh.length, above.through ?? joinName(rights, type, table) ?? 'links');
+      }
     }
-    for (const [table, column] of tables.joinsOf(above.type)) {
-      // With both of its records, a pair is found twice.
-      const found = await writer.all(tables.rows(table).pairs(column), [all, most - rows + 1 + seen.size]);
-      const fresh = found
-        .map(([left, right]) => [Number(left), Number(right)] as const)
-        .filter((pair) => !seen.has(`${table.name} ${pair.join(' ')}`));
-      for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
-      rows += fresh.length;
-      if (fresh.length > 0) pairs.push({ table, column, pairs: fresh });
-      if (rows > most) return walked(above.through ?? joinName(session.rights, type, table) ?? 'links');
-    }
+    await refuseRestricted(session, tree, cascade.faults);
+    if (cascade.faults.length > 0) return cascade;
   }
-  return walked(undefined, await restricted(session, levels, gone, pointer));
+  return cascade;
 }
 
 /** Records whose link in this column the same write cuts before it deletes anything. */
@@ -148,12 +148,12 @@ function alreadyCut(
   { existing, released }: WriteSession,
   type: RecordType,
   { column, required }: Reference,
-): Set<number> {
+): ReadonlySet<number> {
   const left = new Set<number>();
-  for (const [identifier, { assigned, stored, table }] of existing.get(type) ?? []) {
-    const value = assigned.get(column)?.value;
-    const isMoved = value !== undefined && value !== stored?.[table.position.get(column) ?? -1];
-    if (isMoved && (value === null || !required)) left.add(identifier);
+  for (const [identifier, node] of existing.get(type) ?? []) {
+    const value = node.assigned.get(column)?.value;
+    if (value !== undefined && value !== storedValue(node, column) && (value === null || !required))
+      left.add(identifier);
   }
   for (const { relation, column: released_, identifiers } of released)
     if (!relation.owned && relation.target === type && released_ === column)
@@ -161,14 +161,9 @@ function alreadyCut(
   return left;
 }
 
-async function restricted(
-  session: WriteSession,
-  levels: readonly Level[],
-  gone: RecordSet,
-  pointer: string,
-): Promise<readonly Fault[]> {
-  const { writer, tables, writeRows, rights } = session;
-  const faults: Fault[] = [];
+/** Names the records that refer to those of the tree, and do not go with them. */
+async function refuseRestricted(session: WriteSession, { levels, pointer }: Tree, faults: Fault[]): Promise<void> {
+  const { writer, tables, writeRows, rights, gone } = session;
   for (const above of levels)
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete !== 'restrict') continue;
@@ -178,16 +173,13 @@ async function restricted(
         .map(([parent, identifier]) => [Number(parent), Number(identifier)] as const)
         .filter(([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier));
       for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
-        if (faults.length >= MAX_ERRORS) return faults;
+        if (faults.length >= MAX_ERRORS) return;
         const staying = some.map(([, identifier]) => identifier);
         const message = refers(rights, [child, staying], [above.type, parent]);
         faults.push({ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) });
       }
     }
-  return faults;
 }
-
-const nameOf = (rights: Rights, type: RecordType): string => (can(rights, type, 'get') ? type.name : 'hidden record');
 
 function refers(
   rights: Rights,
@@ -199,6 +191,8 @@ function refers(
   const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
   return `${named(child)} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
 }
+
+const nameOf = (rights: Rights, type: RecordType): string => (can(rights, type, 'get') ? type.name : 'hidden record');
 
 const throughOf = (rights: Rights, type: RecordType, reference: Reference): string | undefined =>
   [...relationsFor(rights, type).values()].find(({ link }) => link.at === 'target' && link.reference === reference)
@@ -216,4 +210,145 @@ export function tooManyRows(
     `${what} would delete, unlink or change more than ${most} rows in one step: do it in several, ` +
     `or let an operator remove a large tree with "records delete TYPE ID --chunked"`;
   return new Problem('too-many-rows', message, { errors: [{ ...place, code: 'too-many-rows', message }] });
+}
+
+// Deletion.
+
+/** Records that SQLite deletes within each other in one statement: a little below its limit of 1,000 nested triggers. */
+const MOST_NESTED = 900;
+
+const TOO_DEEP =
+  'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
+
+/** The database deletes what goes with the records, unless that nests too deep: then the deepest go first. */
+export async function removeTree(session: WriteSession, { levels, nests, pointer }: Tree): Promise<void> {
+  const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
+  const going = nests && count > MOST_NESTED ? goingIn(levels) : undefined;
+  try {
+    for (const level of going ? levels.toReversed() : levels.slice(0, 1)) {
+      if (going) await cutWithin(session, level, going);
+      await removeLevel(session, level);
+    }
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    if (error.kind === 'reference') {
+      const known = `${levels[0]?.type.name ?? ''} ${levels[0]?.identifiers.slice(0, NAMED).join(', ') ?? ''}`;
+      throw new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
+    }
+    throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
+  }
+}
+
+const removeLevel = async ({ writer, tables }: WriteSession, { type, identifiers }: Level) =>
+  identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
+
+type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
+
+const goingIn = (levels: readonly Level[]): Going =>
+  new Map(
+    [...Map.groupBy(levels, ({ type }) => type)].map(([type, some]) => [
+      type,
+      new Set(some.flatMap(({ identifiers }) => identifiers)),
+    ]),
+  );
+
+/** A record that goes may refer to another that goes before it: its link is cut, or leads to the first of them. */
+async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
+  const [first = null] = going.get(level.type) ?? [];
+  for (const { type, reference } of level.type.referrers) {
+    if (reference.onDelete === 'setNull') continue;
+    const { children, link } = tables.of(type);
+    const found = await writer.column(children(reference.column), [JSON.stringify(level.identifiers), writeRows]);
+    const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
+    if (within.length > 0)
+      await writer.run(link(reference.column), [reference.required ? first : null, JSON.stringify(within)]);
+  }
+}
+
+// Deletion of a large tree.
+
+/** Rows of one transaction. */
+const CHUNK = 1000;
+/** Milliseconds between two transactions, at least, for the writes of others. */
+const PAUSE = 5;
+
+/** A record outside the tree refers to one in it. Nothing was deleted, unless it was added during the deletion. */
+export class TreeRestricted extends Error {}
+
+/**
+ * Deletes a record and everything that goes with it, in short transactions, children before parents, so that requests are
+ * served in between. It can be stopped at any time and run again. Returns whether there was such a record. `onRows` is told
+ * how many rows were deleted or unlinked.
+ */
+export async function deleteTree(
+  model: Model,
+  driver: Driver,
+  type: RecordType,
+  identifier: number,
+  onRows: (rows: number) => void,
+): Promise<boolean> {
+  const { dialect } = driver;
+  const { quote, oneOfPairs } = dialect;
+  const tables = createTables(dialect, () => model);
+  const unlocked = createTables({ ...dialect, locks: false }, () => model);
+  const stamp = createStamp(undefined, null);
+  const sessionOf = (writer: Writer, using = tables): WriteSession =>
+    createSession(writer, using, dialect.name, { mergePatch: false, readOnlyToo: false }, { stamp });
+  if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
+  const root = { type, identifiers: [identifier], pointer: '' };
+  const { trees, unlinked, pairs, faults } = await walkCascade(
+    sessionOf(onlyReading(driver), unlocked),
+    [root],
+    UNLIMITED_ROWS,
+    () => new Problem('too-many-rows', TOO_DEEP),
+  );
+  const [fault] = faults;
+  if (fault) throw new TreeRestricted(`${fault.message}, and does not go with it: delete it first, or unlink it`);
+
+  /** One transaction for each chunk, and time for others between them. */
+  async function step<T>(
+    all: readonly T[],
+    work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,
+  ): Promise<void> {
+    for (let from = 0; from < all.length; from += CHUNK) {
+      const began = performance.now();
+      const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
+      onRows(changes);
+      // SQLite has one writer, and it is not handed on in turn.
+      if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
+    }
+  }
+
+  /** Those that still have the link by which they were found: another write may have moved the others. */
+  async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
+    const rows = await writer.all(tables.of(below).linked(via.column), [JSON.stringify(some)]);
+    return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
+  }
+
+  for (const { table, pairs: lost } of pairs) {
+    const sides = [table.left.column, table.right.column].map(quote) as [string, string];
+    const sql = `delete from ${quote(table.name)} where ${oneOfPairs(...sides)}`;
+    await step(lost, async ({ writer }, some) => writer.run({ sql }, [JSON.stringify(some)]));
+  }
+  for (const { type: below, reference, identifiers, via } of unlinked)
+    await step(identifiers, async (session, some) => {
+      const still = JSON.stringify(await stillBelow(session.writer, below, some, via));
+      const { filled, unlink } = session.tables.of(below);
+      return session.writer.run(unlink(reference.column), [...stampValues(session, filled), still]);
+    });
+  const levels = trees.flatMap((tree) => tree.levels);
+  const going = goingIn(levels);
+  try {
+    for (const { type: below, identifiers, via } of levels.toReversed())
+      await step(identifiers, async (session, some) => {
+        const still = via ? await stillBelow(session.writer, below, some, via) : some;
+        const level = { type: below, identifiers: still };
+        await cutWithin(session, level, going);
+        return removeLevel(session, level);
+      });
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new TreeRestricted('Something refers to a record that would be deleted, and does not go with it');
+  }
+  return true;
 }

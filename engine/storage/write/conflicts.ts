@@ -8,7 +8,7 @@ import { documentOf } from '../../model/bodies.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Writer } from '../driver.ts';
 import { type Assigned, isReplaced, nameOf, type Node, plain, willHold, type WriteSession } from './session.ts';
-import { HELD_TOGETHER, NAMED, type WriteTable } from './tables.ts';
+import { NAMED, type WriteTable } from './tables.ts';
 
 /** A constraint broke: names the records that are in the way. */
 export const uniqueConflict = async (session: WriteSession, { type }: Node): Promise<Problem> =>
@@ -131,23 +131,18 @@ const changes = (node: Node, members: UniqueMembers['members']): boolean =>
 export type LookedFor = readonly SqlValue[];
 
 /** The identifiers of the records that have these values; undefined where there is none. */
-export async function findHolders(
+export const findHolders = async (
   writer: Writer,
-  { holder, holders }: Pick<WriteTable, 'holder' | 'holders'>,
+  table: WriteTable,
   index: UniqueMembers,
   keys: readonly LookedFor[],
-): Promise<readonly (number | undefined)[]> {
-  const [only, ...others] = keys;
-  if (only === undefined) return [];
-  const found: (SqlValue | undefined)[] = [];
-  if (others.length === 0 && !only.includes(null)) found.push(await writer.value(holder(index), [...only, 0]));
-  const none = only.map(() => null);
-  for (let from = 0; others.length > 0 && from < keys.length; from += HELD_TOGETHER) {
-    const some = Array.from({ length: HELD_TOGETHER }, (_, place) => keys[from + place] ?? none);
-    for (const id of (await writer.get(holders(index), some.flat())) ?? []) found.push(id);
-  }
-  return keys.map((_, place) => ((found[place] ?? null) === null ? undefined : Number(found[place])));
-}
+): Promise<readonly (number | undefined)[]> =>
+  Promise.all(
+    keys.map(async (key) => {
+      const found = key.includes(null) ? undefined : await writer.value(table.holder(index), [...key, 0]);
+      return found === undefined ? undefined : Number(found);
+    }),
+  );
 
 function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
   const seen = members.filter((member) => isSeen(rights, member));

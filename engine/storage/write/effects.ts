@@ -19,15 +19,13 @@ interface Noted {
 }
 
 export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect[] {
-  const { deletes, unlinks, steps, pairs, unpairs } = plan;
+  const { cascade, unlinks, steps, pairs, unpairs } = plan;
   const noted = [
-    ...deletes.flatMap(({ levels }) => levels.map((level): Noted => ({ kind: 'deleted', ...level }))),
-    ...deletes.flatMap((deletion) =>
-      deletion.pairs.map(({ table, column, pairs: lost }): Noted => {
-        const identifiers = lost.map(([left, right]) => (column === table.left.column ? right : left));
-        return { kind: 'unlinked', ...otherSide(rights, table, column), identifiers };
-      }),
-    ),
+    ...(cascade?.trees ?? []).flatMap(({ levels }) => levels.map((level): Noted => ({ kind: 'deleted', ...level }))),
+    ...(cascade?.pairs ?? []).map(({ table, column, pairs: lost }): Noted => {
+      const identifiers = lost.map(([left, right]) => (column === table.left.column ? right : left));
+      return { kind: 'unlinked', ...otherSide(rights, table, column), identifiers };
+    }),
     ...unlinks.map(({ type, reference, identifiers }): Noted => {
       return { kind: 'unlinked', type, relation: relationOf(rights, reference), identifiers };
     }),

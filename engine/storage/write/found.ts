@@ -1,7 +1,7 @@
 /** Writes of records that are found first: by unique values they are updated, or created; by filters they are deleted. */
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
-import { type Field, identifierIn, type RecordType, type Relation } from '../../model/model.ts';
+import { type Field, identifierIn, type Relation } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import { encode, heldOperand } from '../columns.ts';
@@ -21,7 +21,7 @@ import { findHolders, type LookedFor } from './conflicts.ts';
 import { apply } from './apply.ts';
 import { tooManyRows } from './cascade.ts';
 import { effectsOf } from './effects.ts';
-import { planDeletion, type WritePlan } from './plan.ts';
+import { planDeletion } from './plan.ts';
 import type { WriteSession } from './session.ts';
 import type { Stamp } from './stamps.ts';
 import type { Tables } from './tables.ts';
@@ -143,11 +143,12 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     if (found.length === 0) return { deleted: 0, affected: 0, ...(request.dryRun ? { effects: [] } : {}) };
     const { query, most } = request;
     const session = sessionOf(writer, request);
-    const { type } = query.view;
     const still = await stillFound(writer, session, query, found);
-    const plan = await planned(session, type, still, most);
-    const rows = plan.deletes.reduce((sum, cascade) => sum + cascade.rows, 0);
-    const counts = { deleted: still.length, affected: still.length + rows };
+    const tooMany = (): Problem =>
+      most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+    const deletion = { type: query.view.type, identifiers: still, pointer: '' };
+    const plan = await planDeletion(session, deletion, Math.min(most, writeRows), tooMany);
+    const counts = { deleted: still.length, affected: plan.cascade.rows };
     if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
     await apply(session, plan);
     return counts;
@@ -165,19 +166,6 @@ export function createDeleteFound({ reads, writeRows, sessionOf }: FoundOptions)
     for (let at = 0; at < found.length; at += some)
       for (const one of await reads.among(writer, query, found.slice(at, at + some))) still.push(one);
     return still;
-  }
-
-  async function planned(
-    session: WriteSession,
-    type: RecordType,
-    identifiers: readonly number[],
-    most: number,
-  ): Promise<WritePlan> {
-    const limit = Math.min(most, writeRows);
-    const tooMany = (): Problem =>
-      most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
-    if (identifiers.length > limit) throw tooMany();
-    return planDeletion(session, { type, identifiers, pointer: '' }, limit - identifiers.length, tooMany);
   }
 
   return async (request, transact) => {

@@ -19,6 +19,9 @@ interface LockedRecord {
 /** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
 
+/** Values and what is made of them. */
+const COPIES = 2;
+
 type Records = Map<number, LockedRecord>;
 type Gathered = Map<RecordType, Records>;
 
@@ -50,21 +53,7 @@ export async function lockNamed(
   return true;
 }
 
-/** Values and what is made of them. */
-const COPIES = 2;
-
-/** Draws the memory of what is to be loaded before it is: a short body can name thousands of long records. */
-async function draw(session: WriteSession, gathered: Gathered): Promise<void> {
-  for (const [type, records] of gathered) {
-    const { weigh } = session.tables.of(type);
-    if (records.size < MANY || weigh === undefined) continue;
-    const bytes = Number(await session.writer.value(weigh, [JSON.stringify([...records.keys()])]));
-    session.caller.take(COPIES * bytes);
-  }
-}
-
 async function loadMany(session: WriteSession, gathered: Gathered): Promise<void> {
-  await draw(session, gathered);
   for (const [type, records] of gathered) {
     if (records.size < MANY) continue;
     const statement = session.tables.of(type).lock('update');
@@ -73,8 +62,10 @@ async function loadMany(session: WriteSession, gathered: Gathered): Promise<void
   }
 }
 
-/** All rows of the records that were asked for: the others are not there. */
+/** All rows of the records that were asked for: the others are not there. A short body can name thousands of long records. */
 function rememberRows(session: WriteSession, type: RecordType, rows: readonly Row[], asked: Records): void {
+  const texts = rows.flatMap((row) => row.filter((value) => typeof value === 'string'));
+  if (rows.length >= MANY) session.caller.take(texts.reduce((sum, text) => sum + COPIES * text.length, 0));
   const absent = new Set(asked.keys());
   for (const row of rows) {
     const identifier = Number(row[0]);
@@ -98,7 +89,6 @@ async function lockShown(session: WriteSession, gathered: Gathered, findShown: F
 
 /** The statements are sent together, and run one after the other. */
 async function lockAll(session: WriteSession, gathered: Gathered, held: Held = new Map()): Promise<void> {
-  await draw(session, gathered);
   const inOrder = [...gathered].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
   const locked = inOrder.flatMap(([type, records]) => runsOf(records).map((run) => lockRun(session, type, run, held)));
   await Promise.all(locked);

@@ -5,7 +5,7 @@ import { type Field, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../m
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../json/tokenizer.ts';
 import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
-import { type Cascade, type Deletion, isIn, startWalk, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
+import { type Cascade, type Deletion, isIn, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { exchangeConflict, findHolders, heldAs } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
@@ -37,10 +37,11 @@ export interface RowUpdate {
 export interface WritePlan {
   readonly unpairs: readonly JoinPair[];
   /** Records that the body does not mention otherwise, and that lose a link. */
-  readonly unlinks: readonly Omit<Unlinked, 'via'>[];
+  readonly unlinks: readonly Unlinked[];
   /** Links that are cut before anything is deleted, and before others take them over. */
   readonly cuts: readonly RowUpdate[];
-  readonly deletes: readonly Cascade[];
+  /** undefined if nothing is deleted. */
+  readonly cascade: Cascade | undefined;
   /** Each record after those that it refers to, and after those whose unique values it takes over. */
   readonly steps: readonly (RowUpdate | { readonly kind: 'insert'; readonly node: Node })[];
   readonly pairs: readonly JoinPair[];
@@ -51,18 +52,16 @@ export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
   ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
 ];
 
-/** Deletes records as a whole or not at all: `refusal` is the Problem of one row too many besides them. */
+/** Deletes records as a whole or not at all; `most` and `refusal` as for `walkCascade`. */
 export async function planDeletion(
   session: WriteSession,
   deletion: Deletion,
   most: number,
-  refusal: (through: string) => Problem,
-): Promise<WritePlan> {
-  const cascade = await walkCascade(session, deletion, most);
-  if (cascade.exceeds !== undefined) throw refusal(cascade.exceeds);
+  refusal: (deletion: Deletion, through: string) => Problem,
+): Promise<WritePlan & { readonly cascade: Cascade }> {
+  const cascade = await walkCascade(session, [deletion], most, refusal);
   if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
-  const nothing = { unpairs: [], cuts: [], steps: [], pairs: [] };
-  return { ...nothing, unlinks: cascade.unlinked, deletes: [cascade] };
+  return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
 }
 
 /** Makes the plan of a resolved body. Throws if references or related records do not allow it. */
@@ -76,9 +75,9 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const changed = changedNodes(session);
   const unpaired = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
   const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
-  const deletes = await planDeletions(session, { released, unpaired, pairs, changed });
+  const cascade = await planDeletions(session, { released, unpaired, pairs, changed });
   const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
-  if (deletes.length > 0) {
+  if (cascade) {
     refuseNamed(session, [...session.named.keys()].filter(gone), 'together with its owner');
     throwRefused(session, 'invalid-reference');
     for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
@@ -86,9 +85,9 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   stampChanged(session, changed);
   return {
     unpairs: unpaired,
-    unlinks: [...released.flatMap(unlinkedBy), ...deletes.flatMap(({ unlinked }) => unlinked)],
-    cuts: changed.flatMap((node) => cutOf(node, deletes.length > 0)),
-    deletes,
+    unlinks: [...released.flatMap(unlinkedBy), ...(cascade?.unlinked ?? [])],
+    cuts: changed.flatMap((node) => cutOf(node, cascade !== undefined)),
+    cascade,
     steps: await inOrder(session, changed),
     pairs,
   };
@@ -151,7 +150,7 @@ interface TouchedRows {
 async function planDeletions(
   session: WriteSession,
   { released, unpaired, pairs, changed }: TouchedRows,
-): Promise<readonly Cascade[]> {
+): Promise<Cascade | undefined> {
   const { writeRows, made } = session;
   let count = 0;
   const add = (rows: number, pointer: string): void => {
@@ -171,17 +170,12 @@ async function planDeletions(
       owned ? [{ type, identifiers, pointer }] : [],
     ),
   ];
-  const walked = { ...startWalk(), gone: session.gone };
-  const cascades: Cascade[] = [];
-  for (const deletion of deletions) {
-    add(deletion.identifiers.length, deletion.pointer);
-    const cascade = await walkCascade(session, deletion, writeRows - count, walked);
-    add(cascade.rows, deletion.pointer);
-    cascades.push(cascade);
-  }
-  const restricted = cascades.find(({ faults }) => faults.length > 0);
-  if (restricted) throw faultyRequest('restrict-conflict', restricted.faults);
-  return cascades;
+  if (deletions.length === 0) return undefined;
+  const cascade = await walkCascade(session, deletions, writeRows - count, ({ pointer }) =>
+    tooManyRows(writeRows, { pointer }, 'This set'),
+  );
+  if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
+  return cascade;
 }
 
 /** The pointer of the set that a record stands in. */

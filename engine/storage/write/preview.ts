@@ -93,9 +93,11 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
   const listed = (some: Iterable<number>): string => JSON.stringify([...some]);
   const written = Map.groupBy([...changedBy(plan), ...session.made], ({ type }) => type.table);
   const types = new Map(
-    [...plan.unlinks, ...plan.deletes.flatMap(({ levels }) => levels), ...[...written.values()].flat()].map(
-      ({ type }) => [type.table, type],
-    ),
+    [
+      ...plan.unlinks,
+      ...(plan.cascade?.trees ?? []).flatMap(({ levels }) => levels),
+      ...[...written.values()].flat(),
+    ].map(({ type }) => [type.table, type]),
   );
   const tables = [...types.values()].map((type): Replacement => {
     const { columns } = session.tables.of(type);
@@ -122,14 +124,14 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
   const changedPairs = [
     ...plan.pairs.map(({ table }) => table),
     ...plan.unpairs.map(({ table }) => table),
-    ...plan.deletes.flatMap(({ pairs }) => pairs.map(({ table }) => table)),
+    ...(plan.cascade?.pairs ?? []).map(({ table }) => table),
   ];
   const joins = [...new Set(changedPairs)].map((join): Replacement => {
     const columns = [join.left.column, join.right.column].map(quote) as [string, string];
     const id = (value: number | Node): number => (typeof value === 'number' ? value : (value.identifier ?? 0));
     const pairsIn = (some: WritePlan['pairs']): readonly (readonly [number, number])[] =>
       some.flatMap(({ table, left, right }) => (table === join ? [[id(left), id(right)] as const] : []));
-    const gone = plan.deletes.flatMap(({ pairs }) => pairs.flatMap((lost) => (lost.table === join ? lost.pairs : [])));
+    const gone = (plan.cascade?.pairs ?? []).flatMap((lost) => (lost.table === join ? lost.pairs : []));
     const values: SqlValue[] = [JSON.stringify([...pairsIn(plan.unpairs), ...pairsIn(plan.pairs), ...gone])];
     const within = [join.left, join.right].map(({ type }, index) => {
       values.push(listed(shown.get(type.table) ?? []));

@@ -254,7 +254,7 @@ async function childrenOf(
 ): Promise<readonly number[]> {
   if (!node.stored || node.identifier === undefined) return [];
   const children = session.tables.of(target).children(link.reference.column);
-  return (await session.writer.column(children, [node.identifier, most])) as readonly number[];
+  return (await session.writer.column(children, [JSON.stringify([node.identifier]), most])) as readonly number[];
 }
 
 type JoinRelation = RelationAt<'join'>;
@@ -270,13 +270,11 @@ async function resolvePairs(
   const { pointer, writable } = place;
   const before = new Set<unknown>();
   if (node.stored) {
-    const { others } = session.tables.rows(relation.link.table);
+    const { table, sourceColumn } = relation.link;
     const most = targets.size + session.writeRows + 1;
-    for (const other of await session.writer.column(others(relation.link.sourceColumn), [
-      node.identifier ?? null,
-      most,
-    ]))
-      before.add(other);
+    const bound = [JSON.stringify([node.identifier]), most];
+    for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
+      before.add(table.left.column === sourceColumn ? right : left);
   }
   for (const [other, { pointer: at }] of targets) {
     if (other.isLost) continue;

@@ -136,7 +136,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const session = createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp, rights });
     const body = await current(session, request);
     const deletion = { type, identifiers: [identifier], pointer: '' };
-    const plan = await planDeletion(session, deletion, session.writeRows - 1, (through) =>
+    const plan = await planDeletion(session, deletion, session.writeRows, (_, through) =>
       tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
     );
     if (request.dryRun) return { identifier, body, effects: effectsOf(session.rights, plan) };
