@@ -14,11 +14,11 @@ import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
-import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
+import { connect, createTurnReader, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { define } from '../../engine/storage/sqlite/migrate.ts';
-import { createTurnReader } from '../../engine/storage/sqlite/reads.ts';
+
 import { diskFull, unavailable } from '../../engine/storage/unavailable.ts';
 import { createDatabase as observed } from '../../engine/storage/database.ts';
 import type { Log } from '../../engine/log.ts';

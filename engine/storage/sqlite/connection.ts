@@ -1,24 +1,24 @@
-/** One connection to an SQLite file: prepares each statement once and runs it. */
+/** Connections to an SQLite file: each prepares a statement once. One that only reads answers the requests. */
 import { statSync, utimesSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
-import { ConstraintError, type OnRow, type Row, type Statement, type Values, type Writer } from '../driver.ts';
-import { foldedText } from '../columns.ts';
-import { FOLDED } from './dialect.ts';
 import { answerTooLong } from '../../problem.ts';
+import { foldedText } from '../columns.ts';
+import {
+  ConstraintError,
+  type OnRow,
+  type Reader,
+  type Row,
+  type Snapshot,
+  type Statement,
+  type Values,
+  type Writer,
+} from '../driver.ts';
 import { diskFull, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
-
-/** A prepared statement, as much of it as is used. */
-interface Prepared {
-  get(...values: Values): unknown;
-  all(...values: Values): unknown[];
-  run(...values: Values): { readonly changes: number; readonly lastInsertRowid: number | bigint };
-  iterate(...values: Values): IterableIterator<unknown>;
-}
-
-type Answering = 'row' | 'value' | 'run';
+import { FOLDED } from './dialect.ts';
 
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
@@ -29,8 +29,13 @@ export interface SqliteConnection extends Writer {
   close(): void;
 }
 
-const ROLLBACK: Statement = { sql: 'rollback' };
-/** Not in triggers and views of others. */
+export const BEGIN: Statement = { sql: 'begin' };
+export const COMMIT: Statement = { sql: 'commit' };
+export const ROLLBACK: Statement = { sql: 'rollback' };
+/** Bytes that the log (`-wal`) may keep. SQLite copies it into the database at 4 MB; a longer one was held by a reader. */
+export const LONG_LOG = 8 * 1024 * 1024;
+
+/** Triggers and views of others cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
 
 export function connect(file: string, readonly: boolean): SqliteConnection {
@@ -39,53 +44,57 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     database.function(name, IN_STATEMENTS, work);
   for (const [name, aggregate] of Object.entries(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
-  const translated = translatedFor(file);
-  const prepared: Readonly<Record<Answering, WeakMap<Statement, Prepared>>> = {
-    row: new WeakMap(),
-    value: new WeakMap(),
-    run: new WeakMap(),
-  };
+  const prepared = new WeakMap<Statement, Database.Statement<SqlValue[]>>();
 
-  function prepare(statement: Statement, shape: Answering): Prepared {
-    const known = prepared[shape].get(statement);
+  function prepare(statement: Statement): Database.Statement<SqlValue[]> {
+    const known = prepared.get(statement);
     if (known) return known;
     const fresh = database.prepare<SqlValue[]>(statement.sql);
-    if (shape === 'row') fresh.raw();
-    if (shape === 'value') fresh.pluck();
-    prepared[shape].set(statement, fresh);
+    if (fresh.reader) fresh.raw();
+    prepared.set(statement, fresh);
     return fresh;
   }
 
+  const translated =
+    <A extends readonly unknown[], T>(work: (...args: A) => T): ((...args: A) => T) =>
+    (...args) => {
+      try {
+        return work(...args);
+      } catch (error) {
+        throw translate(error, file);
+      }
+    };
+  const iterate = translated(
+    (statement: Statement, values: Values) => prepare(statement).iterate(...values) as IterableIterator<Row>,
+  );
+  const get = translated(
+    (statement: Statement, values: Values) => prepare(statement).get(...values) as Row | undefined,
+  );
+  const all = translated((statement: Statement, values: Values, onRow?: OnRow<Row>): readonly Row[] => {
+    if (!onRow) return prepare(statement).all(...values) as Row[];
+    const rows: Row[] = [];
+    for (const row of iterate(statement, values)) {
+      onRow(row);
+      rows.push(row);
+    }
+    return rows;
+  });
   return {
     database,
-    get: translated((statement, values) => prepare(statement, 'row').get(...values) as Row | undefined),
-    value: translated((statement, values) => prepare(statement, 'value').get(...values) as SqlValue | undefined),
-    all: translated((statement, values, onRow) => {
-      const rows = prepare(statement, 'row');
-      return onRow ? each(rows.iterate(...values) as Iterable<Row>, onRow) : (rows.all(...values) as Row[]);
-    }),
-    column: translated((statement, values, onRow) => {
-      const one = prepare(statement, 'value');
-      return onRow ? each(one.iterate(...values) as Iterable<SqlValue>, onRow) : (one.all(...values) as SqlValue[]);
-    }),
+    iterate,
+    get,
+    all,
+    value: (statement, values) => get(statement, values)?.[0],
+    column: (statement, values, onRow) =>
+      all(statement, values, onRow && (([first = null]) => onRow(first))).map(([first = null]) => first),
     run: translated((statement, values) => {
-      const { changes, lastInsertRowid } = prepare(statement, 'run').run(...values);
+      const { changes, lastInsertRowid } = prepare(statement).run(...values);
       return { changes, identifier: Number(lastInsertRowid) };
     }),
-    iterate: translated((statement, values) => prepare(statement, 'row').iterate(...values) as IterableIterator<Row>),
-    command: translated((statement: Statement) => void prepare(statement, 'run').run()),
+    command: translated((statement: Statement) => void prepare(statement).run()),
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),
   };
-}
-
-function each<R>(rows: Iterable<R>, onRow: OnRow<R>): readonly R[] {
-  const all: R[] = [];
-  for (const row of rows) {
-    onRow(row);
-    all.push(row);
-  }
-  return all;
 }
 
 /** Never throws: it is called where an error is on its way already. A transaction may stay open if the disk fails. */
@@ -97,52 +106,161 @@ export function rollBack({ database, command }: SqliteConnection): void {
   }
 }
 
+/**
+ * What is read within one turn of the event loop shares one snapshot: to begin and to end one costs as much as to read a
+ * record.
+ */
+export interface TurnReader extends Reader {
+  /** Changes with each commit of another connection, in this process or another. */
+  version(): unknown;
+  /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
+  refresh(): void;
+  close(): void;
+}
+
+const VERSION: Statement = { sql: 'pragma data_version' };
+
+export function createTurnReader(connection: SqliteConnection): TurnReader {
+  let open = false;
+  let version: unknown;
+
+  function begin(): void {
+    if (open) return;
+    // What could not be ended before would show old records.
+    if (connection.database.inTransaction) connection.command(ROLLBACK);
+    connection.command(BEGIN);
+    open = true;
+    setImmediate(end);
+  }
+
+  /** On a damaged file, a COMMIT may fail: the reads have reported it, and the next one rolls back. */
+  function end(): void {
+    if (!open) return;
+    [open, version] = [false, undefined];
+    try {
+      if (connection.database.inTransaction) connection.command(COMMIT);
+    } catch {
+      return;
+    }
+  }
+
+  const within =
+    <A extends readonly unknown[], T>(ask: (...asked: A) => T): ((...asked: A) => T) =>
+    (...asked) => {
+      begin();
+      return ask(...asked);
+    };
+  return {
+    all: within(connection.all),
+    get: within(connection.get),
+    value: within(connection.value),
+    column: within(connection.column),
+    version: () => {
+      begin();
+      return (version ??= connection.value(VERSION, []));
+    },
+    refresh: end,
+    close: () => {
+      end();
+      connection.close();
+    },
+  };
+}
+
+export type OnPiece = (texts: readonly string[]) => void;
+
+/** KiB of the file that a light list keeps, and what is read of it in one turn: a millisecond. */
+const LIGHT_CACHE = 1000;
+const LIGHT_ROWS = 100;
+const LIGHT_LENGTH = 64 * 1024;
+
+/**
+ * A list whose rows an index finds one after the other: read between the requests, on a connection of its own. `onPiece`
+ * is called with the texts of each piece.
+ */
+export function openLightList(file: string, onPiece: OnPiece): Snapshot {
+  const connection = connect(file, true);
+  connection.execute(`pragma cache_size = -${LIGHT_CACHE}; begin`);
+  let rows: IterableIterator<Row> | undefined;
+  let isOpen = true;
+
+  async function* texts(statement: Statement, values: Values): AsyncGenerator<readonly string[]> {
+    rows = connection.iterate(statement, values);
+    for (let some = nextPiece(rows); some.length > 0; some = nextPiece(rows)) {
+      onPiece(some);
+      yield some;
+      await nextTurn();
+      if (!isOpen) throw unavailable('stopping');
+    }
+  }
+
+  const { all, get, value, column } = connection;
+  return {
+    all,
+    get,
+    value,
+    column,
+    texts,
+    close: () => {
+      if (!isOpen) return;
+      isOpen = false;
+      rows?.return?.();
+      connection.close();
+    },
+  };
+}
+
+function nextPiece(rows: IterableIterator<Row>): readonly string[] {
+  const some: string[] = [];
+  for (let length = 0; some.length < LIGHT_ROWS && length < LIGHT_LENGTH;) {
+    const found = rows.next();
+    if (found.done === true) break;
+    const text = String(found.value[0]);
+    some.push(text);
+    length += text.length;
+  }
+  return some;
+}
+
 // SQLite's result codes -> problems. An error that is not listed is a fault of the engine and is passed on unchanged.
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
+const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
 /** A deletion takes along records that take others along, more than 1,000 levels deep: each level is a trigger. */
 const TOO_DEEP = 'triggers nested too deep';
-const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 
-const translations = new Map<string, (cause: unknown) => unknown>([
-  ['SQLITE_CONSTRAINT_UNIQUE', unique],
-  ['SQLITE_CONSTRAINT_PRIMARYKEY', unique],
-  ['SQLITE_CONSTRAINT_ROWID', unique],
-  ['SQLITE_CONSTRAINT_FOREIGNKEY', (cause) => new ConstraintError('reference', cause)],
+const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
+  SQLITE_CONSTRAINT_UNIQUE: unique,
+  SQLITE_CONSTRAINT_PRIMARYKEY: unique,
+  SQLITE_CONSTRAINT_ROWID: unique,
+  SQLITE_CONSTRAINT_FOREIGNKEY: (cause) => new ConstraintError('reference', cause),
   // RAISE in a trigger of others.
-  ['SQLITE_CONSTRAINT_TRIGGER', (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause)],
-  ['SQLITE_BUSY', busy],
-  ['SQLITE_BUSY_SNAPSHOT', busy],
-  ['SQLITE_BUSY_RECOVERY', busy],
-  ['SQLITE_LOCKED', busy],
-  ['SQLITE_IOERR', (cause) => unavailable('broken', cause)],
+  SQLITE_CONSTRAINT_TRIGGER: (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause),
+  SQLITE_BUSY: busy,
+  SQLITE_LOCKED: busy,
+  SQLITE_CANTOPEN: busy,
+  SQLITE_IOERR: (cause) => unavailable('broken', cause),
   // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this.
-  ['SQLITE_IOERR_WRITE', (cause) => diskFull(cause, CANNOT_GROW)],
-  ['SQLITE_READONLY', (cause) => unavailable('readOnly', cause)],
-  ['SQLITE_CANTOPEN', busy],
-  ['SQLITE_FULL', (cause) => diskFull(cause)],
-  ['SQLITE_TOOBIG', answerTooLong],
-  [
-    'SQLITE_ERROR',
-    (cause) => {
-      if (!(cause instanceof Error)) return cause;
-      if (/^no such (table|column)/.test(cause.message)) return new MissingObject(cause);
-      return cause.message === TOO_DEEP ? new ConstraintError('too-deep', cause) : cause;
-    },
-  ],
-]);
-
-/** Of `SQLITE_IOERR_READ`, `SQLITE_IOERR`. */
-const primaryOf = (code: string): string => code.split('_', 2).join('_');
+  SQLITE_IOERR_WRITE: (cause) => diskFull(cause, CANNOT_GROW),
+  SQLITE_READONLY: (cause) => unavailable('readOnly', cause),
+  SQLITE_FULL: (cause) => diskFull(cause),
+  SQLITE_TOOBIG: answerTooLong,
+  SQLITE_ERROR: (cause) => {
+    if (!(cause instanceof Error)) return cause;
+    if (/^no such (table|column)/.test(cause.message)) return new MissingObject(cause);
+    return cause.message === TOO_DEEP ? new ConstraintError('too-deep', cause) : cause;
+  },
+};
 
 /** The error that callers of the driver see. */
 export function translate(error: unknown, file: string): unknown {
   // By its code, not its class: the native module keeps the first class it was loaded with.
   const code = codeOf(error);
-  if (primaryOf(code) === 'SQLITE_IOERR' && isReadOnly(file)) return unavailable('readOnly', error);
-  const known = translations.get(code) ?? translations.get(primaryOf(code));
-  return known?.(error) ?? error;
+  /** `SQLITE_IOERR` of `SQLITE_IOERR_READ`. */
+  const primary = code.split('_', 2).join('_');
+  if (primary === 'SQLITE_IOERR' && isReadOnly(file)) return unavailable('readOnly', error);
+  return (translations[code] ?? translations[primary])?.(error) ?? error;
 }
 
 /** Whether its file system has become read-only, as after an error of its disk. SQLite does not tell why it cannot write. */
@@ -155,14 +273,3 @@ function isReadOnly(file: string): boolean {
     return codeOf(error) === 'EROFS';
   }
 }
-
-const translatedFor =
-  (file: string) =>
-  <A extends readonly unknown[], T>(work: (...args: A) => T): ((...args: A) => T) =>
-  (...args) => {
-    try {
-      return work(...args);
-    } catch (error) {
-      throw translate(error, file);
-    }
-  };

@@ -1,18 +1,43 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
 import { mkdirSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { codeOf, makeOwnerOnly } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Statement, UNLIMITED } from '../driver.ts';
+import {
+  type Awaitable,
+  type Driver,
+  type DriverOptions,
+  type Snapshot,
+  type Statement,
+  UNLIMITED,
+} from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
-import { connect, type SqliteConnection } from './connection.ts';
+import {
+  connect,
+  createTurnReader,
+  LONG_LOG,
+  type OnPiece,
+  openLightList,
+  type SqliteConnection,
+} from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { define, migrate, rehearse, withTimeout } from './migrate.ts';
 import { createReaders } from './readers.ts';
-import { createLightLists, createTurnReader, type OnPiece } from './reads.ts';
-import { HELD, LIST_PATIENCE, LONG_LOG, MAX_READERS, MAX_STREAMS, MOST_COUNTED, OPEN_TIMEOUT } from './tuning.ts';
+
+/** Milliseconds that another process may hold the file when it is opened. */
+const OPEN_TIMEOUT = 5000;
+/** Rows of a table that are counted between the requests: without an index, 500,000 rows of 500 bytes take 400 ms. */
+const MOST_COUNTED = 100_000;
+/** Reader processes: at least two, so that one search does not stop all others; more would only take memory. */
+const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
+/** Whole lists at a time: each holds a snapshot, which stops checkpoints. Milliseconds that one waits for others to end. */
+const MAX_STREAMS = 64;
+const LIST_PATIENCE = 5000;
+/** How often a list holds a record while it waits to be read on: its pages, its columns, and its JSON as it grows. */
+const HELD = 5;
 
 const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
@@ -26,22 +51,12 @@ export function openSqlite(
   file: string,
   { statementTimeout, maxStreams = MAX_STREAMS }: DriverOptions = UNLIMITED,
 ): Driver {
-  const writer = writable(file, () => {
-    mkdirSync(dirname(file), { recursive: true });
-    makeOwnerOnly(file);
-    return connect(file, false);
-  });
-  const readings = closedOnError(writer, () => {
-    withTimeout(writer, OPEN_TIMEOUT, 'pragma journal_mode = wal');
-    writer.execute(
-      `pragma synchronous = full; pragma journal_size_limit = ${LONG_LOG}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
-    );
-    return connect(file, true);
-  });
+  const writer = openForWriting(file);
+  const readings = openForReading(file, writer);
   const inode = inodeOf(file);
   const reader = createTurnReader(readings);
   const readers = createReaders(file, statementTimeout);
-  const light = createLightLists(file);
+  const lightLists = new Set<Snapshot>();
   const commits = createGroupCommit(writer, { refresh: reader.refresh });
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
@@ -100,11 +115,19 @@ export function openSqlite(
       if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },
-    snapshot: (caller = PATIENT, heavy = true) =>
-      heavy ? readers.snapshot(caller, holding(caller)) : light.snapshot(holding(caller)),
+    snapshot: (caller = PATIENT, heavy = true) => {
+      if (heavy) return readers.snapshot(caller, holding(caller));
+      const list = openLightList(file, holding(caller));
+      lightLists.add(list);
+      const close = (): Awaitable<void> => {
+        lightLists.delete(list);
+        return list.close();
+      };
+      return { ...list, close };
+    },
     close: async () => {
       readers.close();
-      light.close();
+      for (const list of lightLists) void list.close();
       await commits.drained();
       try {
         reader.close();
@@ -126,9 +149,11 @@ function holding(caller: Caller): OnPiece {
   };
 }
 
-function writable<T>(file: string, open: () => T): T {
+function openForWriting(file: string): SqliteConnection {
   try {
-    return open();
+    mkdirSync(dirname(file), { recursive: true });
+    makeOwnerOnly(file);
+    return connect(file, false);
   } catch (error) {
     const cause = error instanceof StartError ? error.cause : error;
     const user = process.getuid === undefined ? '' : ` (uid ${process.getuid()})`;
@@ -139,11 +164,15 @@ function writable<T>(file: string, open: () => T): T {
   }
 }
 
-function closedOnError<T>(connection: SqliteConnection, work: () => T): T {
+function openForReading(file: string, writer: SqliteConnection): SqliteConnection {
   try {
-    return work();
+    withTimeout(writer, OPEN_TIMEOUT, 'pragma journal_mode = wal');
+    writer.execute(
+      `pragma synchronous = full; pragma journal_size_limit = ${LONG_LOG}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
+    );
+    return connect(file, true);
   } catch (error) {
-    connection.close();
+    writer.close();
     throw error;
   }
 }

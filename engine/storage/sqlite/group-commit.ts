@@ -8,8 +8,21 @@ import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
-import { rollBack, type SqliteConnection } from './connection.ts';
-import { BUSY_STEP, BUSY_TIMEOUT, GROUP_JOBS, GROUP_TIME, SLICE } from './tuning.ts';
+import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
+
+/** A group ends at this many writes, or milliseconds, so that the first of them do not wait long for their answers. */
+const GROUP_JOBS = 128;
+const GROUP_TIME = 20;
+/** Milliseconds of writes before other requests have a turn. A single statement may exceed them. */
+const SLICE = 10;
+/** Milliseconds that another process may hold the write lock before a write is given up, and between two tries. */
+const BUSY_TIMEOUT = 5000;
+const BUSY_STEP = 10;
+
+const BEGIN: Statement = { sql: 'begin immediate' };
+const SAVEPOINT: Statement = { sql: 'savepoint job' };
+const RELEASE: Statement = { sql: 'release job' };
+const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
 
 interface QueuedWrite {
   readonly caller: Caller | undefined;
@@ -18,13 +31,6 @@ interface QueuedWrite {
   readonly reject: (error: unknown) => void;
   failure?: { readonly error: unknown } | undefined;
 }
-
-const BEGIN: Statement = { sql: 'begin immediate' };
-const COMMIT: Statement = { sql: 'commit' };
-const ROLLBACK: Statement = { sql: 'rollback' };
-const SAVEPOINT: Statement = { sql: 'savepoint job' };
-const RELEASE: Statement = { sql: 'release job' };
-const ROLLBACK_TO: Statement = { sql: 'rollback to job' };
 
 interface GroupCommit {
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
@@ -43,6 +49,7 @@ export function createGroupCommit(
   connection: SqliteConnection,
   { refresh, now = () => performance.now() }: CommitOptions,
 ): GroupCommit {
+  const { database, command } = connection;
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
@@ -56,11 +63,21 @@ export function createGroupCommit(
     turn = undefined;
   }
 
-  /** Statements run in the order in which they are asked for. */
-  const inTurns: InTurns = (run) => {
-    if (turn === undefined && now() > sliceEnd) turn = pause();
-    return turn === undefined ? run() : turn.then(run);
-  };
+  /** What work asks for after its end would run in the next transaction. Statements run in the order in which they are asked for. */
+  function writerUntil(isOver: () => boolean): Writer {
+    const inTime =
+      <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
+      (...asked) => {
+        const run = (): Awaitable<T> => {
+          if (isOver()) throw lateStatement();
+          return ask(...asked);
+        };
+        if (turn === undefined && now() > sliceEnd) turn = pause();
+        return turn === undefined ? run() : turn.then(run);
+      };
+    const { all, get, value, column, run } = connection;
+    return { all: inTime(all), get: inTime(get), value: inTime(value), column: inTime(column), run: inTime(run) };
+  }
 
   function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -72,7 +89,7 @@ export function createGroupCommit(
         giveBack = caller?.drawing?.();
         let isOver = false;
         try {
-          result = await work(writerOf(connection, () => isOver, inTurns));
+          result = await work(writerUntil(() => isOver));
         } finally {
           isOver = true;
         }
@@ -96,22 +113,22 @@ export function createGroupCommit(
    * as each turn brings more writes, the next one may, too: sharing an fsync is worth more than beginning at once.
    */
   async function gather(): Promise<void> {
-    for (let before = -1; queue.length > before;) {
+    let before: number;
+    do {
       before = queue.length;
       await pause();
-      if (queue.length >= GROUP_JOBS) return;
-    }
+    } while (queue.length > before && queue.length < GROUP_JOBS);
   }
 
   async function commitGroup(): Promise<void> {
     const group: QueuedWrite[] = [];
     try {
       // Where an earlier one could not be rolled back, its changes must not be committed with these.
-      if (connection.database.inTransaction) connection.command(ROLLBACK);
+      if (database.inTransaction) command(ROLLBACK);
       refresh();
       await runGroup(group);
       if (now() > sliceEnd) await pause();
-      if (connection.database.inTransaction) connection.command(COMMIT);
+      if (database.inTransaction) command(COMMIT);
       refresh();
     } catch (error) {
       rollBack(connection);
@@ -127,52 +144,46 @@ export function createGroupCommit(
   async function runGroup(group: QueuedWrite[]): Promise<void> {
     const end = now() + GROUP_TIME;
     while (queue.length > 0 && group.length < GROUP_JOBS && now() < end) {
-      const isFirst = !connection.database.inTransaction;
+      const isFirst = !database.inTransaction;
       if (isFirst) await begin();
       const job = queue.shift();
       if (!job) return;
       group.push(job);
       try {
-        if (!isFirst) connection.command(SAVEPOINT);
+        if (!isFirst) command(SAVEPOINT);
         await job.run();
-        if (!isFirst) connection.command(RELEASE);
+        if (!isFirst) command(RELEASE);
       } catch (error) {
         job.failure = { error };
-        if (isFirst) undo();
-        else if (connection.database.inTransaction) undoTo();
-        else if (error instanceof Problem && error.code === 'refused-by-database') beginAgain(group);
-        else throw error;
+        if (!database.inTransaction) beginAgain(group, isFirst, error);
+        else if (isFirst) command(ROLLBACK);
+        else {
+          command(ROLLBACK_TO);
+          command(RELEASE);
+        }
       }
     }
   }
 
-  function undo(): void {
-    if (connection.database.inTransaction) connection.command(ROLLBACK);
-  }
-
-  function undoTo(): void {
-    connection.command(ROLLBACK_TO);
-    connection.command(RELEASE);
-  }
-
-  /** A trigger's RAISE(ROLLBACK) in the last one has undone the others, too. */
-  function beginAgain(group: QueuedWrite[]): void {
+  /** A trigger's RAISE(ROLLBACK) in the last write has undone those before it, too: they run once more. */
+  function beginAgain(group: QueuedWrite[], isFirst: boolean, error: unknown): void {
+    if (isFirst) return;
+    if (!(error instanceof Problem && error.code === 'refused-by-database')) throw error;
     const lost = group.filter(({ failure }) => failure === undefined);
     const failed = group.filter(({ failure }) => failure !== undefined);
     group.splice(0, group.length, ...failed);
-    for (const one of [...lost, ...queue.splice(0)]) queue.push(one);
+    queue.unshift(...lost);
   }
-
-  const isWanted = (): boolean => queue.some(({ caller }) => caller?.isGone !== true);
 
   async function begin(): Promise<void> {
     for (const end = now() + BUSY_TIMEOUT; ;) {
       try {
-        connection.command(BEGIN);
+        command(BEGIN);
         return;
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
-        if (!isBusy || closing || now() > end || !isWanted()) throw error;
+        const isWanted = queue.some(({ caller }) => caller?.isGone !== true);
+        if (!isBusy || closing || now() > end || !isWanted) throw error;
         await delay(BUSY_STEP);
       }
     }
@@ -185,20 +196,4 @@ export function createGroupCommit(
       await draining;
     },
   };
-}
-
-/** Runs a statement in this turn of the event loop, or in the next one. */
-type InTurns = <T>(run: () => Awaitable<T>) => Awaitable<T>;
-
-/** The writer of one piece of work: what it asks for later must not run in the next transaction. */
-function writerOf(connection: SqliteConnection, isOver: () => boolean, inTurns: InTurns): Writer {
-  const inTime =
-    <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
-    (...asked) =>
-      inTurns(() => {
-        if (isOver()) throw lateStatement();
-        return ask(...asked);
-      });
-  const { all, get, value, column, run } = connection;
-  return { all: inTime(all), get: inTime(get), value: inTime(value), column: inTime(column), run: inTime(run) };
 }

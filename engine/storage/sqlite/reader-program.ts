@@ -6,30 +6,35 @@ import { statSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { codeOf } from '../../files.ts';
 import { createBoundedCache } from '../../memo.ts';
+import { reasonOf } from '../../problem.ts';
 import type { Row, Statement, Values } from '../driver.ts';
-import { connect } from './connection.ts';
-import { LONG_LOG, PIECE, READER_BUSY, READER_CACHE, READER_STATEMENTS } from './tuning.ts';
+import { BEGIN, COMMIT, connect, LONG_LOG } from './connection.ts';
+
+/** KiB of the file that a process keeps; a sort that needs more goes to the disk. */
+const CACHE = 16_000;
+/** Milliseconds that a process waits for another one that recovers the log. */
+const BUSY = 1000;
+/** Statements that a process keeps prepared. */
+const STATEMENTS = 200;
+/** A piece ends with this many rows, characters or milliseconds: a long message would hold up requests. */
+const PIECE = { rows: 256, length: 256 * 1024, time: 50 };
 
 /** Begins a statement, reads on in it, or ends the snapshot, which begins with the first statement. */
 export type Question = { readonly sql: string; readonly values: Values } | 'more' | 'end';
-
-/** Errors lose their class when they are sent; SQLite's errors are recognized by their code. */
-export interface ReaderFailure {
-  readonly message: string;
-  readonly code: string;
-}
 
 export interface Piece {
   readonly rows: readonly Row[];
   readonly isLast: boolean;
 }
 
-/** One for each question, in order. The first reply says that the process is ready. */
-export type Reply = 'ready' | Piece | { readonly failure: ReaderFailure };
+/**
+ * One for each question, in order. The first reply says that the process is ready. Errors lose their class when they are
+ * sent; SQLite's errors are recognized by their code.
+ */
+export type Reply = 'ready' | Piece | { readonly failure: { readonly message: string; readonly code: string } };
 
-const BEGIN: Statement = { sql: 'begin' };
-const COMMIT: Statement = { sql: 'commit' };
 const [, , file = ''] = process.argv;
 
 try {
@@ -40,17 +45,11 @@ try {
 }
 
 const connection = connect(file, true);
-connection.execute(`pragma cache_size = -${READER_CACHE}; pragma busy_timeout = ${READER_BUSY}`);
+connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY}`);
 /** Of the statement that is being read. */
 let rows: IterableIterator<Row> | undefined;
 /** The same statement is the same object, so that it is prepared once. */
-const statements = createBoundedCache<Statement>(READER_STATEMENTS);
-
-function statementOf(sql: string): Statement {
-  const statement = statements.get(sql) ?? { sql };
-  statements.set(sql, statement);
-  return statement;
-}
+const statements = createBoundedCache<Statement>(STATEMENTS);
 
 const lengthOf = (row: Row): number =>
   row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 8);
@@ -76,7 +75,9 @@ function answerTo(question: Question): Piece {
   rows = undefined;
   if (question === 'end') return endSnapshot();
   if (!connection.database.inTransaction) connection.command(BEGIN);
-  rows = connection.iterate(statementOf(question.sql), question.values);
+  const statement = statements.get(question.sql) ?? { sql: question.sql };
+  statements.set(question.sql, statement);
+  rows = connection.iterate(statement, question.values);
   return piece();
 }
 
@@ -109,8 +110,7 @@ function reply(question: Question): Reply {
   } catch (error) {
     // SQLite's own error, before it was translated.
     const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const code = original instanceof Error && 'code' in original ? String(original.code) : '';
-    return { failure: { message: original instanceof Error ? original.message : String(original), code } };
+    return { failure: { message: reasonOf(original), code: codeOf(original) } };
   }
 }
 

@@ -1,14 +1,15 @@
 /** Reader processes. Each serves one search at a time, so that a search can be ended by killing its process. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { tooSlow } from '../../problem.ts';
-import { type OnRow, readerOf, type Row, type Snapshot, type Statement, type Values } from '../driver.ts';
+import { readerOf, type Row, type Snapshot, type Statement, type Values } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
-import { translate } from './connection.ts';
+import { type OnPiece, translate } from './connection.ts';
 import type { Piece, Question, Reply } from './reader-program.ts';
-import type { OnPiece } from './reads.ts';
-import { READER_HEAP, READER_IDLE } from './tuning.ts';
+
+/** Milliseconds that a process is kept for the next search; the last one stays. */
+const IDLE = 30_000;
 
 interface Readers {
   /** A snapshot in a process of its own. `onPiece` is called with the texts of each piece of a list. */
@@ -39,7 +40,7 @@ export function createReaders(file: string, patience: number): Readers {
     const end = (): void => {
       if (idle.size > 1) reader.kill();
     };
-    if (all.has(reader)) idle.set(reader, setTimeout(end, READER_IDLE).unref());
+    if (all.has(reader)) idle.set(reader, setTimeout(end, IDLE).unref());
   }
 
   return {
@@ -50,8 +51,22 @@ export function createReaders(file: string, patience: number): Readers {
       const stop = caller.onGone(() => reader.kill(new CallerGone()));
       let open = true;
       return {
-        ...readerOf((statement, values, onRow) => allRows(reader, statement, values, onRow)),
-        texts: (statement, values) => texts(reader, statement, values, onPiece),
+        ...readerOf(async (statement, values, onRow) => {
+          const read: Row[] = [];
+          for await (const rows of pieces(reader, statement, values))
+            for (const row of rows) {
+              onRow?.(row);
+              read.push(row);
+            }
+          return read;
+        }),
+        async *texts(statement, values) {
+          for await (const rows of pieces(reader, statement, values)) {
+            const some = rows.map(([text]) => String(text));
+            onPiece(some);
+            yield some;
+          }
+        },
         close: () => {
           if (!open) return;
           open = false;
@@ -69,48 +84,19 @@ export function createReaders(file: string, patience: number): Readers {
   };
 }
 
-async function allRows(
-  { ask }: ReaderProcess,
-  { sql }: Statement,
-  values: Values,
-  onRow?: OnRow<Row>,
-): Promise<readonly Row[]> {
-  const all: Row[] = [];
-  for (let piece = await ask({ sql, values }); ; piece = await ask('more')) {
-    for (const row of piece.rows) {
-      onRow?.(row);
-      all.push(row);
-    }
-    if (piece.isLast) return all;
-  }
-}
-
 /** One piece is read ahead while the one before is sent, and no more: a slow client slows the scan down. */
-async function* texts(
-  { ask }: ReaderProcess,
-  { sql }: Statement,
-  values: Values,
-  onPiece: OnPiece,
-): AsyncGenerator<readonly string[]> {
-  const read = async (question: Question): Promise<Piece & { readonly texts: readonly string[] }> => {
-    const piece = await ask(question);
-    const some = piece.rows.map(([text]) => String(text));
-    onPiece(some);
-    return { ...piece, texts: some };
-  };
-  let piece = await read({ sql, values });
-  for (;;) {
-    const next = piece.isLast ? undefined : read('more');
+async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Values): AsyncGenerator<readonly Row[]> {
+  for (let piece = await ask({ sql, values }); ;) {
+    const next = piece.isLast ? undefined : ask('more');
     // It may fail while the piece before is being sent: it is awaited later, or never.
     next?.catch(() => undefined);
-    if (piece.texts.length > 0) yield piece.texts;
+    if (piece.rows.length > 0) yield piece.rows;
     if (!next) return;
     piece = await next;
   }
 }
 
-// A reader process as the service sees it: questions go in, promises come out, and it can be killed.
-
+/** A reader process as the service sees it. */
 interface ReaderProcess {
   /** Kills the process if there is no answer in time. */
   readonly ask: (question: Question) => Promise<Piece>;
@@ -129,12 +115,17 @@ interface PendingAnswer {
 /** Works for compiled code, and for sources as tests run them. */
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
-const LOADER = EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : [];
+/** The process only holds the pieces that it sends. */
+const OPTIONS = [
+  '--max-old-space-size=96',
+  '--max-semi-space-size=2',
+  ...(EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : []),
+];
 
 /** `onEnd` is called once, when the process is gone. */
 function startReader(file: string, patience: number, onEnd: () => void): ReaderProcess {
   const child = fork(PROGRAM, [file], {
-    execArgv: [...READER_HEAP, ...LOADER],
+    execArgv: OPTIONS,
     serialization: 'advanced',
     // The last pipe closes when this process ends, however it ends.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
@@ -144,9 +135,15 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
   let ready = false;
   let gone: Error | undefined;
 
+  /** While no question is open, the service may end. */
+  function hold(isBusy: boolean): void {
+    child[isBusy ? 'ref' : 'unref']();
+    child.channel?.[isBusy ? 'ref' : 'unref']();
+  }
+
   /** The time to start the process does not count. */
   function limit(one: PendingAnswer): void {
-    if (ready && patience !== Infinity) one.timer = setTimeout(() => end(tooSlow(patience)), patience);
+    if (ready && patience !== Infinity) one.timer = setTimeout(() => kill(tooSlow(patience)), patience);
   }
 
   function settle(reply: Reply): void {
@@ -157,17 +154,17 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
     }
     const asker = waiting.shift();
     clearTimeout(asker?.timer);
-    if (waiting.length === 0) hold(child, false);
+    if (waiting.length === 0) hold(false);
     if ('failure' in reply)
       asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), file));
     else asker?.resolve(reply);
   }
 
-  function end(reason: Error): void {
+  function kill(reason: Error = unavailable('cutOff')): void {
     if (gone) return;
     gone = reason;
     child.kill('SIGKILL');
-    hold(child, false);
+    hold(false);
     onEnd();
     for (const { reject, timer } of waiting.splice(0)) {
       clearTimeout(timer);
@@ -175,35 +172,27 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
     }
   }
 
+  const failed = (cause: unknown): void => kill(unavailable('cutOff', cause));
   child.on('message', (reply) => settle(reply as Reply));
-  child.on('error', (error) => end(unavailable('cutOff', error)));
-  child.on('exit', (code, signal) =>
-    end(unavailable('cutOff', new Error(`a reader process ended: ${signal ?? code}`))),
-  );
-  hold(child, false);
+  child.on('error', failed);
+  child.on('exit', (code, signal) => failed(new Error(`a reader process ended: ${signal ?? code}`)));
+  // A socket, though its type does not say so. Where no process could be started, there are no pipes.
+  const lifeline = (child.stdio as typeof child.stdio | undefined)?.[4];
+  if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
+  hold(false);
   return {
     ask: (question) =>
       new Promise((resolve, reject) => {
         if (gone) return reject(gone);
-        hold(child, true);
+        hold(true);
         const one: PendingAnswer = { resolve, reject };
         waiting.push(one);
         limit(one);
         // No process could be started: the event that says so comes later.
-        if (!child.connected) return end(unavailable('cutOff', new Error('a reader process cannot be started')));
-        child.send(question, (error) => error && end(unavailable('cutOff', error)));
+        if (!child.connected) return failed(new Error('a reader process cannot be started'));
+        child.send(question, (error) => error && failed(error));
       }),
-    kill: (reason = unavailable('cutOff')) => end(reason),
+    kill,
     isBusy: () => waiting.length > 0,
   };
-}
-
-/** While no question is open, the service may end. */
-function hold(child: ChildProcess, isBusy: boolean): void {
-  child[isBusy ? 'ref' : 'unref']();
-  child.channel?.[isBusy ? 'ref' : 'unref']();
-  // Where no process could be started, there are no pipes.
-  const lifeline = (child.stdio as ChildProcess['stdio'] | undefined)?.[4];
-  // A socket, though its type does not say so.
-  if (!isBusy && lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
 }
