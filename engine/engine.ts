@@ -14,8 +14,8 @@ import { createAddressOf, createRateLimit } from './edge/clients.ts';
 
 import { createObservers } from './http/observed.ts';
 import type { Service } from './http/request.ts';
-import { createDialects, dialectsByRoot } from './http/dialects/dialect.ts';
-import { API_ROOT, createRoutes, type Routes } from './http/routes.ts';
+import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
+import { API_ROOT, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
 import type { Granted, Rights } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
@@ -130,7 +130,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const servedBy = memoized((served: Model) => {
     const queriesOf = createQueryResolver(settings);
     const validatorsOf = served === schema.model ? schema.validatorsOf : createValidators(served);
-    const makeDialect = createDialects(dialects, settings);
+    const makeRoutes = routesMaker(dialects, settings);
     const types = new Map([...served.types.values()].map((type) => [type.path, type]));
     return (rights: Rights, tokenName: string | null) => {
       const serviceOf = memoized((type: RecordType): Service => ({
@@ -145,20 +145,16 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
         queries: queriesOf(type, rights),
         validators: validatorsOf(type),
       }));
-      const routesBelow = new Map<string, Routes>();
-      const spokenRoutes = (root: string): Routes => {
-        const routes = routesBelow.get(root) ?? makeDialect(root, types, rights, serviceOf);
-        routesBelow.set(root, routes);
+      const made = new Map<string, Routes>();
+      const routesBelow = (root: string): Routes => {
+        const routes = made.get(root) ?? makeRoutes(root, types, rights, serviceOf);
+        made.set(root, routes);
         return routes;
       };
-      return { serviceOf, routes: createRoutes(types, rights, serviceOf), spokenRoutes };
+      return { serviceOf, routesBelow };
     };
   });
   const all = (): Clients => (clients ??= createClients(model, access, servedBy(model)));
-  const routesOf = (request: IncomingMessage, root: string): Routes => {
-    const { routes, spokenRoutes } = all().of(request);
-    return root === API_ROOT ? routes : spokenRoutes(root);
-  };
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -172,7 +168,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     isDraining: () => draining,
   };
   return {
-    ...createHandler(routesOf, options),
+    ...createHandler((request, root) => all().of(request).routesBelow(root), options),
     get model() {
       return model;
     },

@@ -16,9 +16,8 @@ export interface Client {
   /** The part of the Model that the client may see, for documents: the same for all clients with equal rights. */
   seen(): Model;
   serviceOf(type: RecordType): Service;
-  readonly routes: Routes;
-  /** Below the root of a dialect. */
-  spokenRoutes(root: string): Routes;
+  /** Those below `/api`, or below the root of a dialect. */
+  routesBelow(root: string): Routes;
 }
 
 export interface Clients {
@@ -31,7 +30,7 @@ export interface Clients {
 /** Clients, and sets of rights with their documents, that are kept. */
 const MOST_KEPT = 16;
 
-type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routes' | 'spokenRoutes'>;
+type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routesBelow'>;
 
 export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
   const clients = createBoundedCache<Client>(MOST_KEPT);

@@ -1,17 +1,14 @@
 /** Shared by dialects: names of comparisons, and parameters as the query of `/api` has them. */
 import type { OperatorName } from '../../field-types/field-type.ts';
-import type { RecordType } from '../../model/model.ts';
-import { relationsFor, type Rights } from '../../model/rights.ts';
+import { relationsFor } from '../../model/rights.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
 import type { PathNames } from '../../query/list-query.ts';
 import { type Complain, complainAbout, type Parameter, quote } from '../../query/parameters.ts';
-import { namesOf, resolveSubject } from '../../query/paths.ts';
+import { resolveSubject } from '../../query/paths.ts';
 
-/** An operator, and the pattern for texts that have the value in this place. */
-type Comparison = readonly [operator: OperatorName, pattern?: (text: string) => string];
-
-const WITHIN: Comparison = ['like', (text) => `*${text}*`];
+/** The operator, and for texts the pattern that has the value in place of `%`. */
+type Comparison = readonly [operator: OperatorName, pattern?: string];
 
 /** By the word behind the name of a field: `position_gte`, or `position:gte` in json-server 1. */
 const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
@@ -24,24 +21,12 @@ const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['gte', ['gte']],
   ['in', ['in']],
   ['eq_any', ['in']],
-  ['like', WITHIN],
-  ['contains', WITHIN],
-  ['q', WITHIN],
-  ['startsWith', ['like', (text) => `${text}*`]],
-  ['endsWith', ['like', (text) => `*${text}`]],
+  ['like', ['like', '*%*']],
+  ['contains', ['like', '*%*']],
+  ['q', ['like', '*%*']],
+  ['startsWith', ['like', '%*']],
+  ['endsWith', ['like', '*%']],
 ]);
-
-/** The names that conditions of a type can use. */
-export interface ConditionNames {
-  readonly paths: PathNames;
-  /** Parameters that are not conditions. */
-  readonly others: readonly string[];
-}
-
-export const conditionNames = (type: RecordType, rights: Rights, others: readonly string[]): ConditionNames => ({
-  paths: namesOf(type, type.defaultVariant, rights),
-  others,
-});
 
 /** A name as it stands is that of a field, if there is one. */
 function comparedBy(names: PathNames, key: string): readonly [path: string, ...Comparison] | undefined {
@@ -59,27 +44,35 @@ const SEARCH = 'q';
 
 /** The parameters of one condition, which the client calls `key`; several values are those of a list. */
 export function conditionsOf(
-  names: ConditionNames,
+  names: PathNames,
   key: string,
   values: readonly string[],
   faults: Fault[],
+  others: readonly string[] = [],
 ): readonly Parameter[] {
-  const found = comparedBy(names.paths, key);
-  if (!found) return key === SEARCH ? searched(names.paths.type, values, faults) : unknown(names, key, faults);
+  const found = comparedBy(names, key);
+  if (!found) return key === SEARCH ? searched(names, values, faults) : unknown(names, key, faults, others);
   const [path, operator, pattern] = found;
   const compared = (given: readonly string[], ...steps: readonly string[]): readonly Parameter[] =>
     given.map((value) => ({ key, steps, value }));
-  // An empty text is in every text.
-  if (pattern) return compared(values.filter((value) => value !== '').map(pattern), path, operator);
+  if (pattern !== undefined) {
+    // An empty text is in every text.
+    const texts = values.filter((value) => value !== '');
+    return compared(
+      texts.map((text) => pattern.replace('%', () => text)),
+      path,
+      operator,
+    );
+  }
   if (operator === 'in') return compared(values.join(',').split(','), path, operator);
   if (operator === 'eq') return values.length > 1 ? compared(values, path, 'in') : compared(values, path);
   return compared(values, path, operator);
 }
 
 /** Finds a text in any field of text. */
-function searched({ fields }: RecordType, values: readonly string[], faults: Fault[]): readonly Parameter[] {
+function searched({ type }: PathNames, values: readonly string[], faults: Fault[]): readonly Parameter[] {
   const complain = complainAbout(faults, SEARCH);
-  const texts = [...fields.values()].filter(({ type }) => type.operators.includes('like'));
+  const texts = [...type.fields.values()].filter((field) => field.type.operators.includes('like'));
   const [text = '', ...others] = values;
   if (others.length > 0) return complain('repeated', `"${SEARCH}" is given twice`) ?? [];
   if (texts.length === 0) return complain('unknown-parameter', `No field can be searched by "${SEARCH}"`) ?? [];
@@ -87,8 +80,8 @@ function searched({ fields }: RecordType, values: readonly string[], faults: Fau
   return texts.map(({ name }) => ({ key: SEARCH, steps: ['$any', name, 'like'], value: `*${text}*` }));
 }
 
-function unknown({ paths, others }: ConditionNames, key: string, faults: Fault[]): readonly Parameter[] {
-  const { type, rights } = paths;
+/** `others`: parameters that are not conditions. */
+function unknown({ type, rights }: PathNames, key: string, faults: Fault[], others: readonly string[]): [] {
   complainAbout(faults, key)('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
     if (key.startsWith('_cnd')) return '; parameters like this are for /api';
     if (others.includes(`_${key}`)) return `; did you mean "_${key}"?`;

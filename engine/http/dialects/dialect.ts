@@ -4,10 +4,9 @@
  * is called `id`, whatever the descriptor calls it; related records keep their own.
  */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
-import { type JsonObject, unescapedSteps } from '../../json/json.ts';
-import type { RawMember } from '../../json/tokenizer.ts';
+import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import type { Field, RecordType } from '../../model/model.ts';
+import type { RecordType } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import type { Body, ParsedRecord } from '../../operations/body.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
@@ -16,9 +15,8 @@ import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver, type ParseSearch } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList, type FrameList } from '../lists.ts';
-import { createServer } from '../routes.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
-import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
+import { type Binding, BINDINGS, createRoutes, createServer, type Routes } from '../routes.ts';
 import { jsonServer } from './json-server.ts';
 import { simpleRest } from './simple-rest.ts';
 
@@ -30,30 +28,32 @@ export interface HttpDialect {
   readonly embed: string;
 }
 
-const DIALECTS = { 'json-server': jsonServer, 'simple-rest': simpleRest } satisfies Record<
-  HttpDialectName,
-  HttpDialect
->;
+const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
+  'json-server': jsonServer,
+  'simple-rest': simpleRest,
+};
 
 /** The dialects that are served, by their root. */
 export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<string, HttpDialect> =>
   new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
 
-/** Makes the routes below the root of a dialect; the services are those of `/api`. */
-type MakeDialectRoutes = (
+/** Makes the routes below a root: that of `/api`, or of a dialect. */
+type MakeRoutes = (
   root: string,
   types: ReadonlyMap<string, RecordType>,
   rights: Rights,
   serviceOf: (type: RecordType) => Service,
 ) => Routes;
 
-export function createDialects(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits): MakeDialectRoutes {
-  const resolvers = new Map([...dialects.values()].map((dialect) => [dialect, createQueryResolver(limits)]));
+export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits): MakeRoutes {
+  const resolverOf = memoized<HttpDialect, [], ReturnType<typeof createQueryResolver>>(() =>
+    createQueryResolver(limits),
+  );
   const shownAs = memoized(asId);
   return (root, types, rights, serviceOf) => {
     const dialect = dialects.get(root);
-    const queriesOf = dialect && resolvers.get(dialect);
-    if (!queriesOf) return createRoutes(new Map(), rights, serviceOf);
+    if (!dialect) return createRoutes(types, rights, serviceOf);
+    const queriesOf = resolverOf(dialect);
     const translating = (type: RecordType): Service => {
       const shown = shownAs(type);
       // Clients ask for all references of a page at once.
@@ -80,8 +80,7 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
     return { name, entry: { ...entry, ...body, mediaTypes: [JSON_TYPE] }, server: translated };
   });
 
-// Problems name what the client has sent.
-
+/** Problems name what the client has sent. */
 function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDialect): ServeOperation {
   const renamed = (fault: Fault): Fault => {
     if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: embed });
@@ -124,10 +123,11 @@ function asId(type: RecordType): RecordType {
   if (isId(type)) return type;
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
     new Map([...all].filter(([name]) => name !== ID));
-  const fieldsOf = (fields: readonly Field[]): readonly Field[] => fields.filter(({ name }) => name !== ID);
-  const variants = new Map(
-    [...type.variants].map(([name, variant]) => [name, { ...variant, fields: fieldsOf(variant.fields) }]),
-  );
+  const shown = [...type.variants].map(([name, variant]) => {
+    const fields = variant.fields.filter((field) => field.name !== ID);
+    return [name, { ...variant, fields }] as const;
+  });
+  const variants = new Map(shown);
   return {
     ...type,
     statementKey: `${type.statementKey} by ${ID}`,
@@ -141,20 +141,19 @@ function asId(type: RecordType): RecordType {
   };
 }
 
-/** The body as `/api` takes it. `addressed`: the identifier in the path; empty for a new record. */
+/** Renames the identifier in place, as `/api` takes it. `addressed`: that in the path; empty for a new record. */
 function withoutId(body: Body, type: RecordType, addressed: string): Body {
   const faults = body.records.flatMap((record) => faultsIn(record, type, addressed));
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+  const { name, inRecord } = type.identifier;
   const raw = new Map(body.raw);
-  const records = body.records.map((record) => {
-    const renamed = renamedIn(record.body, type);
-    const members = new Map<string, RawMember>(raw.get(record.body));
-    members.delete(ID);
-    raw.delete(record.body);
-    raw.set(renamed, members);
-    return { ...record, body: renamed };
-  });
-  return { ...body, records, raw };
+  for (const { body: record } of body.records) {
+    const members = [...(raw.get(record) ?? [])].filter(([key]) => key !== ID);
+    raw.set(record, new Map(members));
+    if (inRecord && ID in record) Reflect.set(record, name, record[ID]);
+    Reflect.deleteProperty(record, ID);
+  }
+  return { ...body, raw };
 }
 
 function faultsIn({ body, pointer }: ParsedRecord, { identifier }: RecordType, addressed: string): readonly Fault[] {
@@ -171,10 +170,4 @@ function faultsIn({ body, pointer }: ParsedRecord, { identifier }: RecordType, a
       ? `The service numbers these records itself; leave "${ID}" out`
       : `The identifier of this record is ${addressed} and cannot be changed`;
   return [...faults, { pointer: `${pointer}/${ID}`, code: 'read-only', message }];
-}
-
-/** Keys stay in their order, in which faults are reported. */
-function renamedIn(body: JsonObject, { identifier: { name, inRecord } }: RecordType): JsonObject {
-  const entries = Object.entries(body).filter(([key]) => inRecord || key !== ID);
-  return Object.fromEntries(entries.map(([key, value]) => [key === ID ? name : key, value]));
 }

@@ -1,13 +1,13 @@
 /** The interface of json-server: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`). */
 import type { Fault } from '../../problem.ts';
 import { complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
-import type { FrameList } from '../lists.ts';
-import { conditionNames, conditionsOf, isDescending, limitedTo, orderedBy, shownRelations } from './conditions.ts';
+import { namesOf } from '../../query/paths.ts';
+import { type FrameList, linksTo } from '../lists.ts';
+import { conditionsOf, isDescending, limitedTo, orderedBy, shownRelations } from './conditions.ts';
 import type { HttpDialect } from './dialect.ts';
 
-const PLACES = { start: '_start', end: '_end', limit: '_limit', page: '_page', size: '_per_page' } as const;
 const EMBEDS = ['_embed', '_expand'];
-const ONCE: readonly string[] = [...Object.values(PLACES), '_sort', '_order'];
+const ONCE = ['_start', '_end', '_limit', '_page', '_per_page', '_sort', '_order'];
 const OTHERS = [...ONCE, ...EMBEDS];
 
 /** Records of a page whose size the client does not say. */
@@ -20,15 +20,16 @@ const valuesIn = (all: readonly Parameter[]): ParameterValues =>
   new Map([...Map.groupBy(all, ({ key }) => key)].map(([key, same]) => [key, same.map(({ value }) => value)]));
 
 const parser: HttpDialect['parser'] = (type) => (search, rights) => {
-  const names = conditionNames(type, rights, OTHERS);
+  const names = namesOf(type, type.defaultVariant, rights);
   const { all: given, faults: unreadable } = parseParameters(search);
   const faults: Fault[] = [...unreadable];
   const values = valuesIn(given);
   for (const name of ONCE)
     if ((values.get(name)?.length ?? 0) > 1) complainAbout(faults, name)('repeated', `"${name}" is given twice`);
   const embedded = EMBEDS.flatMap((name) => values.get(name) ?? []);
+  const conditions = [...values].filter(([key]) => !OTHERS.includes(key));
   const all = [
-    ...[...values].flatMap(([key, some]) => (OTHERS.includes(key) ? [] : conditionsOf(names, key, some, faults))),
+    ...conditions.flatMap(([key, some]) => conditionsOf(names, key, some, faults, OTHERS)),
     ...ordered(values, faults),
     ...placed(values, faults),
     ...(embedded.length > 0 ? [shownRelations(embedded)] : []),
@@ -53,36 +54,33 @@ function ordered(values: ParameterValues, faults: Fault[]): readonly Parameter[]
   });
 }
 
-interface AskedPlaces extends Readonly<Partial<Record<keyof typeof PLACES, number>>> {
-  /** A page by its number; `size` is that of the client if it names one. */
-  readonly numbered?: { readonly number: number; readonly size: number } | undefined;
-}
-
-function placesIn(values: ParameterValues, faults: Fault[]): AskedPlaces {
-  const found = Object.entries(PLACES).flatMap(([place, name]) => {
-    const [text] = values.get(name) ?? [];
-    if (text === undefined) return [];
-    const least = place === 'page' || place === 'size' ? 1 : 0;
+function placesIn(values: ParameterValues, faults: Fault[]) {
+  const read = (name: string, least: number): number | undefined => {
+    const text = values.get(name)?.[0];
+    if (text === undefined) return undefined;
     const number = Number(text);
-    if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return [[place, number] as const];
-    complainAbout(faults, name)('invalid-value', `${quote(text)} is not an integer from ${least} on`);
-    return [];
-  });
-  const places: AskedPlaces = Object.fromEntries(found);
-  const { page, size, limit } = places;
-  const isNumbered = page !== undefined || size !== undefined;
-  return { ...places, numbered: isNumbered ? { number: page ?? 1, size: size ?? limit ?? USUAL_SIZE } : undefined };
+    if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return number;
+    return complainAbout(faults, name)('invalid-value', `${quote(text)} is not an integer from ${least} on`);
+  };
+  const limit = read('_limit', 0);
+  const [number, size] = [read('_page', 1), read('_per_page', 1)];
+  const isNumbered = number !== undefined || size !== undefined;
+  return {
+    start: read('_start', 0),
+    end: read('_end', 0),
+    limit,
+    page: isNumbered ? { number: number ?? 1, size: size ?? limit ?? USUAL_SIZE } : undefined,
+  };
 }
 
 function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
-  const { start = 0, end, limit, numbered } = placesIn(values, faults);
-  const key = Object.values(PLACES).findLast((name) => values.has(name) && name !== PLACES.page);
-  if (numbered) {
-    const slice = [PLACES.start, PLACES.end].find((name) => values.has(name));
+  const { start = 0, end, limit, page } = placesIn(values, faults);
+  const key = ['_per_page', '_limit', '_end', '_start'].find((name) => values.has(name));
+  if (page) {
+    const slice = ['_start', '_end'].find((name) => values.has(name));
     if (slice !== undefined)
       complainAbout(faults, slice)('mixed-forms', `"${slice}" cannot be used together with pages`);
-    const offset = Math.min((numbered.number - 1) * numbered.size, Number.MAX_SAFE_INTEGER);
-    return limitedTo(key ?? PLACES.page, offset, numbered.size);
+    return limitedTo(key ?? '_page', Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER), page.size);
   }
   if (key === undefined) return [];
   return limitedTo(key, start, limit ?? (end === undefined ? undefined : Math.max(0, end - start)));
@@ -91,23 +89,25 @@ function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] 
 /** Version 0 says in `Link` which pages there are, version 1 in the body. */
 const frame: FrameList = ({ path }, { target }, { format, result }) => {
   const { total } = result;
-  const { numbered, size } = placesIn(valuesIn(parseParameters(target.query).all), []);
-  if (!numbered || !('rows' in result)) return { headers: {} };
-  const { number } = numbered;
-  const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / numbered.size));
+  const values = valuesIn(parseParameters(target.query).all);
+  const { page } = placesIn(values, []);
+  if (!page || !('rows' in result)) return { headers: {} };
+  const { number, size } = page;
+  const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
   const prev = number > 1 ? number - 1 : undefined;
   const next = result.hasNext ? number + 1 : undefined;
-  if (size !== undefined) {
+  if (values.has('_per_page')) {
     const head = { first: 1, prev: prev ?? null, next: next ?? null, last, pages: last, items: total };
     const open = `${JSON.stringify(head).slice(0, -1)},"data":${format.open}`;
     return { headers: {}, format: { ...format, open, close: `${format.close}}` } };
   }
-  const links = Object.entries({ first: 1, prev, next, last }).flatMap(([relation, page]) => {
+  const searchOf = (place: number | undefined): string | undefined => {
     const search = new URLSearchParams(target.query);
-    search.set('_page', String(page));
-    return page === undefined ? [] : [`<${target.base}${path}?${search.toString()}>; rel="${relation}"`];
-  });
-  return { headers: { Link: links.join(', ') } };
+    search.set('_page', String(place));
+    return place === undefined ? undefined : search.toString();
+  };
+  const searches = { first: searchOf(1), prev: searchOf(prev), next: searchOf(next), last: searchOf(last) };
+  return { headers: { Link: linksTo(target.base + path, searches) } };
 };
 
 export const jsonServer: HttpDialect = { parser, frame, embed: '_embed' };

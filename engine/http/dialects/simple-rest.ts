@@ -2,21 +2,15 @@
 import { isObject, type JsonValue, parsedJson } from '../../json/json.ts';
 import { didYouMean } from '../../names.ts';
 import type { Fault } from '../../problem.ts';
+import type { PathNames } from '../../query/list-query.ts';
 import { type Complain, complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
+import { namesOf } from '../../query/paths.ts';
 import type { FrameList } from '../lists.ts';
-import {
-  type ConditionNames,
-  conditionNames,
-  conditionsOf,
-  isDescending,
-  limitedTo,
-  orderedBy,
-  shownRelations,
-} from './conditions.ts';
+import { conditionsOf, isDescending, limitedTo, orderedBy, shownRelations } from './conditions.ts';
 import type { HttpDialect } from './dialect.ts';
 
 interface ReadingContext {
-  readonly names: ConditionNames;
+  readonly names: PathNames;
   readonly faults: Fault[];
   readonly complain: Complain;
 }
@@ -58,7 +52,7 @@ const READERS: Readonly<Record<string, (value: JsonValue, context: ReadingContex
   },
 };
 
-function filtered(key: string, value: JsonValue, names: ConditionNames, faults: Fault[]): readonly Parameter[] {
+function filtered(key: string, value: JsonValue, names: PathNames, faults: Fault[]): readonly Parameter[] {
   const complain = complainAbout(faults, key);
   if (isObject(value)) {
     const inside = Object.entries(value);
@@ -76,12 +70,12 @@ function filtered(key: string, value: JsonValue, names: ConditionNames, faults: 
   if (values.some((item) => item === null || typeof item === 'object'))
     return complain('invalid-value', `${quote(key)} has an item that is not a value`) ?? [];
   // Nothing is one of no values, and identifiers begin with 1.
-  if (values.length === 0) return [{ key, steps: [names.paths.type.identifier.name], value: '0' }];
+  if (values.length === 0) return [{ key, steps: [names.type.identifier.name], value: '0' }];
   return conditionsOf(names, key, values.map(String), faults);
 }
 
 const parser: HttpDialect['parser'] = (type) => (search, rights) => {
-  const names = conditionNames(type, rights, []);
+  const names = namesOf(type, type.defaultVariant, rights);
   const { all: given, faults: unreadable } = parseParameters(search);
   const faults: Fault[] = [...unreadable];
   const all = [...Map.groupBy(given, ({ key }) => key)].flatMap(([key, [first, ...others]]) => {
@@ -95,7 +89,7 @@ const parser: HttpDialect['parser'] = (type) => (search, rights) => {
   return { all, faults };
 };
 
-function hint(key: string, { paths: { type } }: ConditionNames): string {
+function hint(key: string, { type }: PathNames): string {
   if (key.startsWith('_cnd')) return '; parameters like this are for /api';
   if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
   return didYouMean(key, Object.keys(READERS));
