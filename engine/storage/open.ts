@@ -16,8 +16,7 @@ import { createReplicaReads } from './replicas.ts';
 import { seed } from './seed.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
-import { openSqlite } from './sqlite/driver.ts';
-import { claimFile } from './sqlite/service-lock.ts';
+import { claimFile, openSqlite } from './sqlite/driver.ts';
 import type { Store } from './store.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 

@@ -1,7 +1,7 @@
 /** Copies of an SQLite file: made while others write, verified before they get their name, and restored. */
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { COMPANIONS, newFile } from '../../files.ts';
+import { codeOf, COMPANIONS, newFile } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json/json.ts';
@@ -25,7 +25,7 @@ export async function backUp(file: string, to: string, force = false): Promise<V
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
   const made = newFile(to, { force, database: file });
   try {
-    await copied(file, made.partial, to);
+    await copy(file, made.partial, to);
     const verified = verify(made.partial);
     made.finish();
     return verified;
@@ -34,89 +34,96 @@ export async function backUp(file: string, to: string, force = false): Promise<V
   }
 }
 
-async function copied(file: string, partial: string, to: string): Promise<void> {
+/** `to`: the name that the copy is going to have. */
+async function copy(file: string, partial: string, to: string): Promise<void> {
   try {
-    await copy(file, partial);
+    const source = new Database(file, { readonly: true });
+    try {
+      // Held open, its snapshot stays the same: otherwise each commit of another connection would begin the copy anew.
+      source.exec('begin; select 1 from sqlite_schema');
+      await source.backup(partial);
+    } finally {
+      source.close();
+    }
+    // A copy of a file in WAL mode is in WAL mode: without it, the copy is one file.
+    const made = new Database(partial);
+    made.pragma('journal_mode = delete');
+    made.close();
   } catch (error) {
     throw new StartError(`${file} cannot be copied to ${to}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-async function copy(file: string, to: string): Promise<void> {
-  const source = new Database(file, { readonly: true });
-  try {
-    // Held open, its snapshot stays the same: otherwise each commit of another connection would begin the copy anew.
-    source.exec('begin; select 1 from sqlite_schema');
-    await source.backup(to);
-  } finally {
-    source.close();
-  }
-  // A copy of a file in WAL mode is in WAL mode: without it, the copy is one file.
-  const made = new Database(to);
-  made.pragma('journal_mode = delete');
-  made.close();
-}
-
 /** Throws a StartError if the file is not a complete database of this engine. Reads only. */
 export function verify(file: string): Verified {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
-  const database = new Database(file, { readonly: true });
-  try {
+  return reading(file, (database) => {
     database.pragma('trusted_schema = off');
     database.pragma('cell_size_check = on');
-    const tables = database
-      .prepare<[], string>(
-        `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
-      )
-      .pluck()
-      .all();
+    const tables = column(
+      database,
+      `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
+    );
     if (!tables.includes(MODEL_TABLE)) throw new StartError(`${file} is not a database of this engine`);
     refuse(file, 'is damaged', damageOf(database, 'integrity_check', 10));
-    const broken = database.prepare<[], string>('select distinct "table" from pragma_foreign_key_check').pluck().all();
+    const broken = column(database, 'select distinct "table" from pragma_foreign_key_check');
     refuse(file, 'has records that refer to none', broken);
-    const count = (name: string): number =>
-      Number(
-        database
-          .prepare(`select count(*) from "${name.replaceAll('"', '""')}"`)
-          .pluck()
-          .get(),
-      );
+    const counts = tables.map((name) => column(database, `select count(*) from "${name.replaceAll('"', '""')}"`));
     return {
       tables: tables.length,
-      rows: tables.reduce((sum, name) => sum + count(name), 0),
+      rows: counts.reduce((sum, [count]) => sum + Number(count), 0),
       foreign: foreignObjects(database),
     };
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(`${file} cannot be read as an SQLite database`, { cause: error });
-  } finally {
-    database.close();
-  }
+  });
 }
 
 function refuse(file: string, what: string, places: readonly string[]): void {
   if (places.length > 0) throw new StartError(`${file} ${what}: ${places.join('; ')}`);
 }
 
+function reading<T>(file: string, work: (database: Database.Database) => T): T {
+  try {
+    const database = new Database(file, { readonly: true });
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(`${file} cannot be read as an SQLite database (${reasonOf(error)}); it was not touched`, {
+      cause: error,
+    });
+  }
+}
+
+/** The first column of every row. */
+const column = (database: Database.Database, sql: string): readonly string[] =>
+  database.prepare<[], string>(sql).pluck().all();
+
 interface Restored extends Verified {
   /** The new name of the database that was there before, if any. */
   readonly former: string | undefined;
 }
 
-/** Examines the copy that is to become the database; if it throws, nothing is restored. */
-type LookAt = (copy: string, verified: Verified) => Promise<void>;
-
-/** Replaces `file` with a copy of `from`. Nothing is changed unless the copy is verified and approved, and no process has `file` open. */
-export async function restore(from: string, file: string, lookAt: LookAt = async () => undefined): Promise<Restored> {
+/**
+ * Replaces `file` with a copy of `from`. Nothing is changed unless the copy is verified and `approve` does not throw, and
+ * no process has `file` open.
+ */
+export async function restore(
+  from: string,
+  file: string,
+  approve?: (copy: string, verified: Verified) => Promise<void>,
+): Promise<Restored> {
   verify(from);
   refuseInUse(file);
   // Where a link leads to, so that it stays a link.
   const place = existsSync(file) ? realpathSync(file) : file;
   const next = newFile(place, { force: true, database: undefined });
   try {
-    await copied(from, next.partial, place);
+    await copy(from, next.partial, place);
     const verified = verify(next.partial);
-    await lookAt(next.partial, verified);
+    await approve?.(next.partial, verified);
     const former = keepFormer(place, next.partial);
     next.finish();
     return { ...verified, former };
@@ -147,8 +154,7 @@ function refuseInUse(file: string): void {
   try {
     database.pragma('journal_mode = delete');
   } catch (error) {
-    const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
-    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
+    if (/^SQLITE_(BUSY|LOCKED)/.test(codeOf(error)))
       throw new StartError(`${file} is in use; stop the service first. Nothing was changed.`);
     // A file that cannot be read may be replaced: it is kept beside the new one.
   } finally {
@@ -174,36 +180,24 @@ export const listed = (foreign: readonly string[]): string =>
 
 /** For people: `trigger "x" of "things"`. In a file without a model, everything is foreign. */
 export function foreignObjects(database: Database.Database): readonly string[] {
-  const own = ownNames(database);
-  // SQLite itself makes only tables and indexes with such names.
-  const isOwn = ({ type, name, sql }: SchemaRow): boolean =>
-    (type === 'table' || type === 'index') &&
-    (name.startsWith('sqlite_') || (own.has(name) && !/^create virtual/i.test(sql ?? '')));
-  return database
-    .prepare<[], SchemaRow>('select type, name, tbl_name, sql from sqlite_schema order by type, name')
-    .all()
-    .filter((row) => !isOwn(row))
-    .map(nameOf);
-}
-
-function nameOf({ type, name, tbl_name: table, sql }: SchemaRow): string {
-  if (type === 'trigger' || type === 'index') return `${type} "${name}" of "${table}"`;
-  return `${/^create virtual/i.test(sql ?? '') ? 'virtual table' : type} "${name}"`;
-}
-
-/** Names of tables and indexes that the applied model and the engine itself make. */
-function ownNames(database: Database.Database): ReadonlySet<string> {
-  const { types, joins } = appliedIn(database);
-  return new Set([
+  const [text] = column(database, `select applied from ${MODEL_TABLE}`);
+  const applied: unknown = text === undefined ? undefined : JSON.parse(text);
+  const { types, joins } = isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };
+  const own = new Set([
     ...engineTables(sqliteDialect).keys(),
     ...[...Object.values(types), ...joins].flatMap(({ table, made }) => [table, ...Object.keys(made)]),
   ]);
-}
-
-function appliedIn(database: Database.Database): Pick<AppliedModel, 'types' | 'joins'> {
-  const text = database.prepare<[], string>(`select applied from ${MODEL_TABLE}`).pluck().get();
-  const applied: unknown = text === undefined ? undefined : JSON.parse(text);
-  return isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };
+  const rows = database
+    .prepare<[], SchemaRow>('select type, name, tbl_name, sql from sqlite_schema order by type, name')
+    .all();
+  return rows.flatMap(({ type, name, tbl_name: table, sql }) => {
+    const isVirtual = /^create virtual/i.test(sql ?? '');
+    if (type === 'trigger') return `trigger "${name}" of "${table}"`;
+    if (type === 'view') return `view "${name}"`;
+    // SQLite itself makes only tables and indexes with such names.
+    if (name.startsWith('sqlite_') || (own.has(name) && !isVirtual)) return [];
+    return type === 'index' ? `index "${name}" of "${table}"` : `${isVirtual ? 'virtual ' : ''}table "${name}"`;
+  });
 }
 
 // A damaged file, or one of another program, is refused before anything is written to it.
@@ -216,38 +210,19 @@ export function refuseUnusableFile(file: string): void {
     throw new StartError('An SQLite database needs a file: several connections share it');
   const size = existsSync(file) ? statSync(file).size : 0;
   if (size === 0) return;
-  const { names, damage } = contentOf(file, size <= MAX_LOOKED_THROUGH);
-  if (names.length > 0 && !names.includes(MODEL_TABLE))
-    throw new StartError(
-      `${file} is an SQLite database of something else (it has "${names[0]}" and none of this engine's tables); it was not touched`,
-    );
-  if (damage.length > 0)
-    throw new StartError(
-      `${file} is damaged (${damage.join('; ')}); it was not touched. Put a backup back: restore FILE`,
-    );
+  reading(file, (database) => {
+    const names = column(database, `select name from sqlite_schema where type in ('table', 'view') order by name`);
+    if (names.length > 0 && !names.includes(MODEL_TABLE))
+      throw new StartError(
+        `${file} is an SQLite database of something else (it has "${names[0]}" and none of this engine's tables); it was not touched`,
+      );
+    const damage = size <= MAX_LOOKED_THROUGH ? damageOf(database, 'quick_check', 3) : [];
+    if (damage.length > 0)
+      throw new StartError(
+        `${file} is damaged (${damage.join('; ')}); it was not touched. Put a backup back: restore FILE`,
+      );
+  });
 }
-
-interface FileContent {
-  /** Of tables and views. */
-  readonly names: readonly string[];
-  readonly damage: readonly string[];
-}
-
-function contentOf(file: string, through: boolean): FileContent {
-  try {
-    const database = new Database(file, { readonly: true });
-    try {
-      const names = database.prepare<[], string>(NAMES).pluck().all();
-      return { names, damage: through ? damageOf(database, 'quick_check', 3) : [] };
-    } finally {
-      database.close();
-    }
-  } catch (error) {
-    throw new StartError(`${file} cannot be read as an SQLite database (${reasonOf(error)}); it was not touched`);
-  }
-}
-
-const NAMES = `select name from sqlite_schema where type in ('table', 'view') order by name`;
 
 /** What SQLite finds wrong with a file. `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
 const damageOf = (
@@ -255,9 +230,6 @@ const damageOf = (
   check: 'quick_check' | 'integrity_check',
   most: number,
 ): readonly string[] =>
-  database
-    .prepare<[], string>(`pragma ${check}(${most})`)
-    .pluck()
-    .all()
+  column(database, `pragma ${check}(${most})`)
     .filter((line) => line !== 'ok')
     .map((line) => line.replaceAll(/\s+/g, ' '));
