@@ -10,13 +10,33 @@ import { didYouMean, shortened } from '../names.ts';
 import { NO_BODY, readBody, textOf } from '../operations/body.ts';
 import { onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import { get, list, summary } from '../operations/read.ts';
-import { type OperationEntry, type OperationName, OPERATIONS } from '../operations/table.ts';
+import { type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, update, updateMany } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { Parameter, Parameters } from '../query/parameters.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import type { CreateOptions, FilterValue, ListOptions, Order, SummaryOptions, UpdateOptions, Where } from './types.ts';
+
+const VIEW = ['fields', 'include', 'variant', 'signal'];
+const PAGE = ['where', 'order', 'limit', 'offset', 'count'];
+
+/** The operation that says who may use a call, and the names of its options. */
+const CALLS = {
+  list: { entry: OPERATIONS.list, options: [...VIEW, ...PAGE, 'after', 'before'] },
+  summary: { entry: OPERATIONS.summary, options: [...PAGE, 'by', 'measure', 'variant', 'signal'] },
+  get: { entry: OPERATIONS.get, options: VIEW },
+  create: { entry: OPERATIONS.create, options: [...VIEW, 'idempotencyKey'] },
+  createMany: { entry: OPERATIONS.create, options: [...VIEW, 'idempotencyKey'] },
+  update: { entry: OPERATIONS.update, options: [...VIEW, 'ifMatch'] },
+  updateMany: { entry: OPERATIONS.updateMany, options: VIEW },
+  delete: { entry: OPERATIONS.delete, options: [...VIEW, 'ifMatch'] },
+} as const;
+
+const WRITES = { create, createMany: create, update, updateMany, delete: deleteOne };
+
+export type CallName = keyof typeof CALLS;
+export type CallOptions = ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
 
 export interface Call {
   readonly id?: number | string | undefined;
@@ -26,8 +46,6 @@ export interface Call {
   readonly isDryRun?: boolean;
   /** Bytes of the body as JSON. */
   readonly bodyLimit?: number;
-  /** Characters of the parameters. */
-  readonly parameterLimit?: number;
 }
 
 export interface CallResult {
@@ -39,20 +57,6 @@ export interface CallResult {
   readonly next?: string | undefined;
   readonly previous?: string | undefined;
 }
-
-/** The entries of the table of operations that say who may use the calls. */
-const ENTRIES: Readonly<Record<CallName, OperationName>> = {
-  list: 'list',
-  summary: 'summary',
-  get: 'get',
-  create: 'create',
-  createMany: 'create',
-  update: 'update',
-  updateMany: 'updateMany',
-  delete: 'delete',
-};
-
-const WRITES = { create, createMany: create, update, updateMany, delete: deleteOne };
 
 /** The client, as access makes it. */
 interface Served {
@@ -69,11 +73,8 @@ export async function serveCall(
   call: Call,
   caller: Caller,
 ): Promise<CallResult> {
-  const { options, isDryRun = false, parameterLimit = Infinity } = call;
+  const { options, isDryRun = false } = call;
   const parameters = parametersOf(options, name, isDryRun);
-  const length = parameters.all.reduce((sum, { key, value }) => sum + key.length + value.length + 2, 0);
-  if (length > parameterLimit)
-    throw new Problem('uri-too-long', `The query has ${length} characters; at most ${parameterLimit} are allowed`);
   options.signal?.throwIfAborted();
   return withCurrentModel(async () => {
     const { model, rights, serviceOf } = served();
@@ -96,11 +97,11 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
 }
 
 function refuseUnoffered(type: RecordType, name: CallName, rights: Rights): void {
-  const { right, isOffered }: OperationEntry = OPERATIONS[ENTRIES[name]];
+  const { right, isOffered }: OperationEntry = CALLS[name].entry;
   const isOurs = type.operations.has(right);
   if (isOurs && !can(rights, type, right))
     throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
-  if (!isOurs || !(isOffered?.(type, rights) ?? true))
+  if (!isOurs || isOffered?.(type, rights) === false)
     throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
 }
 
@@ -111,22 +112,19 @@ async function rowsOf(
   { options }: Call,
   caller: Caller,
 ): Promise<CallResult> {
-  const { queries, type } = service;
-  const jsonOf = (rows: readonly string[]): string => `[${rows.join(',')}]`;
+  const count = countOf(options) ?? service.type.count;
   if (name === 'summary') {
-    const query = queries.summary(parameters);
-    const { rows, total } = await summary(service, { query, count: countOf(options) ?? type.count, caller });
-    return { json: jsonOf(rows), total };
+    const { rows, total } = await summary(service, { query: service.queries.summary(parameters), count, caller });
+    return { json: `[${rows.join(',')}]`, total };
   }
-  const query = queries.list(parameters);
-  const result = await list(service, { query, count: countOf(options) ?? type.count, caller });
-  if ('rows' in result) return { ...result, json: jsonOf(result.rows) };
+  const result = await list(service, { query: service.queries.list(parameters), count, caller });
+  if ('rows' in result) return { ...result, json: `[${result.rows.join(',')}]` };
   const all: string[] = [];
   for await (const rows of result.stream) {
     if (caller.isGone) throw new CallerGone();
     for (const row of rows) all.push(row);
   }
-  return { json: jsonOf(all), total: result.total };
+  return { json: `[${all.join(',')}]`, total: result.total };
 }
 
 async function write(
@@ -137,22 +135,21 @@ async function write(
   caller: Caller,
 ): Promise<CallResult> {
   const { id, options, bodyLimit = Infinity } = call;
-  const entry: OperationEntry = OPERATIONS[ENTRIES[name]];
+  const entry: OperationEntry = CALLS[name].entry;
   const text = 'body' in call ? textOf(call.body) : '';
   if (Buffer.byteLength(text) > bodyLimit)
     throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
-  const once = onceOf(textIn(options.idempotencyKey), service, () =>
+  const once = onceOf(options.idempotencyKey?.toString(), service, () =>
     createHash('sha256')
       .update(JSON.stringify([service.type.name, name, id, parameters.all]))
       .update(text)
       .digest('base64url'),
   );
-  const body = entry.body && text !== '' ? readBody(text, entry.body.shape, service.type, service.limits) : NO_BODY;
   const result = await WRITES[name](service, {
     id: entry.path === 'item' ? parseIdentifier(String(id)) : 0,
     query: service.queries.write(parameters),
-    body,
-    preconditions: { ifMatch: textIn(options.ifMatch), ifNoneMatch: undefined },
+    body: entry.body && text !== '' ? readBody(text, entry.body.shape, service.type, service.limits) : NO_BODY,
+    preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
     once,
     minimal: false,
     caller,
@@ -160,30 +157,14 @@ async function write(
   return result.effects ? { json: writeAnswer(result, service.path, {}, service.rights).body } : result;
 }
 
-const textIn = (value: string | undefined): string | undefined => (value === undefined ? undefined : String(value));
+// The options of a call as the parameters of a query.
 
-// The options of a call in process as the parameters of a query.
-
-const VIEW = ['fields', 'include', 'variant', 'signal'] as const;
-const PAGE = ['where', 'order', 'limit', 'offset', 'count'] as const;
-/** The options of each call. */
-const OPTIONS = {
-  list: [...VIEW, ...PAGE, 'after', 'before'],
-  get: VIEW,
-  create: [...VIEW, 'idempotencyKey'],
-  createMany: [...VIEW, 'idempotencyKey'],
-  updateMany: VIEW,
-  summary: [...PAGE, 'by', 'measure', 'variant', 'signal'],
-  update: [...VIEW, 'ifMatch'],
-  delete: [...VIEW, 'ifMatch'],
-} as const satisfies Record<string, readonly string[]>;
-
-export type CallName = keyof typeof OPTIONS;
-export type CallOptions = ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
+/** Options that have the names of parameters. */
+const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
 /** Throws a Problem if an option is unknown, or has a value that no query has. */
-export function parametersOf(options: CallOptions, call: CallName, isDryRun: boolean): Parameters {
-  refuseUnknown(options, OPTIONS[call]);
+function parametersOf(options: CallOptions, call: CallName, isDryRun: boolean): Parameters {
+  refuseUnknown(options, CALLS[call].options);
   const { where = {}, order, limit, offset } = options;
   const plain = (name: string, value: unknown): readonly Parameter[] =>
     value === undefined ? [] : [{ key: name, steps: undefined, value: String(value) }];
@@ -195,29 +176,12 @@ export function parametersOf(options: CallOptions, call: CallName, isDryRun: boo
     ...PLAIN.flatMap((name) => plain(name, options[name])),
     ...(isDryRun ? plain(DRY_RUN, 'true') : []),
   ];
-  for (const { value } of all) refuseUnstorable(value);
+  for (const { value } of all) {
+    if (!value.isWellFormed())
+      throw refusal('where', 'A text has half of a surrogate pair; expected well-formed Unicode');
+    if (value.includes('\0')) throw refusal('where', 'A text has U+0000, which no stored text has');
+  }
   return { all, faults: [] };
-}
-
-/** Options that have the names of parameters. */
-const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
-
-/** The option `count`, checked. */
-export function countOf({ count }: Pick<ListOptions, 'count'>): CountMode | undefined {
-  if (count === undefined || COUNT_MODES.includes(count)) return count;
-  throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
-}
-
-/** The parameter `_cnd[a][b]=value`. */
-const condition = (steps: readonly string[], value: string): Parameter => ({
-  key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,
-  steps,
-  value,
-});
-
-function refuseUnstorable(text: string): void {
-  if (!text.isWellFormed()) throw refusal('where', 'A text has half of a surrogate pair; expected well-formed Unicode');
-  if (text.includes('\0')) throw refusal('where', 'A text has U+0000, which no stored text has');
 }
 
 function refuseUnknown(options: object, known: readonly string[]): void {
@@ -231,6 +195,19 @@ function refuseUnknown(options: object, known: readonly string[]): void {
   if ('ifMatch' in options && options.ifMatch === undefined)
     throw refusal('ifMatch', 'ifMatch is undefined; leave it out to write unconditionally');
 }
+
+/** The option `count`, checked. */
+function countOf({ count }: Pick<ListOptions, 'count'>): CountMode | undefined {
+  if (count === undefined || COUNT_MODES.includes(count)) return count;
+  throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
+}
+
+/** The parameter `_cnd[a][b]=value`. */
+const condition = (steps: readonly string[], value: string): Parameter => ({
+  key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,
+  steps,
+  value,
+});
 
 /** An object literal, from whatever realm. */
 const isPlain = (value: unknown): value is object =>
@@ -247,17 +224,14 @@ function orderOf(order: Order): readonly Parameter[] {
   });
 }
 
-const PAGING = new Set(['limit', 'orderBy']);
-
-function whereOf(where: Where): readonly Parameter[] {
-  return entriesOf('where', where).flatMap(([name, value]) => {
-    if (!PAGING.has(name)) return filtersOf([name], value, `where.${shortened(name)}`);
-    throw refusal(
-      'where',
-      `where.${name} is not a filter; ${name === 'limit' ? 'limit' : 'order'} is an option of its own`,
-    );
+const whereOf = (where: Where): readonly Parameter[] =>
+  entriesOf('where', where).flatMap(([name, value]) => {
+    if (name === 'limit' || name === 'orderBy') {
+      const option = name === 'limit' ? 'limit' : 'order';
+      throw refusal('where', `where.${name} is not a filter; ${option} is an option of its own`);
+    }
+    return filtersOf([name], value, `where.${shortened(name)}`);
   });
-}
 
 /** `place` is what messages call it. */
 function filtersOf(steps: readonly string[], value: FilterValue | undefined, place: string): readonly Parameter[] {
@@ -274,10 +248,8 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined, pla
   return [condition(steps, scalarText(value, place))];
 }
 
-const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'bigint', 'boolean']);
-
 function scalarText(value: unknown, place: string): string {
-  if (SCALARS.has(typeof value)) return String(value);
+  if (['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return String(value);
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw refusal('where', `${place} is not a value to compare with`);
 }
@@ -298,11 +270,8 @@ function entriesOf(place: string, where: Where): readonly [string, FilterValue |
   if (entries.length === 0 && place !== 'where')
     throw refusal('where', `${place} is empty, which would filter nothing`);
   // They would end the name in the query.
-  const bracketed = entries.find(([name]) => /[[\]]/.test(name));
-  if (bracketed !== undefined)
-    throw refusal(
-      'where',
-      `${place} has the key "${shortened(bracketed[0])}"; no name has brackets, use nested objects`,
-    );
-  return entries;
+  const [bracketed] = entries.find(([name]) => /[[\]]/.test(name)) ?? [];
+  if (bracketed === undefined) return entries;
+  const message = `${place} has the key "${shortened(bracketed)}"; no name has brackets, use nested objects`;
+  throw refusal('where', message);
 }

@@ -5,10 +5,7 @@ import type { JsonObject } from '../json/json.ts';
 
 /** A setting that is left out, or undefined, has its default. */
 export interface EngineOptions {
-  /**
-   * `sqlite:FILE`, which is created if missing, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Relative paths start at
-   * the working directory. Default: `sqlite:data/records.db`.
-   */
+  /** `sqlite:FILE`, created if missing, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Default: `sqlite:data/records.db`. */
   readonly databaseUrl?: string | undefined;
   /** Replicas of a PostgreSQL database that answer reads. Default: none. */
   readonly readUrl?: string | undefined;
@@ -26,10 +23,7 @@ export interface EngineOptions {
   readonly tokensFile?: string | undefined;
   /** Origins whose web pages may call the service, like `https://shop.example.com`; `*` for all. Default: none. */
   readonly corsOrigins?: string | readonly string[] | undefined;
-  /**
-   * Host names that requests may use, without ports; `*` for all. Addresses and localhost are always among them. Default:
-   * any; agents of an engine without tokens only localhost, so that no page reaches them by a name of its own.
-   */
+  /** Host names, besides localhost, that requests may use; `*` for all. Default: any; without tokens, agents only localhost. */
   readonly allowedHosts?: string | readonly string[] | undefined;
   /** Proxies whose `X-Forwarded-For` names the client: addresses, or networks like `10.0.0.0/8`. Default: none. */
   readonly trustedProxies?: string | readonly string[] | undefined;
@@ -55,10 +49,7 @@ export interface EngineOptions {
   readonly metrics?: boolean | undefined;
 }
 
-/**
- * What Express calls middleware, and `http.createServer` a listener. Paths that it does not serve go to `next`, or get 404
- * where there is none.
- */
+/** An Express middleware, or a listener of `http.createServer`. Other paths go to `next`, or get 404 where there is none. */
 export type MountableHandler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 /** A running engine: a database that suits the descriptors, and everything that serves them. */
@@ -105,10 +96,7 @@ export interface RecordCollection<R extends object> {
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
   /** The writes without keeping anything: each is carried out and undone, and resolves with a report. */
   readonly dryRun: DryRuns<R>;
-  /**
-   * The entity tag of a record that `get`, `create` or `update` has returned, for `ifMatch`. A write with other
-   * `fields` or `include` than the read has another tag.
-   */
+  /** The tag of a record that was returned, for `ifMatch`. A write with other `fields` or `include` has another tag. */
   tagOf(record: R): string | undefined;
 }
 
@@ -180,21 +168,15 @@ export interface ListOptions extends ViewOptions {
 }
 
 /** Filters are those of lists; order, limit and offset are about groups. */
-export interface SummaryOptions {
+export interface SummaryOptions extends Pick<
+  ListOptions,
+  'where' | 'order' | 'limit' | 'offset' | 'variant' | 'signal'
+> {
   /** What groups have in common: `['zone', 'month(date)']`. Without it, all records are one group. */
   readonly by?: string | readonly string[];
   /** What is said of each group: `['count', 'sum(price)']`. Without it, `count`. */
   readonly measure?: string | readonly string[];
-  readonly where?: Where;
-  readonly order?: Order;
-  /** Groups in the page. */
-  readonly limit?: number;
-  /** Groups to skip before it. */
-  readonly offset?: number;
-  readonly variant?: string;
   readonly count?: 'exact' | 'none';
-  /** Stops the work; the call rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
 }
 
 /** Values are those of JSON: sums of decimals are strings. */

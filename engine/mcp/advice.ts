@@ -4,28 +4,17 @@ import { type Fault, MAX_ERRORS, type Problem, type ProblemCode } from '../probl
 
 const WAIT = 'Wait as many seconds as retry_after says, then call again.';
 
-/** The next step after a problem, where it is not to correct the arguments. */
+/** The next step after a problem, where it is not to do as its message says. */
 const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
-  'invalid-query': 'Correct the arguments that errors name; describe_type shows the fields and relations.',
   'invalid-identifier': 'An identifier is a whole number from 1; list_records shows those that there are.',
-  'too-many-related': 'Ask for fewer relations with include, or list the related records by themselves.',
-  'too-many-groups': 'Group by less, or narrow the records down with where.',
   unauthorized: 'Ask the operator of the service for a token.',
   forbidden: 'Your token does not allow this. Do not try again; tell the user which right is missing.',
   'path-not-found': 'list_types shows the types that there are.',
   'record-not-found': 'list_records shows the records that there are.',
   'method-not-allowed': 'list_types shows what each type offers.',
   'unique-conflict': 'Find the record with this value by list_records, and update it, or choose another value.',
-  'identifier-conflict': 'Leave the identifier out, or choose a free one.',
-  'link-conflict': 'Send only the identifier of the related record here, and update that record by itself.',
-  'restrict-conflict': 'Delete or unlink the records that refer to this one first; the message names them.',
   'precondition-failed': 'Call get_record again, look at what has changed, and repeat the write with the new etag.',
-  'content-too-large': 'Send less at once.',
-  'batch-too-large': 'Send fewer records at once.',
-  'uri-too-long': 'Use fewer or shorter filters.',
-  'invalid-body': 'Correct what errors name; describe_type shows the fields, relations and rules.',
   'invalid-reference': 'Link a record that exists: list_records of the related type shows them.',
-  'too-many-rows': 'Change less at once.',
   'idempotency-conflict': 'Use a new idempotency_key for another record.',
   'precondition-required': 'Call get_record first, and send its etag.',
   'rate-limited': WAIT,
@@ -49,7 +38,7 @@ export function nextStep({ code, status, message, errors, retryAfter }: Problem)
     ...(errors.length === 0 ? {} : { errors: errors.slice(0, MAX_ERRORS).map(faultInTools) }),
     ...(errors.length > MAX_ERRORS ? { errorCount: errors.length } : {}),
     ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
-    next: NEXT[code] ?? 'Correct the arguments.',
+    next: NEXT[code] ?? 'Correct what the message names; describe_type shows the fields, relations and rules.',
   };
 }
 

@@ -24,14 +24,13 @@ import { createAgentServer } from './tools.ts';
 
 interface EndpointOptions extends TextLimits {
   readonly title: string;
-  readonly urlLimit: number;
 }
 
 type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const METHODS = 'POST, OPTIONS';
 
-export function createAgentEndpoint(engine: Engine, { title, urlLimit, ...limits }: EndpointOptions): ServeAgent {
+export function createAgentEndpoint(engine: Engine, { title, ...limits }: EndpointOptions): ServeAgent {
   const { host, budget, readContent } = engine;
   const position: Position = { last: undefined };
   return async (request, response) => {
@@ -56,8 +55,7 @@ export function createAgentEndpoint(engine: Engine, { title, urlLimit, ...limits
       const server = createAgentServer(
         {
           model,
-          call: (type, name, call) =>
-            serveCall(() => engine.clientOf(request), type, name, { ...call, parameterLimit: urlLimit }, caller),
+          call: (type, name, call) => serveCall(() => engine.clientOf(request), type, name, call, caller),
         },
         { title, refused: (error) => host.problemFor(error, requestId) },
       );
