@@ -7,7 +7,7 @@ import { copyFileSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, r
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as api from '../engine/index.ts';
-import { ASSETS } from '../engine/pages/assets.ts';
+import { ASSETS } from '../engine/pages/page.ts';
 import { buildStudio } from './studio.ts';
 
 interface Manifest {

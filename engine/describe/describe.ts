@@ -21,7 +21,7 @@ type Described = Readonly<Record<string, JsonValue | undefined>>;
 const withoutUndefined = (entries: Described): JsonObject =>
   Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
 
-const byName = <T extends { readonly name: string }>(
+export const byName = <T extends { readonly name: string }>(
   items: Iterable<T>,
   describeOne: (item: T) => JsonValue,
 ): JsonObject => Object.fromEntries([...items].map((item) => [item.name, describeOne(item)]));
@@ -58,7 +58,7 @@ function orderOf({ order, identifier }: RecordType): readonly string[] {
   return order.length === 0 ? [identifier.name] : order.map(term);
 }
 
-function describeField(field: Field): JsonObject {
+export function describeField(field: Field): JsonObject {
   const isComparable = field.type.operators.length > 0;
   const defaults = Object.entries(constraintsOf(field.type.name)).flatMap(([keyword, schema]): [string, JsonValue][] =>
     schema['default'] === undefined ? [] : [[keyword, schema['default']]],
@@ -94,7 +94,7 @@ function titlesOf({ valueTitles }: Field): JsonObject | undefined {
 const defaultOf = ({ isNowByDefault, default: value, nullable, required }: Field): JsonValue | undefined =>
   isNowByDefault ? NOW : (value ?? (nullable && !required ? null : undefined));
 
-function describeRelation(relation: Relation): JsonObject {
+export function describeRelation(relation: Relation): JsonObject {
   const { link, inverse, nested, owned, kind } = relation;
   const isParent = kind === 'hasOne' || kind === 'hasMany';
   return withoutUndefined({

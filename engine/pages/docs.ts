@@ -1,9 +1,11 @@
-/** Pages for client authors: the interactive reference and the guide, and the form for a token. */
+/** Pages for client authors: the interactive reference, the guide, and `/llms.txt`; and the form for a token. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Marked, type RendererObject } from 'marked';
+import { Marked } from 'marked';
+import { API_ROOT } from '../http/routes.ts';
+import type { Model, RecordType } from '../model/model.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
-import { escaped, html, type Html, layout, NO_HTML } from './layout.ts';
+import { html, type Html, layout, NO_HTML } from './page.ts';
 
 // The reference is Swagger UI, started by a script of its own, since nothing inline may run.
 
@@ -29,13 +31,13 @@ export const docsPage = (title: string, guarded: boolean): string =>
       >`,
   });
 
-// The one place where people enter a token. A script keeps it while the tab is open, and sends it in a header as every
-// other client does: it is never in a URL or a cookie, and other tabs and later visitors cannot see it.
-
-/** `page`: the page to fetch with the token; the start page shows whether it is known. */
-export const tokenForm = (guarded: boolean, page = '.'): Html =>
+/**
+ * A script keeps the token while the tab is open, and sends it in a header as every other client does: it is never in a URL
+ * or a cookie, and other tabs and later visitors cannot see it.
+ */
+export const tokenForm = (guarded: boolean): Html =>
   guarded
-    ? html`<form class="access" id="access" data-page="${page}" hidden>
+    ? html`<form class="access" id="access" data-page="." hidden>
           <label for="token">Token</label>
           <input id="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" required />
           <button id="use">Use</button>
@@ -48,44 +50,7 @@ export const tokenForm = (guarded: boolean, page = '.'): Html =>
 export const tokenScript = (guarded: boolean): Html =>
   guarded ? html`<script src="docs/token.js" defer></script>` : NO_HTML;
 
-// The guide: Markdown, in which HTML is text and links lead to pages only.
-
-export const guidePage = (markdown: string, title: string): string =>
-  layout({
-    title: `Guide for client authors – ${title}`,
-    head: html`<link rel="stylesheet" href="style.css" />`,
-    body: html`<header class="guide">
-        <p class="version"><a href="..">${title}</a></p>
-      </header>
-      <main class="guide">${{ html: renderMarkdown(markdown) }}</main>
-      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
-  });
-
-/** The names that GitHub gives to headings: the guide links to its own sections. */
-const anchorOf = (text: string): string =>
-  text
-    .toLowerCase()
-    .replaceAll(/[^\w -]/g, '')
-    .replaceAll(' ', '-');
-
-/** A scheme may be written with entities. */
-const SAFE_LINK = /^(?:https?:\/\/|[^:&]*$)/i;
-
-const RENDERER: RendererObject = {
-  html: ({ text }) => escaped(text),
-  heading({ depth, text, tokens }) {
-    return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
-  },
-  /** False leaves it to the library. */
-  link: ({ href, raw }) => (SAFE_LINK.test(href) ? false : escaped(raw)),
-  image: ({ raw }) => escaped(raw),
-};
-
-const MARKED = new Marked({ async: false, renderer: RENDERER });
-
-export const renderMarkdown = (markdown: string): string => MARKED.parse(markdown, { async: false });
-
-// The guide is the pages of docs/reference that are about requests, as one page.
+// The guide: the pages of docs/reference that are about requests, as one page.
 
 const PAGES = ['reading', 'writing', 'problems'];
 
@@ -97,16 +62,91 @@ const COMMENT = /^<!--.*?-->\n+/;
 /** The address in the examples of the guide. */
 const LOCAL = 'http://127.0.0.1:3000';
 
-/**
- * As Markdown, with `publicUrl` in its examples unless that is empty. Links between its parts lead within the page; what
- * other files say is named without a link.
- */
-export async function readGuide(publicUrl: string): Promise<string> {
+const MARKED = new Marked({
+  async: false,
+  renderer: {
+    /** The name that GitHub gives to a heading: the guide links to its own sections. */
+    heading({ depth, text, tokens }) {
+      const anchor = text
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-');
+      return `<h${depth} id="${anchor}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+  },
+});
+
+/** Has `publicUrl` in its examples unless that is empty. Links between its parts lead within the page; others are text. */
+export async function guidePage(title: string, publicUrl: string): Promise<string> {
   const files = PAGES.map((name) => readFile(join(PACKAGE_FOLDER, 'docs/reference', `${name}.md`), 'utf8'));
   const parts = (await Promise.all(files)).map((text) => text.replace(COMMENT, ''));
-  const text = parts.join('\n').replaceAll(LOCAL, publicUrl || LOCAL);
-  return text.replaceAll(FILE_LINK, (_, words: string, file: string, heading?: string) => {
-    const name = file.replace('.md', '');
-    return PAGES.includes(name) ? `[${words}](${heading ?? `#${name}`})` : words;
+  const markdown = parts
+    .join('\n')
+    .replaceAll(LOCAL, publicUrl || LOCAL)
+    .replaceAll(FILE_LINK, (_, words: string, file: string, heading?: string) => {
+      const name = file.replace('.md', '');
+      return PAGES.includes(name) ? `[${words}](${heading ?? `#${name}`})` : words;
+    });
+  return layout({
+    title: `Guide for client authors – ${title}`,
+    head: html`<link rel="stylesheet" href="style.css" />`,
+    body: html`<header class="guide">
+        <p class="version"><a href="..">${title}</a></p>
+      </header>
+      <main class="guide">${{ html: MARKED.parse(markdown, { async: false }) }}</main>
+      <footer class="guide"><a href="../docs">Interactive reference</a></footer>`,
   });
 }
+
+// `/llms.txt`: how an agent that knows only the address begins (llmstxt.org).
+
+interface AgentsGuide {
+  readonly title: string;
+  readonly guarded: boolean;
+  /** Whether agents can connect to `/mcp`. */
+  readonly agents: boolean;
+}
+
+/** More would fill the reader's context, and tools and the document name them all. */
+const MAX_LISTED = 100;
+
+/** `model`: as the token sees it; `base`: what stands before each path. */
+export function llmsText({ types }: Model, { title, guarded, agents }: AgentsGuide, base: string): string {
+  const served = [...types.values()].filter(({ operations }) => operations.size > 0);
+  const link = (path: string): string => `[${base}${path}](${base}${path})`;
+  const at = ({ path }: RecordType): string => `${base}${API_ROOT}${encodeURIComponent(path)}`;
+  const entries = served.map(
+    (type) => `- [${type.name}](${at(type)}): ${oneLine(type.description)} (${[...type.operations].join(', ')})`,
+  );
+  const token =
+    '- Each request needs a token: `Authorization: Bearer TOKEN`. The operator of the service gives tokens out.';
+  const tools = `- Tools: connect an MCP client to ${link('/mcp')} (streamable HTTP). Call \`list_types\` first, then \`describe_type\`.`;
+  const lists = served
+    .filter(({ operations }) => operations.has('list'))
+    .map((type) => `- HTTP: \`GET ${at(type)}?_cnd[limit]=0,20\` lists the first 20 records of a type.`);
+  return [
+    `# ${oneLine(title)}`,
+    '',
+    '> Typed records with relations, to read and write over HTTP in JSON, or with the tools of the Model Context Protocol.',
+    '',
+    '## Begin',
+    '',
+    ...(guarded ? [token] : []),
+    ...(agents ? [tools] : []),
+    ...lists.slice(0, 1),
+    '- Safe changes: send the `ETag` of a GET back as `If-Match`. With `dryRun=true`, a write reports its effects and changes nothing.',
+    '- A refused request answers with everything that is wrong with it, where, and what was probably meant.',
+    '',
+    '## Documents',
+    '',
+    `- ${link('/openapi.json')}: all operations, parameters and schemas, as OpenAPI 3.1`,
+    `- ${link('/openapi.json?profile=simple')}: the same as OpenAPI 3.0, for generators of clients`,
+    `- ${link('/docs')}: the interactive reference, for people`,
+    `- ${link('/docs/clients')}: the guide for authors of clients, with examples`,
+    ...(entries.length === 0 ? [] : ['', '## Record types', '', ...entries.slice(0, MAX_LISTED)]),
+    ...(entries.length > MAX_LISTED ? [`- and ${entries.length - MAX_LISTED} more`] : []),
+    '',
+  ].join('\n');
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();

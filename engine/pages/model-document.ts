@@ -1,8 +1,8 @@
 /** The model for a user interface: the types and relations that one client sees, and what it may do. */
-import { describeType } from '../describe/describe.ts';
+import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';
 import { integer } from '../field-types/integer.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject } from '../json/json.ts';
 import {
   type Field,
   labelAmong,
@@ -12,6 +12,7 @@ import {
   type Relation,
 } from '../model/model.ts';
 import { canSet, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
+import type { OrderBy } from '../query/list-query.ts';
 import { defaultOrder, orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
@@ -31,14 +32,13 @@ const LIMITS = [
 
 export type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 
-interface AboutModel {
-  readonly limits: RequestLimits;
-  readonly title: string;
-  readonly version: string;
-}
-
 /** The same for all clients with equal rights. `prefix`: the path that the service is reached under. */
-export function modelDocument(model: Model, rights: Rights, about: AboutModel, prefix: string): JsonObject {
+export function modelDocument(
+  model: Model,
+  rights: Rights,
+  about: { readonly limits: RequestLimits; readonly title: string; readonly version: string },
+  prefix: string,
+): JsonObject {
   const types = [...seenModel(model, rights).types.values()];
   const listed = types.filter(({ operations }) => operations.has('list')).map(chainsFrom);
   return {
@@ -46,71 +46,52 @@ export function modelDocument(model: Model, rights: Rights, about: AboutModel, p
     version: about.version,
     api: prefix + API_ROOT.slice(0, -1),
     limits: Object.fromEntries(LIMITS.map((name) => [name, about.limits[name]])),
-    types: types.map((type) => typeEntry(type, { model, rights }, listed)),
+    types: types.map((type) => typeEntry(type, model, rights, listed)),
   };
 }
 
 /** The words of descriptors that are about tables, or about other versions of the descriptor. */
 const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 'column', 'through']);
 
-const withoutTables = (described: JsonValue | undefined): JsonObject =>
-  isObject(described) ? Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word))) : {};
+const withoutTables = (described: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word)));
 
-/** All types, and what the client may do with them. */
-interface Whole {
-  readonly model: Model;
-  readonly rights: Rights;
-}
-
-function typeEntry(type: RecordType, client: Whole, listed: readonly Chains[]): JsonObject {
-  const { fields, relations, identifier, ...described } = withoutTables(describeType(type));
-  const [fieldWords, relationWords] = [fields, relations].map((words) => (isObject(words) ? words : {}));
+function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly Chains[]): JsonObject {
+  const isIndexed = (order: readonly OrderBy[]): boolean => servedByIndex({ view: { type }, order });
+  const described = withoutTables(describeType(type));
   return {
     ...described,
     label: labelOf(type, type.defaultVariant.fields),
-    labels: Object.fromEntries(
-      [...type.variants.values()].map(({ name, fields: shown }) => [name, labelOf(type, shown)]),
-    ),
+    labels: Object.fromEntries([...type.variants.values()].map(({ name, fields }) => [name, labelOf(type, fields)])),
     identifier: {
-      ...withoutTables(identifier),
+      ...(isObject(described['identifier']) ? described['identifier'] : {}),
       operators: [...integer.operators],
-      isOrderIndexed: servedByIndex({ view: { type }, order: orderBy(type, undefined) }),
+      isOrderIndexed: isIndexed(orderBy(type, undefined)),
     },
-    isOrderIndexed: servedByIndex({ view: { type }, order: defaultOrder(type) }),
-    fields: Object.fromEntries(
-      [...type.fields.values()].map((field) => [field.name, fieldEntry(type, field, fieldWords?.[field.name])]),
-    ),
-    relations: Object.fromEntries(
-      [...type.relations.values()].map((relation) => [
-        relation.name,
-        relationEntry(relation, client, relationWords?.[relation.name]),
-      ]),
-    ),
+    isOrderIndexed: isIndexed(defaultOrder(type)),
+    fields: byName(type.fields.values(), (field) => ({
+      ...withoutTables(describeField(field)),
+      operators: [...field.type.operators],
+      isOrderIndexed: field.type.operators.length > 0 && isIndexed(orderBy(type, field)),
+    })),
+    relations: byName(type.relations.values(), (relation) => {
+      const { nested, target, toMany, fields } = relation;
+      const isReadOnly = !canSet(rights, relation);
+      const related = model.types.get(target.name);
+      return {
+        ...withoutTables(describeRelation(relation)),
+        label: labelOf(target, fields),
+        operators: toMany ? [] : [...integer.operators],
+        readOnly: isReadOnly,
+        // An update of a record that is there needs no more than "nested: write".
+        canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
+      };
+    }),
     foundThrough: type.operations.has('list') ? [] : chainsTo(type, listed),
   };
 }
 
 const labelOf = (type: RecordType, shown: readonly Field[]): string | null => labelAmong(type, shown)?.name ?? null;
-
-const fieldEntry = (type: RecordType, field: Field, described: JsonValue | undefined): JsonObject => ({
-  ...withoutTables(described),
-  operators: [...field.type.operators],
-  isOrderIndexed: field.type.operators.length > 0 && servedByIndex({ view: { type }, order: orderBy(type, field) }),
-});
-
-function relationEntry(relation: Relation, { model, rights }: Whole, described: JsonValue | undefined): JsonObject {
-  const { nested, target, toMany, fields } = relation;
-  const isReadOnly = !canSet(rights, relation);
-  const related = model.types.get(target.name);
-  return {
-    ...withoutTables(described),
-    label: labelOf(target, fields),
-    operators: toMany ? [] : [...integer.operators],
-    readOnly: isReadOnly,
-    // An update of a record that is there needs no more than "nested: write".
-    canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
-  };
-}
 
 // Records of a type without a list of its own are found in the lists and summaries of the types that lead to them.
 

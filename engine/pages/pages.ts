@@ -12,11 +12,9 @@ import { didYouMean } from '../names.ts';
 import { createDocument, type Profile, PROFILES } from '../openapi/document.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
-import { assetFile, publicFile } from './assets.ts';
-import { docsPage, guidePage, readGuide } from './docs.ts';
-import { llmsText } from './llms.ts';
+import { docsPage, guidePage, llmsText } from './docs.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
-import { readOnly } from './read-only.ts';
+import { ASSETS, readOnly, sendFile } from './page.ts';
 import { type ServiceInfo, startPage } from './start.ts';
 import { serveStudio, studioBuild } from './studio.ts';
 
@@ -26,13 +24,6 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
   /** Whether people can browse and edit the records. */
   readonly studio: boolean;
   readonly limits: RequestLimits;
-}
-
-interface PageRoutes {
-  /** All of them. */
-  readonly pages: Router;
-  /** The OpenAPI document only. */
-  readonly documents: Router;
 }
 
 /** The part of the engine that pages use. */
@@ -47,12 +38,12 @@ interface PagesEngine {
 /** Texts of one model: they differ by the path that the service is mounted under, of which a client may invent many. */
 const MAX_KEPT = 50;
 
-/** `before` runs before each page. */
+/** `pages`: all of them; `documents`: the OpenAPI document only. `before` runs before each page. */
 export function createPages(
   options: PagesOptions,
   { modelFor, clientOf, host: { cors } }: PagesEngine,
   ...before: readonly RequestHandler[]
-): PageRoutes {
+): { readonly pages: Router; readonly documents: Router } {
   // All pages are text; the scripts of the studio are compressed already.
   const first = [...before, compression({ filter: () => true })];
   const { title, guarded, publicUrl } = options;
@@ -113,11 +104,15 @@ export function createPages(
     llmsText(modelFor(request), about, publicUrl || request.baseUrl),
   );
   page('/docs', HTML, () => docsPage(title, guarded));
-  page('/docs/clients', HTML, async () => guidePage(await readGuide(publicUrl), title));
-  for (const name of ['style.css', 'reference.css', 'reference.js', ...(guarded ? ['token.js'] : [])])
-    serve(pages, `/docs/${name}`, sendFile(publicFile(name)));
-  for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'] as const)
-    serve(pages, `/docs/${name}`, sendFile(assetFile(name)));
+  page('/docs/clients', HTML, () => guidePage(title, publicUrl));
+  const files = [
+    'style.css',
+    'reference.css',
+    'reference.js',
+    ...(guarded ? ['token.js'] : []),
+    ...Object.keys(ASSETS),
+  ];
+  for (const name of files) serve(pages, `/docs/${name}`, sendFile(name));
   if (options.studio)
     page('/studio/model.json', 'application/json', (request) => {
       const client = clientOf(request);
@@ -137,32 +132,23 @@ export function createPages(
 const EXACT = { caseSensitive: true, strict: true };
 const HTML = 'text/html; charset=utf-8';
 
-const sendFile =
-  (file: string): RequestHandler =>
-  (_, response) =>
-    // Folders above the file may begin with a dot.
-    response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
-
 const PROFILE = 'profile';
 
 /** `?profile=simple`, and nothing else. */
 function profileIn(url: string): Profile {
   const parameters = new URLSearchParams(url.split('?', 2)[1]);
-  const [text = 'full', ...others] = parameters.getAll(PROFILE);
-  const profile = PROFILES.find((one) => one === text);
-  const faults: Fault[] = [...new Set(parameters.keys())]
+  const fault = (parameter: string, code: string, message: string): Fault => ({ parameter, code, message });
+  const faults = [...new Set(parameters.keys())]
     .filter((name) => name !== PROFILE)
     .map((name) => fault(name, 'unknown-parameter', `Unknown parameter ${quote(name)}${didYouMean(name, [PROFILE])}`));
+  const [text = 'full', ...others] = parameters.getAll(PROFILE);
   if (others.length > 0) faults.push(fault(PROFILE, 'repeated', `"${PROFILE}" is given twice`));
-  if (profile !== undefined && faults.length === 0) return profile;
+  const profile = PROFILES.find((one) => one === text);
   const unknown = `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`;
-  throw faultyRequest('invalid-query', [
-    ...faults,
-    ...(profile === undefined ? [fault(PROFILE, 'unknown-profile', unknown)] : []),
-  ]);
+  if (profile === undefined) faults.push(fault(PROFILE, 'unknown-profile', unknown));
+  if (profile === undefined || faults.length > 0) throw faultyRequest('invalid-query', faults);
+  return profile;
 }
-
-const fault = (parameter: string, code: string, message: string): Fault => ({ parameter, code, message });
 
 const allowOrigins =
   (cors: Cors): RequestHandler =>

@@ -1,10 +1,9 @@
 /** The start page: what runs here, a request with its response, the record types, and how they belong together. */
 import { mermaidOf } from '../describe/describe.ts';
-import type { JsonValue } from '../json/json.ts';
-import type { Model, RecordType, Relation } from '../model/model.ts';
+import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, recordExample } from '../openapi/examples.ts';
-import { type Html, html, layout, NO_HTML } from './layout.ts';
 import { tokenForm, tokenScript } from './docs.ts';
+import { type Html, html, layout, NO_HTML } from './page.ts';
 
 /** Facts about the service that the pages show. */
 export interface ServiceInfo {
@@ -32,7 +31,7 @@ export function startPage(model: Model, { title, version, hasStudio, guarded, pu
       <p class="version">Version ${version}</p>
       <h1>${title}</h1>
       <p class="quiet" id="count">
-        ${countOf(served, isLocked)} to read and write over HTTP, in JSON. Each is described by a file: its table, its
+        ${isLocked ? 'Record types' : `${served.length} record type${served.length === 1 ? '' : 's'}`} to read and write over HTTP, in JSON. Each is described by a file: its table, its
         checks and everything on this page follow from that.
       </p>
       <nav aria-label="Documentation">
@@ -62,11 +61,6 @@ export function startPage(model: Model, { title, version, hasStudio, guarded, pu
     `;
   return layout({ title, head: html`<link rel="stylesheet" href="docs/style.css" />${tokenScript(guarded)}`, body });
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
-const countOf = (served: readonly RecordType[], isLocked: boolean): string =>
-  isLocked ? 'Record types' : counted(served.length, 'record type');
 
 function card(type: RecordType, publicUrl: string, byToken: Html): Html {
   const { name, description, path, operations } = type;
@@ -110,14 +104,19 @@ function exampleSection(served: readonly RecordType[], publicUrl: string, guarde
   const body = JSON.stringify(creationExample(type)).replaceAll("'", `'\\''`);
   return html`<h2>A request and its response</h2>
     <pre><code>curl ${url}${token} --json '${body}'</code></pre>
-    <pre><code>${indented(recordExample(type))}</code></pre>`;
+    <pre><code>${JSON.stringify(recordExample(type), null, 2)}</code></pre>`;
 }
-
-const indented = (value: JsonValue): string => JSON.stringify(value, null, 2);
 
 function relationSection(model: Model): Html {
   const rows = [...model.types.values()].flatMap((type) =>
-    [...type.relations.values()].map((relation) => relationRow(type, relation)),
+    [...type.relations.values()].map(
+      ({ name, toMany, owned, target }) =>
+        html`<tr>
+          <td>${type.name}</td>
+          <td><code>${name}</code>, ${toMany ? 'a set' : 'one'}${owned ? ', owned' : ''}</td>
+          <td>${target.name}</td>
+        </tr>`,
+    ),
   );
   if (rows.length === 0) return NO_HTML;
   return html`<h2>How they belong together</h2>
@@ -138,10 +137,3 @@ function relationSection(model: Model): Html {
       <pre><code>${mermaidOf(model)}</code></pre>
     </details>`;
 }
-
-const relationRow = (type: RecordType, relation: Relation): Html =>
-  html`<tr>
-    <td>${type.name}</td>
-    <td><code>${relation.name}</code>, ${relation.toMany ? 'a set' : 'one'}${relation.owned ? ', owned' : ''}</td>
-    <td>${relation.target.name}</td>
-  </tr>`;

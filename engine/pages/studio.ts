@@ -6,8 +6,7 @@ import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/answer.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { Problem } from '../problem.ts';
-import { html, layout } from './layout.ts';
-import { contentPolicy, readOnly } from './read-only.ts';
+import { contentPolicy, html, layout, readOnly } from './page.ts';
 
 /** In a clone and in the published package. */
 const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');

@@ -11,7 +11,7 @@ import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
-import { contentPolicy, readOnly } from '../pages/read-only.ts';
+import { contentPolicy, readOnly } from '../pages/page.ts';
 import { readinessOf } from '../storage/readiness.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,6 +1,6 @@
 /** `/llms.txt`: what it names is there, and no more than the token may see. */
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
-import { llmsText } from '../../engine/pages/llms.ts';
+import { llmsText } from '../../engine/pages/docs.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { manyTypes } from '../support/schemas.ts';

@@ -1,6 +1,5 @@
 /** The pages without a browser: media types, headers, caching, and what becomes of faults. */
 import { parse } from 'yaml';
-import { renderMarkdown } from '../../engine/pages/docs.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -103,33 +102,4 @@ test.each(['reading', 'writing', 'problems'])('GET /docs/clients has the part "%
   const { text } = await exchange(server.url, 'GET /docs/clients');
   expect(text).toContain(`<h1 id="${part}">`);
   expect(text).not.toContain('.md');
-});
-
-describe('the guide', () => {
-  test.each([
-    ['# One & two', '<h1 id="one--two">One &amp; two</h1>\n'],
-    ['## `a` of **b**', '<h2 id="a-of-b"><code>a</code> of <strong>b</strong></h2>\n'],
-    ['two\nlines', '<p>two\nlines</p>\n'],
-    ['a `<b>` and **c**', '<p>a <code>&lt;b&gt;</code> and <strong>c</strong></p>\n'],
-    ['`**x**`', '<p><code>**x**</code></p>\n'],
-    ['[a](b.md#c)', '<p><a href="b.md#c">a</a></p>\n'],
-    ['[a](https://example.com/?b=1&c)', '<p><a href="https://example.com/?b=1&c">a</a></p>\n'],
-    ['```sh\na <b> `c`\n\nd\n```', '<pre><code class="language-sh">a &lt;b&gt; `c`\n\nd\n</code></pre>\n'],
-    ['- a\n- b\n  c', '<ul>\n<li>a</li>\n<li>b\nc</li>\n</ul>\n'],
-  ])('%j', (markdown, html) => expect(renderMarkdown(markdown)).toBe(html));
-
-  test.each([
-    '<script>alert(1)</script>',
-    'a <img src=x onerror=alert(1)> b',
-    '[a](javascript:alert(1))',
-    '[a](JAVASCRIPT:alert(1))',
-    '[a](java&#115;cript:alert(1))',
-    '[a](data:text/html,x)',
-    '[a]\n\n[a]: javascript:alert(1)',
-    '<javascript:alert(1)>',
-    '![a](https://example.com/x.png)',
-    '[![a](x" onerror="alert(1))](b)',
-  ])('%j runs and loads nothing', (markdown) => {
-    expect(renderMarkdown(markdown)).not.toMatch(/<(?!\/?(?:p|a)\b)|href="(?!b")/);
-  });
 });

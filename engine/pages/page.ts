@@ -1,0 +1,112 @@
+/** What all pages have in common: HTML by template, the frame, the security policy, GET and HEAD alone, and static files. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { IRouter, RequestHandler } from 'express';
+import { PACKAGE_FOLDER } from '../process.ts';
+import { Problem } from '../problem.ts';
+
+export interface Html {
+  readonly html: string;
+}
+
+type HtmlPart = string | number | Html | readonly Html[];
+
+/** Values are escaped, unless they are HTML already. */
+export const html = (strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html => ({
+  html: String.raw({ raw: strings }, ...parts.map(filled)),
+});
+
+function filled(part: HtmlPart): string {
+  if (typeof part !== 'object') return escaped(String(part));
+  return 'html' in part ? part.html : part.map((one) => one.html).join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
+
+export const NO_HTML: Html = { html: '' };
+
+interface PageLayout {
+  readonly title: string;
+  readonly head: Html;
+  readonly body: Html;
+}
+
+/** Paths in it are relative, so that a service behind any prefix finds its own. */
+export const layout = ({ title, head, body }: PageLayout): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+        <link rel="icon" href="${ICON}" />
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.html;
+
+const ICON =
+  "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='3' fill='%230b6e5f'/><path d='M4 5h8M4 8h8M4 11h5' stroke='white' stroke-width='1.6' stroke-linecap='round'/></svg>";
+
+const DIRECTIVES = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+} as const;
+
+/** The Content-Security-Policy: nothing comes from elsewhere, nothing inline runs, no other site frames the page. */
+export const contentPolicy = (own: Readonly<Record<string, string>> = {}): string =>
+  Object.entries({ ...DIRECTIVES, ...own })
+    .map(([name, sources]) => `${name} ${sources}`)
+    .join('; ');
+
+const METHODS = 'GET, HEAD';
+
+/** Serves GET, from which Express makes HEAD, and refuses every other method. */
+export function readOnly(router: IRouter, path: string, ...serve: RequestHandler[]): void {
+  router
+    .route(path)
+    .get(...serve)
+    .all(({ method }) => {
+      throw new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, {
+        headers: { Allow: METHODS },
+      });
+    });
+}
+
+/** Files of libraries. The published package has copies beside this module, so that it does not depend on the libraries. */
+export const ASSETS = {
+  'swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
+  'swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
+} as const;
+
+/** The name of a file of a library or of engine/pages/public. */
+export function sendFile(name: string): RequestHandler {
+  const copy = join(__dirname, name);
+  const library = new Map<string, string>(Object.entries(ASSETS)).get(name);
+  const file =
+    library === undefined
+      ? join(PACKAGE_FOLDER, 'engine/pages/public', name)
+      : existsSync(copy)
+        ? copy
+        : require.resolve(library);
+  return (_, response) =>
+    // Folders above the file may begin with a dot.
+    response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
+}
