@@ -44,6 +44,16 @@ async function fill(database: TestDatabase): Promise<void> {
   }
 }
 
+/** Runs in the page: milliseconds from the click until a frame is drawn that shows the menu. */
+const OPEN_MENU = `(async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const began = performance.now();
+  document.querySelector('[aria-label="Open the menu"]').click();
+  while (!(document.querySelector('nav')?.getBoundingClientRect().right > 0)) await frame();
+  await frame();
+  return Math.round(performance.now() - began);
+})()`;
+
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 
 /** Milliseconds from the start of `act` until the first row is that of this record. */
@@ -133,10 +143,8 @@ test('the menu of 200 types opens within 100 ms, and finds one by typing', async
   await page.getByRole('heading', { name: 'Kinds 7' }).waitFor();
   const times: number[] = [];
   for (let time = 0; time < TIMES; time += 1) {
-    const began = Date.now();
-    await page.getByRole('button', { name: 'Menu' }).click();
+    times.push(Number(await page.evaluate(OPEN_MENU)));
     await page.locator('nav').getByText('Kinds 200').waitFor();
-    times.push(Date.now() - began);
     await page.keyboard.press('Escape');
     await page.locator('nav').waitFor({ state: 'hidden' });
   }
