@@ -6,7 +6,6 @@ import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../edge/caller.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../problem.ts';
-import { linksOf } from '../storage/tables.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import { type Doing, type Follower, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/applied.ts';
@@ -35,7 +34,6 @@ export const apply = command(
         refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
         const applied = await applyPlan(plan, driver, allowed, watch);
-        await driver.expectSmallSets(linksOf(plan.model));
         if (plan.steps.some(isSeed)) await insertSeeds(ownView(model, (await planFor(model, driver)).standing), driver);
         const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
         return { ...applied, isTakenBack };

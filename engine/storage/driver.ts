@@ -1,7 +1,6 @@
 /** The interface to a database. The code above it works with any driver; only drivers know a database's client. */
 import type { Caller } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
-import type { LinkColumn } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
 import type { Slots, WaitingWork } from './admission.ts';
@@ -110,8 +109,6 @@ export interface Driver extends Reader, Migrating {
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   /** Runs DDL in one transaction. */
   define(statements: readonly string[]): Promise<void>;
-  /** Tells the database that most records have few related ones, however many some of them have. */
-  expectSmallSets(links: readonly LinkColumn[]): Awaitable<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
   /** `heavy`: whether a step of the list may take long. */

@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Model } from '../model/model.ts';
 import { withoutPassword } from '../settings/settings.ts';
 import { NotYetThere, StartError } from '../problem.ts';
-import { linksOf } from './tables.ts';
 import type { Dialect } from './dialect.ts';
 import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
 import { createDatabase, type DatabaseObserver, lostConnections } from './database.ts';
@@ -66,7 +65,6 @@ export async function openStorage(
       const done = await prepare(model, driver, options);
       if (done.standing.state !== 'current') return done;
       current = done.model;
-      if (options?.migrate !== false) await driver.expectSmallSets(linksOf(done.model));
       await seed(done.model, driver, writes);
       return done;
     });

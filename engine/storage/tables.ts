@@ -4,7 +4,6 @@ import {
   ENGINE_PREFIX,
   type Field,
   type JoinTable,
-  type Model,
   type RecordType,
   type Reference,
   type Relation,
@@ -58,12 +57,6 @@ export interface BulkColumn {
   readonly written?: (text: string) => string;
 }
 
-/** A column with a foreign key. */
-export interface LinkColumn {
-  readonly table: string;
-  readonly column: string;
-}
-
 /** The tables of a model, by name. */
 export const tablesOf = ({
   types,
@@ -72,11 +65,6 @@ export const tablesOf = ({
   readonly types: ReadonlyMap<string, Pick<RecordType, 'table'>>;
   readonly joinTables: readonly Pick<JoinTable, 'name'>[];
 }): readonly string[] => [...[...types.values()].map(({ table }) => table), ...joinTables.map(({ name }) => name)];
-
-export const linksOf = ({ types, joinTables }: Model): readonly LinkColumn[] => [
-  ...[...types.values()].flatMap(({ table, references }) => references.map(({ column }) => ({ table, column }))),
-  ...joinTables.flatMap(({ name, left, right }) => [left, right].map(({ column }) => ({ table: name, column }))),
-];
 
 export function defineTable(type: RecordType, dialect: Dialect, name = type.table): TableStatements {
   const columns = columnsOf(type, dialect.name);

@@ -10,7 +10,7 @@ interface Found {
    * relation: a table or view, as `detail` says. column, and needed if a new row must have a value for it: `detail` is its
    * type and default. index: a valid one. trigger. reader: an object that depends on the column in `detail`, or on the
    * table. referrer: a table with a foreign key to it. denied: another user owns the table, or this one may not create
-   * tables in the schema `name`. ever: `detail` columns that it has ever had.
+   * tables in the schema `name`.
    */
   readonly kind: string;
   readonly table: string;
@@ -119,9 +119,6 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-/** Columns that a table of PostgreSQL may ever have had. */
-const MAX_COLUMNS = 1600;
-
 /** In words, each object that the step cannot be made beside. */
 export function obstaclesTo(
   { creates, drops, edits, tasks, rowsIn: table = '' }: MigrationStep,
@@ -142,8 +139,6 @@ export function obstaclesTo(
     return !goes && (isDropped || (detail !== '' && lost.has(detail)));
   });
   const denied = catalogue.find((one) => one.kind === 'denied' && one.table === '')?.name;
-  const ever = Number(found(catalogue, table, 'ever')[0]?.detail ?? 0);
-  const fresh = tasks.filter(({ kind }) => kind === 'column').length;
   return [
     ...created
       .filter((name) => kinds.has(nameKey(name)) && !isOwn(name))
@@ -165,11 +160,6 @@ export function obstaclesTo(
       : []),
     ...(denied !== undefined && creates.length > 0
       ? [`this database user may not create tables in schema ${denied}: grant it, or apply this as another user`]
-      : []),
-    ...(ever > 0 && ever + fresh > MAX_COLUMNS
-      ? [
-          `table ${table} has had ${ever} columns, and PostgreSQL allows ${MAX_COLUMNS}, dropped ones included: make the table anew from an export`,
-        ]
       : []),
   ];
 }

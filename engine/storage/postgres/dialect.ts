@@ -143,7 +143,6 @@ const CATALOGUE = `with own as (
     from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
   union all select 'denied', case when has_schema_privilege(current_schema(), 'create') then null else '' end, current_schema()::text, ''
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')
-  union all select 'ever', own.name, 'ever', relnatts::text from own
   union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
     where indisvalid and not indisprimary
   union all select 'trigger', own.name, tgname::text, '' from own join pg_trigger on tgrelid = own.oid and not tgisinternal

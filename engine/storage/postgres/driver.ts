@@ -23,7 +23,7 @@ import { type Connections, createConnections, NO_LIMITS } from './pool.ts';
 import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
 import { shareWrites } from './shared-writes.ts';
 import { alone, openSnapshot, readIn, writeAlone, writeIn } from './transaction.ts';
-import { abandonMigration, define, expectSmallSets, finishMigration, migrate } from './migrate.ts';
+import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
 import { LOCK_PAUSE, MAX_IDLE, MAX_SLOW, MAX_WAIT, POOLER_TRIES, UNLIMITED_CONNECTIONS } from './tuning.ts';
 
 const EXISTING: Statement = {
@@ -135,7 +135,6 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     abandonMigration: (watch) => abandonMigration(unlimited, watch),
     // A rehearsal would lock the tables: the catalogue tells instead.
     rehearse: () => undefined,
-    expectSmallSets: (links) => expectSmallSets(requests, links),
     existing: () => alone(requests).column(EXISTING, []),
     ping: async () => void (await alone(requests).value(PING, [])),
     snapshot: (caller = PATIENT) => openSnapshot(streams, caller),

@@ -8,7 +8,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
 import { type Doing, type Follower, type Migration, type Task, taskKinds, tasksOf } from '../migrate/driver.ts';
-import { type LinkColumn, MIGRATION_TABLE } from '../tables.ts';
+import { MIGRATION_TABLE } from '../tables.ts';
 import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
@@ -252,26 +252,6 @@ export async function abandonMigration(connections: Connections, watch: Follower
   });
   return true;
 }
-
-// What PostgreSQL assumes of foreign keys: that each record is referred to by about ten rows, unless it knows of more. By
-// default it assumes as many for each as there are on average. Where nearly all rows of a table belong to one record, it
-// would read the whole table to count the few, or none, of any other one.
-
-/** Leaves settings that an operator has made by hand. A negative number is a share of the rows of the table. */
-const UNSET = {
-  sql: `select format('alter table %s alter column %I set (n_distinct = -0.1)', attrelid::regclass, attname),
-    format('analyze %s (%I)', attrelid::regclass, attname)
-    from jsonb_to_recordset(?::jsonb) as link("table" text, "column" text)
-    join pg_attribute on attrelid = to_regclass(quote_ident(link."table")) and attname = link."column"
-    where coalesce(array_to_string(attoptions, ','), '') not like '%n_distinct%'`,
-};
-
-/** Without it requests may be slower, but no start should fail for it: the tables may belong to another user. */
-export const expectSmallSets = (connections: Connections, links: readonly LinkColumn[]): Promise<void> =>
-  writeIn(connections, `begin; set local lock_timeout = '1s'`, async (writer) => {
-    for (const statements of await writer.all(UNSET, [JSON.stringify(links)]))
-      for (const sql of statements) await run(writer, String(sql));
-  }).catch(() => undefined);
 
 // The state of a running migration in the database: its progress, and the objects that it has prepared.
 

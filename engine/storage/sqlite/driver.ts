@@ -98,7 +98,6 @@ export function openSqlite(
     // The first one that defines tables locks the file; the next one finds what was made.
     exclusively: async (work) => work(),
     // SQLite assumes so by itself.
-    expectSmallSets: () => undefined,
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     finishMigration: async () => undefined,
