@@ -1,7 +1,7 @@
 /** Bodies with a record on each line: NDJSON, and CSV (RFC 4180), where an empty cell is null, and "" the empty text. */
 import { isUtf8 } from 'node:buffer';
 import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
-import { compact, decode, kindOf, NO_RAW_VALUES, type RawMember, readJson, textFault } from '../json/tokenizer.ts';
+import { decode, kindOf, NO_RAW_VALUES, type RawMember, readJson, textFault } from '../json/tokenizer.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -191,9 +191,9 @@ function cellReader(field: Field, limits: BodyLimits): ReadCell {
   return (cell) => {
     if (jsonIn(cell) === undefined) return { ...readText(cell), text: JSON.stringify(cell) };
     const what = `The value of "${field.name}"`;
-    const { value, keys, faults } = readJson(cell, { limits, kept: 'text', what });
+    const { value, text, keys, faults } = readJson(cell, { limits, kept: 'text', what });
     if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-    return { value, text: compact(cell), keys };
+    return { value, text, keys };
   };
 }
 

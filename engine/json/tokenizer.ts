@@ -1,4 +1,5 @@
 /** Reads JSON text in one pass: values, repeated keys, limits, strings that cannot be stored, and texts kept as written. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Limits } from '../edge/limits.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from './json.ts';
 import { shortened } from '../names.ts';
@@ -30,10 +31,14 @@ interface ReadingOptions {
   readonly kept?: 'text' | KeptMembers | undefined;
   /** How messages call the text. */
   readonly what?: string;
+  /** The value of a number; by default a number. */
+  readonly number?: (text: string) => JsonValue;
 }
 
 interface JsonText {
   readonly value: JsonValue;
+  /** The whole as it is kept; empty if it is not. */
+  readonly text: string;
   /** How many keys it has, at all levels. */
   readonly keys: number;
   readonly raw: RawValues;
@@ -78,33 +83,35 @@ export function readObject(
 
 class Tokenizer {
   readonly #text: string;
+  readonly #options: ReadingOptions;
   readonly #limits: TextLimits;
   readonly #what: string;
-  readonly #root: ReadingOptions['kept'];
   readonly #path: (string | number)[] = [];
   readonly #faults: Fault[] = [];
   #raw: Map<JsonObject, Map<string, RawMember>> | undefined;
   #at = 0;
   #keys = 0;
   #containers = 0;
-  /** Whether there was white space between tokens. */
-  #isSpaced = false;
   /** Within a value that is kept as text, numbers of any size are allowed. */
   #isKept = false;
+  /** The text that is kept, up to the last white space, and the index after that. */
+  #kept = '';
+  #keptTo = 0;
 
-  constructor(text: string, { limits, kept, what = 'The body' }: ReadingOptions) {
+  constructor(text: string, options: ReadingOptions) {
     this.#text = text;
-    this.#limits = limits;
-    this.#what = what;
-    this.#root = kept;
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#what = options.what ?? 'The body';
   }
 
   read(): JsonText {
-    this.#isKept = this.#root === 'text';
-    const value = this.#value(this.#root === 'text' ? undefined : this.#root);
+    const { kept } = this.#options;
+    const value = kept === 'text' ? this.#keep() : this.#value(kept);
+    const text = this.#kept;
     this.#skipSpace();
     if (this.#at < this.#text.length) throw this.#unexpected('the end of the text');
-    return { value, keys: this.#keys, raw: this.#raw ?? NO_RAW_VALUES, faults: this.#faults };
+    return { value, text, keys: this.#keys, raw: this.#raw ?? NO_RAW_VALUES, faults: this.#faults };
   }
 
   #value(kept: KeptMembers | undefined): JsonValue {
@@ -114,6 +121,18 @@ class Tokenizer {
     if (first === OPEN_OBJECT) return this.#object(kept);
     if (first === OPEN_ARRAY) return this.#array(kept);
     return this.#scalar(first);
+  }
+
+  /** Reads a value whose text is kept, without white space between its tokens. */
+  #keep(): JsonValue {
+    this.#skipSpace();
+    this.#kept = '';
+    this.#keptTo = this.#at;
+    this.#isKept = true;
+    const value = this.#value(undefined);
+    this.#isKept = false;
+    this.#kept += this.#text.slice(this.#keptTo, this.#at);
+    return value;
   }
 
   #object(kept: KeptMembers | undefined): JsonObject {
@@ -146,18 +165,11 @@ class Tokenizer {
     Object.defineProperty(object, '__proto__', { value: this.#value(undefined), enumerable: true });
   }
 
-  /** A member that is kept as it is written, without white space between its tokens. */
   #member(object: JsonObject, key: string, name: string): JsonValue {
-    this.#skipSpace();
-    const start = this.#at;
-    this.#isSpaced = false;
-    this.#isKept = true;
-    const value = this.#value(undefined);
-    this.#isKept = false;
-    const text = this.#text.slice(start, this.#at);
+    const value = this.#keep();
     this.#raw ??= new Map();
     const members = this.#raw.get(object) ?? new Map<string, RawMember>();
-    this.#raw.set(object, members.set(key, { name, text: this.#isSpaced ? compact(text) : text }));
+    this.#raw.set(object, members.set(key, { name, text: this.#kept }));
     return value;
   }
 
@@ -214,8 +226,10 @@ class Tokenizer {
     const { length } = this.#text;
     NUMBER.lastIndex = this.#at;
     if (first < COLON && NUMBER.test(this.#text)) {
-      const value = Number(this.#text.slice(this.#at, NUMBER.lastIndex));
+      const text = this.#text.slice(this.#at, NUMBER.lastIndex);
       this.#at = NUMBER.lastIndex;
+      if (this.#options.number) return this.#options.number(text);
+      const value = Number(text);
       // `1e999` is valid JSON, but JavaScript has no such number.
       if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
       return value;
@@ -236,11 +250,17 @@ class Tokenizer {
   }
 
   #skipSpace(): void {
-    for (let code = this.#text.charCodeAt(this.#at); code <= SPACE; code = this.#text.charCodeAt(this.#at)) {
-      if (code !== SPACE && code !== NEWLINE && code !== RETURN && code !== TAB) return;
-      this.#isSpaced = true;
-      this.#at += 1;
+    const start = this.#at;
+    let at = start;
+    for (let code = this.#text.charCodeAt(at); code <= SPACE; code = this.#text.charCodeAt(at)) {
+      if (code !== SPACE && code !== NEWLINE && code !== RETURN && code !== TAB) break;
+      at += 1;
     }
+    if (at === start) return;
+    this.#at = at;
+    if (!this.#isKept) return;
+    this.#kept += this.#text.slice(this.#keptTo, start);
+    this.#keptTo = at;
   }
 
   // Faults.
@@ -311,77 +331,25 @@ export const kindOf = (value: unknown): string =>
         ? 'an object'
         : `a ${typeof value}`;
 
-// JSON values as they are written: their texts are taken apart, compared and patched without loss. The texts
-// are valid JSON; reading ends also where somebody else has stored something else.
+// Values that are stored as they are written: compared and patched without loss. Somebody else may have stored what is not JSON.
 
-const isSpace = (code: number): boolean => code === SPACE || code === NEWLINE || code === RETURN || code === TAB;
-const opens = (code: number): boolean => code === OPEN_OBJECT || code === OPEN_ARRAY;
-const closes = (code: number): boolean => code === CLOSE_OBJECT || code === CLOSE_ARRAY;
+const STORED: ReadingOptions = {
+  limits: { bodyDepth: Infinity, bodyKeys: Infinity, bodyItems: Infinity },
+  kept: { of: () => 'text' },
+};
 
-/** Index of the next character that is not white space. */
-function skipSpace(text: string, start: number): number {
-  let at = start;
-  while (isSpace(text.charCodeAt(at))) at += 1;
-  return at;
-}
-
-/** Index after the string that starts at `start`. */
-function afterString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let first = end;
-    while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
-    if ((end - first) % 2 === 0) return end + 1;
+function readStored(text: string, options: ReadingOptions): JsonText | undefined {
+  try {
+    return readJson(text, options);
+  } catch {
+    return undefined;
   }
-  return text.length;
 }
-
-interface RawValue {
-  /** Without white space between tokens. */
-  readonly text: string;
-  /** Index after the value. */
-  readonly end: number;
-}
-
-/** The value that starts at `start`. A number or literal ends at the next delimiter. */
-function valueAt(text: string, start: number): RawValue {
-  let depth = 0;
-  let at = start;
-  let from = start;
-  let taken = '';
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    const isBlank = code <= SPACE && isSpace(code);
-    if (depth === 0 && (code === COMMA || isBlank || closes(code))) break;
-    if (isBlank) {
-      taken += text.slice(from, at);
-      from = at + 1;
-    }
-    if (opens(code)) depth += 1;
-    else if (closes(code)) depth -= 1;
-    at = code === QUOTE ? afterString(text, at) : at + 1;
-    if (depth === 0 && (code === QUOTE || closes(code))) break;
-  }
-  return { text: taken + text.slice(from, at), end: at };
-}
-
-/** Removes white space around and between tokens. */
-export const compact = (text: string): string => valueAt(text, skipSpace(text, 0)).text;
 
 /** The members of an object by key; of anything else, none. */
-export function membersOf(text: string): Map<string, RawMember> {
-  const members = new Map<string, RawMember>();
-  let at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== OPEN_OBJECT) return members;
-  for (;;) {
-    // Past the brace or comma.
-    at = skipSpace(text, at + 1);
-    if (text.charCodeAt(at) !== QUOTE) return members;
-    const afterName = afterString(text, at);
-    const name = text.slice(at, afterName);
-    const value = valueAt(text, skipSpace(text, skipSpace(text, afterName) + 1));
-    members.set(name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1), { name, text: value.text });
-    at = skipSpace(text, value.end);
-  }
+export function membersOf(text: string): RawMembers {
+  const [members = new Map()] = readStored(text, STORED)?.raw.values() ?? [];
+  return text.trimStart().startsWith('{') ? members : new Map();
 }
 
 /** The text of an object with these members. */
@@ -390,10 +358,9 @@ export const rawObject = (members: Iterable<RawMember>): string =>
 
 /** JSON Merge Patch (RFC 7396, section 2): what the patch does not name stays as it was written, where it was. */
 export function mergePatch(target: string | undefined, patch: string): string {
-  const text = compact(patch);
-  if (!text.startsWith('{')) return text;
-  const members = membersOf(target ?? '');
-  for (const [key, change] of membersOf(text)) {
+  if (!patch.startsWith('{')) return patch;
+  const members = new Map(membersOf(target ?? ''));
+  for (const [key, change] of membersOf(patch)) {
     const before = members.get(key);
     if (change.text === 'null') members.delete(key);
     else members.set(key, { name: before?.name ?? change.name, text: mergePatch(before?.text, change.text) });
@@ -402,35 +369,22 @@ export function mergePatch(target: string | undefined, patch: string): string {
 }
 
 /** Whether two texts are the same value, whatever the order of keys, the escapes and the notation of numbers. */
-export const sameValue = (a: string, b: string): boolean => a === b || canonical(compact(a)) === canonical(compact(b));
-
-function canonical(text: string): string {
-  const first = text.charCodeAt(0);
-  if (first === QUOTE) return text.includes('\\') ? JSON.stringify(JSON.parse(text)) : text;
-  if (first === OPEN_ARRAY) return `[${itemsOf(text).map(canonical).join(',')}]`;
-  if (first !== OPEN_OBJECT) return canonicalNumber(text);
-  const members = [...membersOf(text)].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member.text)}`).join(',')}}`;
+export function sameValue(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [one, other] = [a, b].map((text) => readStored(text, COMPARED));
+  return one !== undefined && other !== undefined && isDeepStrictEqual(one.value, other.value);
 }
 
-function itemsOf(text: string): readonly string[] {
-  const items: string[] = [];
-  let at = 1;
-  while (at < text.length - 1) {
-    const item = valueAt(text, at);
-    items.push(item.text);
-    at = item.end + 1;
-  }
-  return items;
-}
+/** No string that is stored begins as the numbers do. */
+const COMPARED: ReadingOptions = { ...STORED, kept: undefined, number: (text) => `\0${canonicalNumber(text)}` };
 
-const WHOLE_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Digits without leading and trailing zeros, and the exponent. `true`, `false` and `null` are returned unchanged. */
+/** The digits without zeros around them, and the exponent. */
 function canonicalNumber(text: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = WHOLE_NUMBER.exec(text) ?? [];
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(text) ?? [];
   // An exponent too large for exact arithmetic is kept: the number only equals the same text.
-  if (whole === '' || !Number.isSafeInteger(Number(exponent))) return text;
+  if (!Number.isSafeInteger(Number(exponent))) return text;
   const digits = (whole + fraction).replace(/^0+/, '');
   let end = digits.length;
   while (digits[end - 1] === '0') end -= 1;

@@ -1,5 +1,5 @@
 /** JSON taken apart as text: nothing is lost, two texts are the same where their values are, a patch touches only what it names. */
-import { compact, membersOf, mergePatch, sameValue, readJson } from '../../engine/json/tokenizer.ts';
+import { membersOf, mergePatch, sameValue, readJson } from '../../engine/json/tokenizer.ts';
 import { rawJson } from '../support/raw-json.ts';
 import fc from '../support/fast-check.ts';
 
@@ -64,7 +64,7 @@ test.each([
 test.each(['{"a', '{"a":"b', '["', '{', '[1,', '"', '{"a"', '{a', '{"a":1,,'])(
   '%s, which somebody else has cut, ends',
   (text) => {
-    expect(membersOf(text).size).toBeLessThan(5);
-    expect(compact(text).length).toBeLessThanOrEqual(text.length);
+    expect(membersOf(text).size).toBe(0);
+    expect(sameValue(text, '{}')).toBe(false);
   },
 );
