@@ -27,7 +27,7 @@ import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { databaseAt, openStorage } from './storage/open.ts';
-import type { Clock } from './storage/write/stamps.ts';
+import type { Clock } from './storage/write/values.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
 

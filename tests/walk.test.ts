@@ -69,8 +69,8 @@ const list = (): Promise<unknown> => exchange(server.url, 'GET /api/owners?_cnd[
 
 test.each([
   ['GET /api/owners/1?include=things,lid', get, 19],
-  ['PUT /api/owners/1 with things, tags and a lid', put, 50],
-  ['POST /api/things', post, 46],
+  ['PUT /api/owners/1 with things, tags and a lid', put, 41],
+  ['POST /api/things', post, 38],
   ['GET /api/owners?_cnd[rank][gte]=1&_cnd[limit]=0,5', list, 25],
 ] as const)('%s', async (_, request, mostFiles) => {
   const files = [...(await callsOf(request)).keys()];

@@ -1,6 +1,7 @@
 /** The table of Idempotency-Keys: found by an index, deleted in small steps, without a body. */
 import type { Driver, Row, Statement, Values, Writer } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
+import type { KeptAnswer } from '../../engine/storage/store.ts';
 import { createEngineTables } from '../../engine/storage/migrate/apply.ts';
 import { createOnce, forgetKeys, onceStatements } from '../../engine/storage/write/once.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
@@ -38,19 +39,18 @@ describe.each(databaseKinds)('on %s', (kind) => {
   }
 
   const once = (key: string, hours: number, done: string[] = [], identity = ''): Promise<unknown> =>
-    driver.write((writer) =>
-      createOnce(driver.dialect)<unknown>(
+    driver.write((writer) => {
+      const first = async () => {
+        done.push(key);
+        return [{ status: 201 }, [1, 2]] as const;
+      };
+      return createOnce(driver.dialect)(
         writer,
         { identity, key, hash: 'h', hours },
-        {
-          first: async () => {
-            done.push(key);
-            return ['first', { status: 201, identifiers: [1, 2] }];
-          },
-          again: async (kept) => kept,
-        },
-      ),
-    );
+        first,
+        ({ status, identifiers }): KeptAnswer => ({ status, again: identifiers }) as KeptAnswer,
+      );
+    });
 
   const count = async (): Promise<number> => Number(await driver.value({ sql: `select count(*) from ${TABLE}` }, []));
 
@@ -80,7 +80,7 @@ describe.each(databaseKinds)('on %s', (kind) => {
     const done: string[] = [];
     const answers = [await once('k1', 4, done), await once('k1', 2, done), await once('k1', 2, done)];
     expect(done).toEqual(['k1']);
-    expect(answers).toEqual([{ status: 201, identifiers: [] }, 'first', { status: 201, identifiers: [1, 2] }]);
+    expect(answers).toEqual([{ status: 201, again: [] }, { status: 201 }, { status: 201, again: [1, 2] }]);
   });
 
   it('the same key of another identity is another key', async () => {

@@ -7,7 +7,7 @@ import { removeTree } from './cascade.ts';
 import { tooLongForIndex, uniqueConflict } from './conflicts.ts';
 import { goneAt, newValues, type RowUpdate, type WritePlan } from './plan.ts';
 import { isNode, type JoinPair, type Node, plain, type WriteSession } from './session.ts';
-import { stampValues } from './stamps.ts';
+import { stampValues } from './values.ts';
 import { rowsJson } from './tables.ts';
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {

@@ -16,7 +16,7 @@ import {
   UNLIMITED_ROWS,
   type WriteSession,
 } from './session.ts';
-import { createStamp, stampValues } from './stamps.ts';
+import { createStamp, stampValues } from './values.ts';
 import { createTables, NAMED } from './tables.ts';
 
 /** The link that makes records go with others. */
@@ -293,7 +293,7 @@ export async function deleteTree(
   const unlocked = createTables({ ...dialect, locks: false }, () => model);
   const stamp = createStamp(undefined, null);
   const sessionOf = (writer: Writer, using = tables): WriteSession =>
-    createSession(writer, using, dialect.name, { mergePatch: false, readOnlyToo: false }, { stamp });
+    createSession({ writer, tables: using, dialect: dialect.name, stamp });
   if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
   const root = { type, identifiers: [identifier], pointer: '' };
   const { trees, unlinked, pairs, faults } = await walkCascade(

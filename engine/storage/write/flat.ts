@@ -12,8 +12,8 @@ import { ConstraintError, type Driver, type Row, type Statement, type Values } f
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import type { CreateRequest, Store, WriteItem, WriteRequest, Written } from '../store.ts';
 import { textOf } from './values.ts';
-import { type Stamp, stampValues } from './stamps.ts';
-import { bound, isCurrent, type Tables, type WriteTable } from './tables.ts';
+import { type Stamp, stampValues } from './values.ts';
+import { bound, isCurrent, rowOf, type Tables, type WriteTable } from './tables.ts';
 
 type UpdateRequest = Omit<WriteRequest, 'items'> & WriteItem & { readonly identifier: number };
 type DeleteRequest = Parameters<Store['delete']>[0];
@@ -51,7 +51,7 @@ export function createFlatWrites(driver: Driver, tables: Tables): FlatWrites | u
     values: Values,
     { caller, view, identifier }: Pick<WriteRequest, 'caller' | 'view'> & { readonly identifier?: number },
   ) =>
-    writeAlone(statement, values, caller, identifier === undefined ? undefined : rowOf(view, identifier)).catch(
+    writeAlone(statement, values, caller, identifier === undefined ? undefined : rowOf(view.type, identifier)).catch(
       (error: unknown): Row | undefined => {
         if (error instanceof ConstraintError) return undefined;
         throw error;
@@ -90,37 +90,6 @@ export function createFlatWrites(driver: Driver, tables: Tables): FlatWrites | u
       return row && { identifier, body: String(row[0]) };
     },
   };
-}
-
-/** Names a record: writes with the same name wait for each other. */
-export const rowOf = ({ type }: View, identifier: number): string => `${type.table} ${identifier}`;
-
-/** Records in a body from which on the database works for long, while others want its processors. */
-const MANY = 500;
-const MANY_RECORDS = 'many records';
-
-interface RecordsWrite {
-  readonly view: View;
-  readonly items: readonly (Pick<WriteItem, 'body'> & Partial<Pick<WriteItem, 'identifier'>>)[];
-}
-
-/** The name that a write waits for: its only record, or a common name for writes of very many records. */
-export function rowIn({ view, items }: RecordsWrite): string | undefined {
-  const [item] = items;
-  if (areMany(items)) return MANY_RECORDS;
-  return item?.identifier === undefined || items.length > 1 ? undefined : rowOf(view, item.identifier);
-}
-
-/** Of what is nested, only the first level counts. */
-function areMany(items: RecordsWrite['items']): boolean {
-  if (items.length >= MANY) return true;
-  let count = 0;
-  for (const { body } of items) {
-    count += 1;
-    for (const value of Object.values(body)) if (Array.isArray(value)) count += value.length;
-    if (count >= MANY) return true;
-  }
-  return false;
 }
 
 /** Whether nothing is deleted or unlinked together with a record. */

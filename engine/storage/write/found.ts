@@ -20,10 +20,10 @@ import type {
 import { findHolders, type LookedFor } from './conflicts.ts';
 import { apply } from './apply.ts';
 import { tooManyRows } from './cascade.ts';
-import { effectsOf } from './effects.ts';
+import { effectsOf } from './preview.ts';
 import { planDeletion } from './plan.ts';
 import type { WriteSession } from './session.ts';
-import type { Stamp } from './stamps.ts';
+import type { Stamp } from './values.ts';
 import type { Tables } from './tables.ts';
 
 // By unique values. Where rows are locked, two writers may both find none: the unique index then stops one of them, whose

@@ -21,7 +21,7 @@ import {
   throwRefused,
   type WriteSession,
 } from './session.ts';
-import { stampChanged } from './stamps.ts';
+import { stampChanged } from './values.ts';
 import { openKeysOf } from './values.ts';
 import { checkTrees } from './trees.ts';
 

@@ -24,7 +24,7 @@ import {
   touch,
   type WriteSession,
 } from './session.ts';
-import { fillNew } from './stamps.ts';
+import { fillNew } from './values.ts';
 import { holdToChecks, keysOf, resolveValue } from './values.ts';
 
 type RelationAt<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };

@@ -1,15 +1,16 @@
 /** One write while it is resolved: the records that it touches, and what each is to become. Nothing is written yet. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { inDocumentOrder } from '../../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject, type JsonObject } from '../../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
-import { type BodyRecord, documentOf } from '../../model/bodies.ts';
-import type { JoinTable, RecordType, Relation } from '../../model/model.ts';
+import { type BodyRecord, documentOf, relationsIn } from '../../model/bodies.ts';
+import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import type { Reader, Row, Writer } from '../driver.ts';
-import type { Stamp } from './stamps.ts';
-import type { Tables, WriteTable } from './tables.ts';
+import type { ViewRow } from '../read/view-limits.ts';
+import type { Strength, Tables, WriteTable } from './tables.ts';
+import type { Stamp } from './values.ts';
 
 /** A record that the write touches: wherever the body mentions it, it is one node. */
 export interface Node {
@@ -35,7 +36,7 @@ export interface Node {
   readonly related: Map<Relation, Related>;
   /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
   readonly unusable: Set<string>;
-  /** By key, of open types. */
+  /** Of open types; a key without a member is removed. */
   readonly openKeys: Map<string, OpenKey>;
   /** The stored open keys, once they have been read. */
   storedOpenKeys: RawMembers | undefined;
@@ -56,7 +57,6 @@ export interface Related {
 }
 
 interface OpenKey {
-  /** undefined removes the key. */
   readonly member: RawMember | undefined;
   readonly pointer: string;
   readonly isWritten: boolean;
@@ -95,7 +95,7 @@ export interface BodyPlace {
 }
 
 /** A place that only links a record and differs from what is stored: another part of the body must make it so. */
-export interface LinkCheck {
+interface LinkCheck {
   readonly subject: Pick<Node, 'type' | 'identifier'>;
   readonly pointer: string;
   readonly holds: () => boolean;
@@ -107,8 +107,6 @@ export interface Rules {
   /** Seeds may set read-only fields. */
   readonly readOnlyToo: boolean;
 }
-
-export type WriteSession = ReturnType<typeof createSession>;
 
 function unasked(): never {
   throw new Error('This part of a write does not use the database');
@@ -124,48 +122,53 @@ export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reade
 export const UNLIMITED_ROWS = 1_000_000_000;
 
 interface Given {
+  readonly writer: Writer;
+  readonly tables: Tables;
+  readonly dialect: DialectName;
+  readonly rules?: Rules;
+  /** The records that the request writes. "The body" is all of them, and what is nested in them. */
   readonly records?: readonly BodyRecord[];
+  /** JSON texts of values that are stored as they were sent. */
   readonly raw?: RawValues | undefined;
+  /** Faults that the validator found. With one, the body is resolved only to find the others: nothing is written. */
   readonly faults?: readonly Fault[] | undefined;
+  /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
   readonly caller?: Caller | undefined;
   readonly stamp: Stamp;
   readonly rights?: Rights | undefined;
 }
 
-export function createSession(
-  writer: Writer,
-  tables: Tables,
-  dialect: DialectName,
-  rules: Rules,
-  { records = [], raw = NO_RAW_VALUES, faults = [], writeRows = UNLIMITED_ROWS, caller = PATIENT, ...given }: Given,
-) {
-  const { stamp, rights = ALL_RIGHTS } = given;
+export type WriteSession = ReturnType<typeof createSession>;
+
+export function createSession({
+  rules = { mergePatch: false, readOnlyToo: false },
+  records = [],
+  raw = NO_RAW_VALUES,
+  faults = [],
+  writeRows = UNLIMITED_ROWS,
+  caller = PATIENT,
+  rights = ALL_RIGHTS,
+  ...given
+}: Given) {
   return {
-    writer,
-    tables,
-    dialect,
+    ...given,
     rules,
-    /** The records that the request writes. "The body" is all of them, and what is nested in them. */
     records,
-    /** JSON texts of values that are stored as they were sent. */
     raw,
-    /** Faults that the validator found. With one, the body is resolved only to find the others: nothing is written. */
     faults,
-    /** Places of values that do not fit their type: these are not resolved. */
-    faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
-    /** Rows that one write may touch. */
     writeRows,
     caller,
-    stamp,
     rights,
+    /** Places of values that do not fit their type: these are not resolved. */
+    faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
     /** Stored records by type and identifier. */
     existing: new Map<RecordType, Map<number, Node>>(),
     /** Records that were looked for and do not exist. */
     absent: new Map<RecordType, Map<number, Node>>(),
-    /** New records by the identifiers that the body gives them. */
-    given: new Map<RecordType, Map<number, Node>>(),
     made: [] as Node[],
+    /** Those of the new records to which the body gives identifiers. */
+    given: new Map<RecordType, Map<number, Node>>(),
     inserted: new Set<Node>(),
     /** Records that sets leave out, with the pointers of the sets. */
     deleted: new Map<Node, string>(),
@@ -191,23 +194,29 @@ export function createSession(
   };
 }
 
-function noteIn<K, V>(maps: Map<K, Map<number, V>>, key: K, identifier: number, value: V): V {
-  const known = maps.get(key) ?? new Map<number, V>();
-  maps.set(key, known.set(identifier, value));
-  return value;
+// The records of a write.
+
+function noteIn(
+  maps: WriteSession['existing'],
+  session: WriteSession,
+  type: RecordType,
+  pointer: string,
+  node: Partial<Node>,
+): Node {
+  const known = maps.get(type) ?? new Map<number, Node>();
+  maps.set(type, known);
+  const created = createNode(session, type, pointer, node);
+  known.set(created.identifier ?? 0, created);
+  return created;
 }
 
-const createNode = (
-  table: WriteTable,
-  pointer: string,
-  { identifier, stored, isLost = false, isOwnChild = false }: Partial<Node>,
-): Node => ({
-  type: table.type,
-  table,
-  identifier,
-  stored,
-  isLost,
-  isOwnChild,
+const createNode = (session: WriteSession, type: RecordType, pointer: string, node: Partial<Node>): Node => ({
+  type,
+  table: session.tables.of(type),
+  identifier: undefined,
+  stored: undefined,
+  isLost: false,
+  isOwnChild: false,
   pointer,
   isWritten: false,
   assigned: new Map(),
@@ -216,6 +225,7 @@ const createNode = (
   unusable: new Set(),
   openKeys: new Map(),
   storedOpenKeys: undefined,
+  ...node,
 });
 
 /** The node of a record that the body names. */
@@ -226,19 +236,16 @@ export async function touch(
   pointer: string,
 ): Promise<Node> {
   const known = session.existing.get(type)?.get(identifier) ?? session.absent.get(type)?.get(identifier);
-  if (known) return known;
-  const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
-  return stored ? rememberRow(session, type, stored, pointer) : rememberAbsent(session, type, identifier, pointer);
+  return (
+    known ??
+    remember(session, type, identifier, pointer, await session.writer.get(session.tables.of(type).load, [identifier]))
+  );
 }
 
-export const rememberRow = (session: WriteSession, type: RecordType, stored: Row, pointer: string): Node => {
-  const identifier = Number(stored[0]);
-  const node = createNode(session.tables.of(type), pointer, { identifier, stored });
-  return noteIn(session.existing, type, identifier, node);
-};
-
-export const rememberAbsent = (session: WriteSession, type: RecordType, identifier: number, pointer: string): Node =>
-  noteIn(session.absent, type, identifier, createNode(session.tables.of(type), pointer, { identifier, isLost: true }));
+const remember = (session: WriteSession, type: RecordType, identifier: number, pointer: string, stored?: Row): Node =>
+  stored
+    ? noteIn(session.existing, session, type, pointer, { identifier, stored })
+    : noteIn(session.absent, session, type, pointer, { identifier, isLost: true });
 
 /** The node of a record that is to be made. */
 export function make(
@@ -248,10 +255,13 @@ export function make(
   pointer: string,
   is: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
 ): Node {
-  const node = createNode(session.tables.of(type), pointer, { identifier, ...is });
-  if (node.isLost) return node;
+  if (is.isLost) return createNode(session, type, pointer, { identifier, ...is });
+  const node =
+    identifier === undefined
+      ? createNode(session, type, pointer, is)
+      : noteIn(session.given, session, type, pointer, { identifier, ...is });
   session.made.push(node);
-  return identifier === undefined ? node : noteIn(session.given, type, identifier, node);
+  return node;
 }
 
 /** The value that links to a record are compared by: a new record stands for itself, even if the body gives its identifier. */
@@ -342,4 +352,120 @@ export function throwRefused(
   const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
   if (refused.length + known.length > 0)
     throw faultyRequest(code, inDocumentOrder([...known, ...refused], documentOf(records)));
+}
+
+// Locks. The records that a write compares are locked in one order, to avoid deadlocks: those that the body names, and those
+// that the tag in If-Match was made from.
+
+/** From this many on, one statement that loads all is cheaper than one for each. */
+const MANY = 8;
+
+/** Values and what is made of them. */
+const COPIES = 2;
+
+interface LockedRecord {
+  readonly identifier: number;
+  /** undefined if it is not in the body, and only the tag was made from it. */
+  readonly pointer: string | undefined;
+  readonly strength: Strength;
+}
+
+type Named = Map<RecordType, Map<number, LockedRecord>>;
+
+/** The related records that the tag in If-Match was made from; undefined if they are more than an answer may show. */
+export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
+
+/**
+ * Locks and loads the records that the body names. Returns whether all that is shown is locked: a record can come into view
+ * until all that are shown are locked, and then it is too late to lock it in order.
+ */
+export async function lockNamed(
+  session: WriteSession,
+  type: RecordType,
+  records: readonly BodyRecord[],
+  findShown?: FindShown,
+): Promise<boolean> {
+  const { locks } = session.tables;
+  if (!locks && type.relations.size === 0 && records.length < MANY) return true;
+  const named: Named = new Map();
+  for (const { identifier, pointer, body } of records) {
+    if (identifier !== undefined) note(named, type, { identifier, pointer, strength: 'update' });
+    nameWithin(named, type, body, pointer);
+  }
+  if (!locks || !findShown) {
+    await lockAll(session, named);
+    return true;
+  }
+  // Against new rows that refer to them, too, since a set of them may be shown.
+  for (const one of (await findShown()) ?? [])
+    note(named, one.type, { identifier: one.identifier, pointer: undefined, strength: 'update' });
+  const [held, shown] = await Promise.all([lockAll(session, named), findShown()]);
+  return shown !== undefined && shown.every((one) => held.has(`${one.type.name} ${one.identifier}`));
+}
+
+function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: string): void {
+  for (const key of relationsIn(type, body)) {
+    const relation = type.relations.get(key);
+    const value = body[key] ?? null;
+    for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
+      if (!relation || !isObject(item)) continue;
+      const { target, link } = relation;
+      const at = `${pointer}/${escapeStep(key)}${Array.isArray(value) ? `/${index}` : ''}`;
+      const identifier = identifierIn(item, target);
+      // Only linked: it must not be deleted, but others may link it too.
+      const isLink = link.at !== 'target' && Object.keys(item).length === 1;
+      const strength = isLink ? 'key share' : 'update';
+      if (identifier !== undefined) note(named, target, { identifier, pointer: at, strength });
+      nameWithin(named, target, item, at);
+    }
+  }
+}
+
+function note(named: Named, type: RecordType, { identifier, pointer, strength }: LockedRecord): void {
+  const records = named.get(type) ?? new Map<number, LockedRecord>();
+  named.set(type, records);
+  const known = records.get(identifier);
+  const strongest = known?.strength === 'update' ? 'update' : strength;
+  records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest });
+}
+
+/** The statements are sent together, and run one after the other. Returns the records that are locked against every change. */
+async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
+  const held = new Set<string>();
+  const locked: Promise<void>[] = [];
+  for (const [type, records] of [...named].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))) {
+    // Neighbours that are locked in the same way share a statement.
+    const runs: LockedRecord[][] = [];
+    for (const record of [...records.values()].toSorted((a, b) => a.identifier - b.identifier)) {
+      const run = runs.at(-1);
+      if (run && run[0]?.strength === record.strength && isNamed(run[0]) === isNamed(record)) run.push(record);
+      else runs.push([record]);
+    }
+    for (const run of runs)
+      if (session.tables.locks || run.length >= MANY) locked.push(lockRun(session, type, run, held));
+  }
+  await Promise.all(locked);
+  return held;
+}
+
+const isNamed = ({ pointer }: LockedRecord): boolean => pointer !== undefined;
+
+async function lockRun(
+  session: WriteSession,
+  type: RecordType,
+  run: readonly LockedRecord[],
+  held: Set<string>,
+): Promise<void> {
+  const [first] = run;
+  if (!first) return;
+  const { lock, hold } = session.tables.of(type);
+  const statement = (isNamed(first) ? lock : hold)(first.strength);
+  const rows = await session.writer.all(statement, [JSON.stringify(run.map(({ identifier }) => identifier))]);
+  const stored = new Map(rows.map((row) => [Number(row[0]), row]));
+  if (first.strength === 'update') for (const identifier of stored.keys()) held.add(`${type.name} ${identifier}`);
+  if (!isNamed(first)) return;
+  // A short body can name thousands of long records.
+  const texts = rows.flatMap((row) => row.filter((value) => typeof value === 'string'));
+  if (rows.length >= MANY) session.caller.take(COPIES * texts.reduce((sum, text) => sum + text.length, 0));
+  for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));
 }

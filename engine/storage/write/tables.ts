@@ -5,10 +5,13 @@ import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } fro
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { columnSql, indexed } from '../tables.ts';
-import { filledFields } from './stamps.ts';
+import { filledFields } from './values.ts';
 
 /** The most records that a conflict names. */
 export const NAMED = 10;
+
+/** Names a record: writes with the same name wait for each other. */
+export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
 
 /**
  * How a row is locked: against deletion, or against every change and new rows that refer to it. Not `for share`: an update of

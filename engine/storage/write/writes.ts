@@ -9,7 +9,7 @@ import { type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
-  DeletedRecords,
+  DoneOnce,
   RecordDeletion,
   Store,
   Upserted,
@@ -22,17 +22,24 @@ import type {
 import { apply } from './apply.ts';
 import { tooManyRows } from './cascade.ts';
 import { findConflicts } from './conflicts.ts';
-import { effectsOf } from './effects.ts';
+import { createFlatWrites } from './flat.ts';
 import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
-import { createFlatWrites, rowIn, rowOf } from './flat.ts';
+import { createOnce, forgetKeys } from './once.ts';
 import { newValues, planDeletion, planWrite } from './plan.ts';
-import { numberNew, previewReader } from './preview.ts';
+import { effectsOf, numberNew, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
-import { type FindShown, lockNamed } from './locks.ts';
-import { createKeyed, forgetKeys, noneIn, writtenIn } from './once.ts';
-import { createSession, NO_WRITER, type Node, onlyReading, type Rules, type WriteSession } from './session.ts';
-import { type Clock, createStamp, type Stamp } from './stamps.ts';
-import { createTables, type Tables } from './tables.ts';
+import {
+  createSession,
+  type FindShown,
+  lockNamed,
+  NO_WRITER,
+  type Node,
+  onlyReading,
+  type Rules,
+  type WriteSession,
+} from './session.ts';
+import { createTables, rowOf } from './tables.ts';
+import { type Clock, createStamp, type Stamp } from './values.ts';
 
 type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
 
@@ -42,17 +49,7 @@ export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'de
 };
 
 /** One time for each request, whatever it writes, and however often its transaction is begun. */
-interface Stamped {
-  readonly stamp: Stamp;
-}
-
-/** The result of a request. */
-interface CarriedOut {
-  readonly identifiers: readonly number[];
-  /** Of a dry run: its report, and what reads the records as they would be. */
-  readonly effects?: readonly WriteEffect[];
-  readonly reader?: Reader | undefined;
-}
+type Stamped<R> = R & { readonly stamp: Stamp };
 
 export interface WriteOptions {
   /** As it fits the tables now: they can get other names and columns while the service runs. */
@@ -63,36 +60,34 @@ export interface WriteOptions {
   readonly clock?: Clock | undefined;
 }
 
-const DELETING: Rules = { mergePatch: false, readOnlyToo: false };
-
 export function createWrites(driver: Driver, reads: Reads, { served, writeRows, clock }: WriteOptions): Writes {
   const { dialect } = driver;
   const tables = createTables(dialect, served);
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
-  /** The one place where a dry run is told not to lock what it compares. */
-  const tablesFor = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): Tables => (dryRun === true ? unlocked : tables);
   const flat = createFlatWrites(driver, tables);
+  const runOnce = createOnce(dialect);
 
-  const stamped = <R extends Pick<WriteRequest, 'author' | 'dryRun'>>(request: R): R & Stamped => ({
+  const stamped = <R extends Pick<WriteRequest, 'author' | 'dryRun'>>(request: R): Stamped<R> => ({
     ...request,
     // A dry run has no statement that would tell the database's time.
     stamp: createStamp(request.dryRun ? (clock ?? (() => new Date())) : clock, request.author),
   });
 
-  /** The statements that need no transaction; undefined for what needs one. */
-  const alone = ({ dryRun }: Pick<WriteRequest, 'dryRun'>): typeof flat => (dryRun === true ? undefined : flat);
+  type Given = Omit<Parameters<typeof createSession>[0], 'writer' | 'tables' | 'dialect'>;
+  /** A dry run does not lock what it compares. */
+  const sessionOf = (writer: Writer, given: Given & Pick<WriteRequest, 'dryRun'>): WriteSession =>
+    createSession({ writeRows, ...given, writer, tables: given.dryRun ? unlocked : tables, dialect: dialect.name });
 
   /** Works out what the body says, and refuses it as a whole or writes it. A dry run only makes the plan. */
   async function carryOut(
     writer: Writer,
-    request: NewRecords & Stamped & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
+    request: Stamped<NewRecords> & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
-  ): Promise<CarriedOut> {
-    const { type, items, raw, faults, precondition, dryRun, caller, stamp, rights, view } = request;
-    const limits = rules.readOnlyToo ? {} : { writeRows };
-    const given = { records: items, raw, faults, ...limits, caller, stamp, rights };
-    const session = createSession(writer, tablesFor(request), dialect.name, rules, given);
-    const isLocked = await lockNamed(session, type, items, shownTo(session, request));
+  ): Promise<{ readonly roots: readonly Node[]; readonly effects?: readonly WriteEffect[]; readonly reader?: Reader }> {
+    const { type, items: records, precondition, dryRun, view } = request;
+    const limits = rules.readOnlyToo ? { writeRows: undefined } : {};
+    const session = sessionOf(writer, { ...request, records, rules, ...limits });
+    const isLocked = await lockNamed(session, type, records, shownTo(session, request));
     await request.locked?.();
     const roots = await resolveBody(session, type);
     checkBody(session);
@@ -104,8 +99,12 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       const conflict = await findConflicts(session);
       if (conflict) throw conflict;
       await numberNew(session);
-      const reader = view && (await previewReader({ session, plan, dialect, reads }, view, roots));
-      return { identifiers: roots.map(made), effects: effectsOf(session.rights, plan), reader };
+      const effects = effectsOf(session.rights, plan);
+      return {
+        roots,
+        effects,
+        ...(view && { reader: await previewReader({ session, plan, dialect, reads }, view, roots) }),
+      };
     }
     try {
       await apply(session, plan);
@@ -113,16 +112,13 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       await request.refused?.(session, error);
       throw error;
     }
-    return { identifiers: roots.map(made) };
+    return { roots };
   }
 
-  async function write(writer: Writer, request: CreateRequest & Stamped & UpsertHooks): Promise<WrittenRecords> {
+  async function write(writer: Writer, request: Stamped<CreateRequest> & UpsertHooks): Promise<WrittenRecords> {
     const { view, mergePatch, caller, unread = false } = request;
-    const {
-      identifiers,
-      effects,
-      reader = writer,
-    } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
+    const { roots, effects, reader = writer } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
+    const identifiers = roots.map(({ identifier = 0 }) => identifier);
     const texts = unread ? undefined : await reads.records(reader, view, identifiers, caller);
     const records = identifiers.map((identifier, index) => ({
       identifier,
@@ -131,10 +127,15 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { records, ...(effects ? { effects } : {}) };
   }
 
-  async function remove(writer: Writer, request: RecordDeletion & Stamped): Promise<Written> {
-    const { type, identifier, stamp, rights } = request;
-    const session = createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, stamp, rights });
-    const body = await current(session, request);
+  /** Returns the record as it was. Throws if there is none, or if it is not what the client expects. */
+  async function remove(writer: Writer, request: Stamped<RecordDeletion>): Promise<Written> {
+    const { type, view, identifier, precondition, caller } = request;
+    const session = sessionOf(writer, request);
+    const item = { ...wholeBody({}, identifier), precondition };
+    const isLocked = await lockNamed(session, type, [item], shownTo(session, { items: [item], view }));
+    const body = (await reads.record(writer, view, identifier, caller)) ?? notFound(view, identifier);
+    precondition?.(body);
+    if (precondition && !isLocked) throw new Overtaken();
     const deletion = { type, identifiers: [identifier], pointer: '' };
     const plan = await planDeletion(session, deletion, session.writeRows, (_, through) =>
       tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
@@ -144,38 +145,26 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { identifier, body };
   }
 
-  /** The one way to a transaction that clients ask for: a dry run reads in one that cannot write. */
-  const transact = async <T>(
-    { caller, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
-    work: (writer: Writer) => Promise<T>,
-    row?: string,
-  ): Promise<T> =>
-    dryRun === true
-      ? driver.read((reader) => work(onlyReading(reader)), caller ?? PATIENT)
-      : driver.write(work, caller, row);
-
   /** A new record without identifier and relations is resolved without the database. */
-  async function createFlat(request: CreateRequest & Stamped): Promise<Written | undefined> {
-    const { type, items, raw, faults = [], precondition, mergePatch, stamp } = request;
-    const [item] = items;
-    const statements = alone(request);
-    if (!statements || faults.length > 0 || item === undefined || items.length > 1) return undefined;
+  async function createFlat(request: Stamped<CreateRequest>): Promise<Written | undefined> {
+    const { type, items: records, faults = [], precondition, mergePatch } = request;
+    const [item] = records;
+    if (!flat || request.dryRun || faults.length > 0 || item === undefined || records.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined || hasRelations(item.body, type)) return undefined;
-    const rules = { mergePatch, readOnlyToo: false };
-    const session = createSession(NO_WRITER, tables, dialect.name, rules, { records: items, raw, writeRows, stamp });
+    const session = sessionOf(NO_WRITER, { ...request, records, rules: { mergePatch, readOnlyToo: false } });
     const [node] = await resolveBody(session, type);
     checkBody(session);
     precondition?.();
     if (!node) return undefined;
     const columns = node.table.columns.map(({ name }) => name);
-    return statements.create(request, node.table, newValues(node, columns));
+    return flat.create(request, node.table, newValues(node, columns));
   }
 
   /** One record whose body has no relations. */
-  async function updateFlat(request: WriteRequest & Stamped): Promise<Written | undefined> {
+  async function updateFlat(request: Stamped<WriteRequest>): Promise<Written | undefined> {
     const [item] = request.items;
-    if (item?.identifier === undefined || request.items.length > 1) return undefined;
-    return alone(request)?.update({ ...request, ...item, identifier: item.identifier }, request.stamp);
+    if (!flat || request.dryRun || item?.identifier === undefined || request.items.length > 1) return undefined;
+    return flat.update({ ...request, ...item, identifier: item.identifier }, request.stamp);
   }
 
   /** Throws unless each record is what the client expects. */
@@ -202,49 +191,64 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   /** Finds the related records that the client's tags were made from: they are locked, too. */
   function shownTo(
-    session: WriteSession,
+    { writer }: WriteSession,
     { items, view }: Pick<WriteRequest, 'items'> & Partial<Pick<WriteRequest, 'view'>>,
   ): FindShown | undefined {
-    if (view === undefined || view.relations.length === 0) return undefined;
     const tagged = items.flatMap(({ identifier, precondition }) =>
       precondition && identifier !== undefined ? [identifier] : [],
     );
-    if (tagged.length === 0) return undefined;
+    if (view === undefined || view.relations.length === 0 || tagged.length === 0) return undefined;
     return async () => {
-      const shown = await reads.shown(session.writer, view, tagged);
+      const shown = await reads.shown(writer, view, tagged);
       if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
       return shown;
     };
   }
 
-  /** The record that is to be deleted, once it is locked. Throws if there is none, or if it is not what the client expects. */
-  async function current(
-    session: WriteSession,
-    { type, view, identifier, precondition, caller }: RecordDeletion,
-  ): Promise<string> {
-    const item = { ...wholeBody({}, identifier), precondition };
-    const isLocked = await lockNamed(session, type, [item], shownTo(session, { items: [item], view }));
-    const body = (await reads.record(session.writer, view, identifier, caller)) ?? notFound(view, identifier);
-    precondition?.(body);
-    if (precondition && !isLocked) throw new Overtaken();
-    return body;
+  const upsert = createUpsert<Stamped<UpsertRequest>>({ tables, dialect, write });
+  const deleteFound = createDeleteFound({ reads, writeRows: writeRows ?? Infinity, sessionOf });
+
+  // Transactions. A dry run reads in one that cannot write.
+
+  const transact = async <T>(
+    { caller = PATIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
+    work: (writer: Writer) => Promise<T>,
+    row?: string,
+  ): Promise<T> =>
+    dryRun === true ? driver.read((reader) => work(onlyReading(reader)), caller) : driver.write(work, caller, row);
+
+  /** Of the records that are still there: many are read at once only where all of them are. */
+  async function bodiesOf(
+    writer: Writer,
+    { view, caller }: Pick<WriteRequest, 'view' | 'caller'>,
+    identifiers: readonly number[],
+  ): Promise<readonly string[]> {
+    const { hold } = tables.of(view.type);
+    const found = await writer.column(hold('key share'), [JSON.stringify(identifiers)]);
+    const there = new Set(found.map(Number));
+    const left = identifiers.filter((identifier) => there.has(identifier));
+    return (await reads.records(writer, view, left, caller)).flatMap((text) => text ?? []);
   }
 
-  const deleteFound = createDeleteFound({
-    reads,
-    writeRows: writeRows ?? Infinity,
-    sessionOf: (writer, request) =>
-      createSession(writer, tablesFor(request), dialect.name, DELETING, { writeRows, ...request }),
-  });
-
-  const upsert = createUpsert<UpsertRequest & Stamped>({ tables, dialect, write });
-
-  const keyed = createKeyed({ driver, reads, tables });
-  const beginning =
-    <R extends Pick<WriteRequest, 'author'>, W>(work: (writer: Writer, request: R & Stamped) => Promise<W>) =>
-    (asked: R) => {
+  const keyed =
+    <R extends Pick<WriteRequest, 'author' | 'view' | 'caller' | 'unread'>, W extends WrittenRecords | Written>(
+      work: (writer: Writer, request: Stamped<R>) => Promise<W>,
+      rowFor: (request: R) => string | undefined,
+    ): DoneOnce<R, W> =>
+    (asked, key, answer, again) => {
       const request = stamped(asked);
-      return (writer: Writer): Promise<W> => work(writer, request);
+      return driver.write(
+        (writer) => {
+          const first = async () => {
+            const written = await work(writer, request);
+            const identifiers = 'records' in written ? written.records.map(({ identifier }) => identifier) : [];
+            return [answer(written), identifiers] as const;
+          };
+          return runOnce(writer, key, first, again, asked.unread ? undefined : (some) => bodiesOf(writer, asked, some));
+        },
+        asked.caller,
+        rowFor(asked),
+      );
     };
 
   return {
@@ -252,7 +256,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       const request = stamped(asked);
       return transact(request, (writer) => upsert(writer, request), rowIn(request));
     },
-    deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact<DeletedRecords>(asked, work)),
+    deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact(asked, work)),
     insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
     create: async (asked) => {
       const request = stamped(asked);
@@ -266,32 +270,40 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     },
     delete: async (asked) => {
       const request = stamped(asked);
-      const row = rowOf(request.view, request.identifier);
-      return (await alone(request)?.delete(request)) ?? transact(request, (writer) => remove(writer, request), row);
+      const written = request.dryRun ? undefined : await flat?.delete(request);
+      return (
+        written ?? transact(request, (writer) => remove(writer, request), rowOf(asked.view.type, asked.identifier))
+      );
     },
     once: {
-      create: keyed.once(beginning(write), writtenIn, rowIn),
-      update: keyed.once(beginning(write), writtenIn, rowIn),
-      upsert: keyed.once<UpsertRequest, Upserted>(beginning(upsert), writtenIn, rowIn),
-      delete: keyed.once(beginning(remove), noneIn, ({ view, identifier }) => rowOf(view, identifier)),
-      deleteFound: (asked, key, answer, again) => {
-        const keep = keyed.keep(key, again);
-        return deleteFound(stamped(asked), (work) =>
-          driver.write((writer) => keep(writer, async () => answer(await work(writer))), asked.caller),
-        );
-      },
+      create: keyed(write, rowIn),
+      update: keyed(write, rowIn),
+      upsert: keyed<UpsertRequest, Upserted>(upsert, rowIn),
+      delete: keyed(remove, ({ view, identifier }) => rowOf(view.type, identifier)),
+      deleteFound: (asked, key, answer, again) =>
+        deleteFound(stamped(asked), (work) =>
+          driver.write(
+            (writer) => runOnce(writer, key, async () => [answer(await work(writer)), []], again),
+            asked.caller,
+          ),
+        ),
     },
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
 }
 
+/** The name that a write of one record waits for. */
+function rowIn({
+  view,
+  items,
+}: Pick<WriteRequest, 'view'> & { readonly items: readonly object[] }): string | undefined {
+  const [item] = items;
+  const identifier = item && 'identifier' in item ? item.identifier : undefined;
+  return items.length === 1 && typeof identifier === 'number' ? rowOf(view.type, identifier) : undefined;
+}
+
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
   relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
-
-function made({ identifier }: Node): number {
-  if (identifier === undefined) throw new Error('the record was not made');
-  return identifier;
-}
 
 function tagsTooLarge(): Problem {
   const message =
