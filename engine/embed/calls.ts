@@ -10,7 +10,7 @@ import { didYouMean, shortened } from '../names.ts';
 import { NO_BODY, readBody, textOf } from '../operations/body.ts';
 import { onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import { get, list, summary } from '../operations/read.ts';
-import { type OperationEntry, OPERATIONS } from '../operations/table.ts';
+import { isOffered, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, update, updateMany } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
@@ -97,11 +97,10 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
 }
 
 function refuseUnoffered(type: RecordType, name: CallName, rights: Rights): void {
-  const { right, isOffered }: OperationEntry = CALLS[name].entry;
-  const isOurs = type.operations.has(right);
-  if (isOurs && !can(rights, type, right))
+  const { entry } = CALLS[name];
+  if (type.operations.has(entry.right) && !can(rights, type, entry.right))
     throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
-  if (!isOurs || isOffered?.(type, rights) === false)
+  if (!isOffered(entry, type, rights))
     throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
 }
 

@@ -17,6 +17,7 @@ import { get, type RecordResult } from '../operations/read.ts';
 import {
   type BodyShape,
   CSV_TYPE,
+  isOffered,
   JSON_TYPE,
   NDJSON_TYPE,
   operationEntries,
@@ -86,7 +87,7 @@ function writing<Q>(
   operation: (context: OperationContext, given: AllArguments<Q>) => Promise<WriteResult>,
 ): ServeOperation {
   const { path, rights, readContent } = service;
-  const isLimited = headers.includes('Prefer: max-affected');
+  const isLimited = headers.includes('Prefer-Max-Affected');
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
     if (!taken) await refuseContent(request);
@@ -214,12 +215,10 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   const withheld = new Set<string>();
   let acceptPatch: HeaderMap = {};
   for (const { entry, server } of bindings) {
-    const { method, right, and = right, body, mediaTypes } = entry;
-    const needed = [right, and];
-    if (entry.path !== path || entry.isOffered?.(type, rights) === false) continue;
-    if (!needed.every((one) => type.operations.has(one))) continue;
+    const { method, right, and = right, body, mediaTypes = [JSON_TYPE] } = entry;
+    if (entry.path !== path || !isOffered(entry, type, rights)) continue;
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
-    if (needed.every((one) => can(rights, type, one))) {
+    if (can(rights, type, right) && can(rights, type, and)) {
       const label = { type: type.name, operation: path === 'summary' ? path : right };
       const offer: Offer = { serve: server(service, entry), label, mediaTypes };
       for (const one of methods) offers.set(one, offer);

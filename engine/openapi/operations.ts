@@ -4,13 +4,16 @@ import type { RecordType } from '../model/model.ts';
 import { defaultPath, capitalized, snakeCase } from '../names.ts';
 import {
   CSV_TYPE,
+  isOffered,
   isUpsertable,
   JSON_TYPE,
   NDJSON_TYPE,
   type OperationEntry,
   operationEntries,
   type OperationPath,
-  type ResponseEntry,
+  problemsOf,
+  type ResponseContent,
+  responsesOf,
 } from '../operations/table.ts';
 import { MAX_GROUPS } from '../query/summary.ts';
 import { arrayOf, type Components, described, integers } from './components.ts';
@@ -22,13 +25,7 @@ import { simpleSchema } from './simple.ts';
 
 /** The methods of one of the paths of a type. */
 export function pathMethods(type: RecordType, path: OperationPath, parts: Components): JsonObject {
-  const entries = operationEntries.filter(
-    ([, { right, and = right, isOffered, ...entry }]) =>
-      entry.path === path &&
-      type.operations.has(right) &&
-      type.operations.has(and) &&
-      (isOffered === undefined || isOffered(type)),
-  );
+  const entries = operationEntries.filter(([, entry]) => entry.path === path && isOffered(entry, type));
   return Object.fromEntries(
     entries.map(([, entry]) => [entry.method.toLowerCase(), operationObject(entry, type, parts)]),
   );
@@ -38,7 +35,7 @@ function operationObject(entry: OperationEntry, type: RecordType, parts: Compone
   const { name, description } = type;
   const many = defaultPath(name);
   const manyInPascal = many.split('-').map(capitalized).join('');
-  const codes = entry.problems.filter(
+  const codes = problemsOf(entry).filter(
     (code) =>
       code !== 'precondition-required' ||
       (type.preconditions === 'required' && (entry.right !== 'create' || isUpsertable(type))),
@@ -56,7 +53,7 @@ function operationObject(entry: OperationEntry, type: RecordType, parts: Compone
     ...(entry.body
       ? { requestBody: { required: true, content: offered(bodyContent(entry.body, type, parts), parts) } }
       : {}),
-    responses: { ...responsesOf(entry, type, parts), ...problemResponses(codes, parts) },
+    responses: { ...responseObjects(entry, type, parts), ...problemResponses(codes, parts) },
   };
 }
 
@@ -105,14 +102,15 @@ function bodyContent(
 
 // Responses.
 
-function responsesOf(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
-  const sent = Object.entries(entry.responses).filter(
-    // The simple profile has one form of a response, which holds records.
-    ([, { holds, upserts }]) => (upserts !== true || isUpsertable(type)) && (holds !== undefined || !parts.isSimple),
+function responseObjects(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
+  const sent = responsesOf(entry).filter(
+    ({ status, holds }) =>
+      (entry.right !== 'create' || status === 201 || isUpsertable(type)) &&
+      // The simple profile has one form of a response, which holds records.
+      (holds !== undefined || !parts.isSimple),
   );
   return Object.fromEntries(
-    sent.map(([status, response]) => {
-      const { holds, description, headers } = response;
+    sent.map(({ status, holds, description, headers }) => {
       const content = holds && {
         ...contentOf(holds, type, parts),
         ...(entry.method === 'GET' || parts.isSimple
@@ -122,13 +120,13 @@ function responsesOf(entry: OperationEntry, type: RecordType, parts: Components)
       const whole = { description, headers: headersOf(headers, parts) };
       if (content !== undefined) return [status, { ...whole, content: offered(content, parts) }];
       // Responses without content are the same for every type.
-      const name = status === '304' ? 'NotModified' : entry.right === 'delete' ? 'Deleted' : 'Updated';
+      const name = status === 304 ? 'NotModified' : entry.right === 'delete' ? 'Deleted' : 'Updated';
       return [status, parts.use('responses', description, name, () => whole)];
     }),
   );
 }
 
-function contentOf(holds: NonNullable<ResponseEntry['holds']>, type: RecordType, parts: Components): JsonObject {
+function contentOf(holds: ResponseContent, type: RecordType, parts: Components): JsonObject {
   const shown = (schema: JsonObject, kind: 'Record' | 'Records'): JsonObject => ({
     schema,
     examples: {

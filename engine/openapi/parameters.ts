@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { capitalized, snakeCase } from '../names.ts';
-import { isUpsertable, type OperationEntry, type QueryKind, type RequestHeader } from '../operations/table.ts';
+import { isUpsertable, type OperationEntry, type QueryKind } from '../operations/table.ts';
 import { countOperators, operators } from '../query/operators.ts';
 import { MAX_ORDER_TERMS } from '../query/paging.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
@@ -158,21 +158,10 @@ const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly SharedName[]>> = {
   remove: [...GROUPS, 'dryRun'],
 };
 
-const HEADERS: Readonly<Record<RequestHeader, SharedName>> = {
-  'If-Match': 'If-Match',
-  'If-None-Match': 'If-None-Match',
-  'If-None-Match: *': 'If-None-Match-Any',
-  'Idempotency-Key': 'Idempotency-Key',
-  'Prefer: count': 'Prefer-Count',
-  'Prefer: return': 'Prefer-Return',
-  'Prefer: max-affected': 'Prefer-Max-Affected',
-  'X-Position': 'X-Position',
-};
-
 /** The parameters of an operation, except the identifier in its path. */
 export function parametersOf(entry: OperationEntry, type: RecordType, parts: Components): readonly JsonObject[] {
   const isUpsert = entry.query === 'upsert';
-  const takesUnique = isUpsert || (entry.responses[200]?.upserts === true && isUpsertable(type));
+  const takesUnique = isUpsert || (entry.right === 'create' && isUpsertable(type));
   const isFiltered = entry.query === 'list' || entry.query === 'summary' || entry.query === 'remove';
   const hasView = entry.query !== 'summary' && entry.query !== 'remove';
   const several = [
@@ -181,9 +170,7 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
     ...variant(type, parts),
   ];
   const isTagRequired = entry.path === 'item' && type.preconditions === 'required';
-  const headers = entry.headers.map((name) =>
-    name === 'If-Match' && isTagRequired ? 'If-Match-Required' : HEADERS[name],
-  );
+  const headers = entry.headers.map((name) => (name === 'If-Match' && isTagRequired ? 'If-Match-Required' : name));
   const shared: readonly SharedName[] = [...SHARED_BY_QUERY[entry.query], ...headers, 'X-Request-Id'];
   return [
     ...(takesUnique ? [uniqueParameter(type, isUpsert)] : []),

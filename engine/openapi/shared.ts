@@ -1,7 +1,7 @@
 /** Parts of the document that every type shares: headers of responses, problem responses, and reports of dry runs. */
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../json/json.ts';
-import { operationEntries } from '../operations/table.ts';
+import { operationEntries, problemsOf } from '../operations/table.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
 import { arrayOf, type Components, described, integers } from './components.ts';
 
@@ -81,7 +81,7 @@ export const headersOf = (own: readonly HeaderName[], parts: Components): JsonOb
 // Problems (RFC 9457). Each status has one response, which names every problem of that status.
 
 const CODES = Object.keys(problemKinds) as readonly ProblemCode[];
-const POSSIBLE: ReadonlySet<ProblemCode> = new Set(operationEntries.flatMap(([, { problems }]) => problems));
+const POSSIBLE: ReadonlySet<ProblemCode> = new Set(operationEntries.flatMap(([, entry]) => problemsOf(entry)));
 
 const PROBLEM_HEADERS: { readonly [status in number]?: readonly HeaderName[] } = {
   401: ['WWW-Authenticate'],

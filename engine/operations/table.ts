@@ -8,27 +8,24 @@ import { namedUniques, type Rights } from '../model/rights.ts';
 import type { ProblemCode } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
-const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
 
 /** `/api/TYPE`, `/api/TYPE/{id}` and `/api/TYPE/$summary`. */
 export type OperationPath = 'collection' | 'item' | 'summary';
 
-type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
 /** The reader of the query: a name in TypeQueries. */
 export type QueryKind = 'list' | 'summary' | 'view' | 'write' | 'upsert' | 'remove';
 
-/** Request headers that an operation understands. `count`, `return` and `max-affected` are preferences of `Prefer`. */
-export type RequestHeader =
+/** Request headers that an operation understands. Count, Return and Max-Affected are preferences of `Prefer`, Any is `*`. */
+type RequestHeader =
   | 'If-Match'
   | 'If-None-Match'
-  | 'If-None-Match: *'
+  | 'If-None-Match-Any'
   | 'Idempotency-Key'
-  | 'Prefer: count'
-  | 'Prefer: return'
-  | 'Prefer: max-affected'
+  | 'Prefer-Count'
+  | 'Prefer-Return'
+  | 'Prefer-Max-Affected'
   | 'X-Position';
 
 /** `record`: one; `records`: an array of changes, each with its identifier; `either`: one new record, or several. */
@@ -41,25 +38,18 @@ interface BodyEntry {
   readonly mediaTypes: readonly string[];
 }
 
-export interface ResponseEntry {
-  /** The content of the body; undefined where there is none. */
-  readonly holds?: 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
-  readonly description: string;
-  /** Its own headers; all responses have Cache-Control, Vary and X-Request-Id. */
-  readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];
-  /** Sent only where the collection is written by unique values (`isUpsertable`). */
-  readonly upserts?: true;
-}
+/** A record, an array of them or of groups, or how many were deleted. */
+export type ResponseContent = 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
 
 export interface OperationEntry {
   /** The right that the descriptor and the token must grant. */
   readonly right: Operation;
   /** A second right that is needed. */
   readonly and?: Operation;
-  readonly method: OperationMethod;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: OperationPath;
-  /** Whether a type that allows it has it. */
-  readonly isOffered?: (type: RecordType, rights?: Rights) => boolean;
+  /** Whether it makes sense for the type. */
+  readonly suits?: (type: RecordType, rights?: Rights) => boolean;
   /** The operationId of OpenAPI; `{one}` and `{many}` are replaced by the names of the type. */
   readonly id: string;
   /** One sentence without a full stop, in the same way. */
@@ -68,77 +58,22 @@ export interface OperationEntry {
   readonly query: QueryKind;
   readonly headers: readonly RequestHeader[];
   readonly body?: BodyEntry;
-  /** Media types of the response. */
-  readonly mediaTypes: readonly string[];
-  /** By status. */
-  readonly responses: Readonly<Partial<Record<200 | 201 | 204 | 304, ResponseEntry>>>;
-  /** All that it may answer; some only for types with relations, unique values or other features. */
+  /** Media types of the response; JSON alone if left out. */
+  readonly mediaTypes?: readonly string[];
+  /** By status; `responsesOf` adds those without content. */
+  readonly answers: Readonly<Partial<Record<200 | 201, readonly [ResponseContent, description: string]>>>;
+  /** Those besides the problems of similar operations, which `problemsOf` adds. */
   readonly problems: readonly ProblemCode[];
 }
 
-const RECORD: readonly string[] = [JSON_TYPE];
 const ROWS: readonly string[] = [JSON_TYPE, NDJSON_TYPE, CSV_TYPE];
 
-// Problems.
+const READ = ['If-None-Match', 'X-Position'] as const;
+const WRITE_SEVERAL = ['Prefer-Return', 'Idempotency-Key'] as const;
+const WRITE_ONE = [...WRITE_SEVERAL, 'If-Match'] as const;
 
-const ANY = [
-  'invalid-query',
-  'unauthorized',
-  'not-acceptable',
-  'uri-too-long',
-  'rate-limited',
-  'internal-error',
-  'statement-timeout',
-  'storage-busy',
-  'missing-privilege',
-  'overloaded',
-] as const satisfies readonly ProblemCode[];
-const ITEM = ['invalid-identifier', 'record-not-found'] as const satisfies readonly ProblemCode[];
-const WRITING_ANY = [
-  'invalid-header',
-  'forbidden',
-  'outcome-unknown',
-  'storage-full',
-  'refused-by-database',
-  'idempotency-conflict',
-] as const satisfies readonly ProblemCode[];
-const WRITING = [...WRITING_ANY, 'precondition-failed'] as const satisfies readonly ProblemCode[];
-const BODY = [
-  'invalid-json',
-  'content-too-large',
-  'unsupported-media-type',
-  'invalid-body',
-] as const satisfies readonly ProblemCode[];
-/** Refusals for references, unique values and rules of other records. */
-const CONFLICTS = [
-  'too-many-related',
-  'unique-conflict',
-  'invalid-reference',
-  'too-many-rows',
-  'link-conflict',
-  'restrict-conflict',
-  'precondition-required',
-] as const satisfies readonly ProblemCode[];
-
-// Responses.
-
-const ROW_HEADERS = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
-const WRITE_HEADERS = ['X-Position', 'Preference-Applied'] as const;
-const MINIMAL = 'After `Prefer: return=minimal`.';
-
-const NOT_MODIFIED: ResponseEntry = {
-  description: 'The client already has the current representation.',
-  headers: ['ETag'],
-};
-const UPDATED = {
-  200: { holds: 'record', description: 'The updated record.', headers: ['ETag', ...WRITE_HEADERS] },
-  204: { description: `The record was updated. ${MINIMAL}`, headers: ['ETag', ...WRITE_HEADERS] },
-} as const satisfies OperationEntry['responses'];
-const DELETED: ResponseEntry = { description: `The record was deleted. ${MINIMAL}`, headers: WRITE_HEADERS };
-const CREATED_HEADERS = ['Location', 'ETag', ...WRITE_HEADERS] as const;
-
-const WRITE_ONE = ['Prefer: return', 'Idempotency-Key', 'If-Match'] as const;
-const WRITE_SEVERAL = ['Prefer: return', 'Idempotency-Key'] as const;
+const UPDATED = ['record', 'The updated record.'] as const;
+const DELETING = ['too-many-rows', 'restrict-conflict'] as const;
 
 /** Whether its records can be written by their unique values. */
 export const isUpsertable = (type: RecordType): boolean =>
@@ -154,17 +89,10 @@ export const OPERATIONS = {
     title: 'Retrieve {many} by conditions',
     description: 'Returns the whole list, or one page if a limit is given. Records must match all filters.',
     query: 'list',
-    headers: ['Prefer: count', 'If-None-Match', 'X-Position'],
+    headers: ['Prefer-Count', ...READ],
     mediaTypes: ROWS,
-    responses: {
-      200: {
-        holds: 'list',
-        description: 'The records that match the filters, in the requested order.',
-        headers: ROW_HEADERS,
-      },
-      304: NOT_MODIFIED,
-    },
-    problems: [...ANY, 'too-many-related'],
+    answers: { 200: ['list', 'The records that match the filters, in the requested order.'] },
+    problems: ['too-many-related'],
   },
   create: {
     right: 'create',
@@ -177,88 +105,57 @@ export const OPERATIONS = {
     query: 'write',
     headers: WRITE_SEVERAL,
     body: { shape: 'either', holds: 'new', mediaTypes: ROWS },
-    mediaTypes: RECORD,
-    responses: {
-      200: {
-        holds: 'recordOrRecords',
-        description: 'With `on`: the updated record, or the array of the updated and created ones.',
-        headers: ['ETag', ...WRITE_HEADERS],
-        upserts: true,
-      },
-      201: {
-        holds: 'recordOrRecords',
-        description: 'The created record, or the array of them. After `Prefer: return=minimal`, nothing.',
-        headers: CREATED_HEADERS,
-      },
-      204: { ...UPDATED[204], upserts: true },
+    answers: {
+      200: ['recordOrRecords', 'With `on`: the updated record, or the array of the updated and created ones.'],
+      201: ['recordOrRecords', 'The created record, or the array of them. After `Prefer: return=minimal`, nothing.'],
     },
-    problems: [...ANY, 'invalid-csv', ...BODY, ...WRITING, 'identifier-conflict', 'batch-too-large', ...CONFLICTS],
+    problems: ['invalid-csv', 'identifier-conflict', 'batch-too-large'],
   },
   upsert: {
     right: 'update',
     and: 'create',
     method: 'PUT',
     path: 'collection',
-    isOffered: (type, rights) => namedUniques(type, rights).length > 0,
+    suits: (type, rights) => namedUniques(type, rights).length > 0,
     id: 'put{one}',
     title: 'Update or add {one} by unique values',
     description:
       'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
     query: 'upsert',
-    headers: [...WRITE_SEVERAL, 'If-Match', 'If-None-Match: *'],
-    body: { shape: 'record', holds: 'whole', mediaTypes: RECORD },
-    mediaTypes: RECORD,
-    responses: {
-      ...UPDATED,
-      201: {
-        holds: 'record',
-        description: 'The created record. After `Prefer: return=minimal`, nothing.',
-        headers: CREATED_HEADERS,
-      },
-    },
-    problems: [...ANY, ...BODY, ...WRITING, 'identifier-conflict', ...CONFLICTS],
+    headers: [...WRITE_ONE, 'If-None-Match-Any'],
+    body: { shape: 'record', holds: 'whole', mediaTypes: [JSON_TYPE] },
+    answers: { 200: UPDATED, 201: ['record', 'The created record. After `Prefer: return=minimal`, nothing.'] },
+    problems: ['identifier-conflict'],
   },
   updateMany: {
     right: 'update',
     method: 'PATCH',
     path: 'collection',
-    isOffered: ({ identifier }) => identifier.inRecord,
+    suits: ({ identifier }) => identifier.inRecord,
     id: 'patchMany{many}',
     title: 'Change several {many}',
     description:
       'Changes the records of an array, each named by its identifier, all or nothing. The rest is as in PATCH of one record.',
     query: 'write',
     headers: WRITE_SEVERAL,
-    body: { shape: 'records', holds: 'changes', mediaTypes: RECORD },
-    mediaTypes: RECORD,
-    responses: {
-      200: {
-        holds: 'records',
-        description: 'The updated records, in the order of the items.',
-        headers: WRITE_HEADERS,
-      },
-      204: { description: `The records were updated. ${MINIMAL}`, headers: WRITE_HEADERS },
-    },
-    problems: [...ANY, 'record-not-found', ...BODY, ...WRITING, 'batch-too-large', ...CONFLICTS],
+    body: { shape: 'records', holds: 'changes', mediaTypes: [JSON_TYPE] },
+    answers: { 200: ['records', 'The updated records, in the order of the items.'] },
+    problems: ['record-not-found', 'batch-too-large'],
   },
   deleteFound: {
     right: 'delete',
     method: 'DELETE',
     path: 'collection',
     // No filter can name the tag of each record.
-    isOffered: ({ preconditions }) => preconditions !== 'required',
+    suits: ({ preconditions }) => preconditions !== 'required',
     id: 'deleteMany{many}',
     title: 'Delete {many} by conditions',
     description:
       'Deletes all records that match all filters, and the records they own, or nothing. There must be a filter, and `Prefer: max-affected=N`.',
     query: 'remove',
-    headers: ['Prefer: max-affected', 'Idempotency-Key'],
-    mediaTypes: RECORD,
-    responses: {
-      200: { holds: 'counts', description: 'How many records were deleted.', headers: WRITE_HEADERS },
-      204: DELETED,
-    },
-    problems: [...ANY, ...WRITING_ANY, 'too-many-affected', 'too-many-rows', 'restrict-conflict'],
+    headers: ['Prefer-Max-Affected', 'Idempotency-Key'],
+    answers: { 200: ['counts', 'How many records were deleted.'] },
+    problems: [...DELETING, 'too-many-affected'],
   },
   summary: {
     right: 'list',
@@ -269,13 +166,10 @@ export const OPERATIONS = {
     description:
       'Counts the records in each group, and adds up their values. Takes the filters of the list. Sums are exact; sum, min and max of no value are null. `Link` leads to other pages by offset.',
     query: 'summary',
-    headers: ['Prefer: count', 'If-None-Match', 'X-Position'],
+    headers: ['Prefer-Count', ...READ],
     mediaTypes: ROWS,
-    responses: {
-      200: { holds: 'groups', description: 'The groups, in the requested order.', headers: ROW_HEADERS },
-      304: NOT_MODIFIED,
-    },
-    problems: [...ANY, 'too-many-groups'],
+    answers: { 200: ['groups', 'The groups, in the requested order.'] },
+    problems: ['too-many-groups'],
   },
   get: {
     right: 'get',
@@ -285,10 +179,9 @@ export const OPERATIONS = {
     title: 'Retrieve {one} by id',
     description: 'Returns one record, with its relations one level deep.',
     query: 'view',
-    headers: ['If-None-Match', 'X-Position'],
-    mediaTypes: RECORD,
-    responses: { 200: { holds: 'record', description: 'The record.', headers: ['ETag'] }, 304: NOT_MODIFIED },
-    problems: [...ANY, ...ITEM, 'too-many-related'],
+    headers: READ,
+    answers: { 200: ['record', 'The record.'] },
+    problems: ['too-many-related'],
   },
   update: {
     right: 'update',
@@ -299,10 +192,9 @@ export const OPERATIONS = {
     description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
     query: 'write',
     headers: WRITE_ONE,
-    body: { shape: 'record', holds: 'changes', mediaTypes: RECORD },
-    mediaTypes: RECORD,
-    responses: UPDATED,
-    problems: [...ANY, ...ITEM, ...BODY, ...WRITING, ...CONFLICTS],
+    body: { shape: 'record', holds: 'changes', mediaTypes: [JSON_TYPE] },
+    answers: { 200: UPDATED },
+    problems: [],
   },
   patch: {
     right: 'update',
@@ -313,10 +205,9 @@ export const OPERATIONS = {
     description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
     query: 'write',
     headers: WRITE_ONE,
-    body: { shape: 'record', holds: 'changes', mediaTypes: [MERGE_PATCH_TYPE, JSON_TYPE] },
-    mediaTypes: RECORD,
-    responses: UPDATED,
-    problems: [...ANY, ...ITEM, ...BODY, ...WRITING, ...CONFLICTS],
+    body: { shape: 'record', holds: 'changes', mediaTypes: ['application/merge-patch+json', JSON_TYPE] },
+    answers: { 200: UPDATED },
+    problems: [],
   },
   delete: {
     right: 'delete',
@@ -327,22 +218,87 @@ export const OPERATIONS = {
     description: 'Deletes the record and the records it owns, and returns the record as it was.',
     query: 'write',
     headers: WRITE_ONE,
-    mediaTypes: RECORD,
-    responses: { 200: { holds: 'record', description: 'The record as it was.', headers: WRITE_HEADERS }, 204: DELETED },
-    problems: [
-      ...ANY,
-      ...ITEM,
-      ...WRITING,
-      'too-many-related',
-      'too-many-rows',
-      'restrict-conflict',
-      'precondition-required',
-    ],
+    answers: { 200: ['record', 'The record as it was.'] },
+    problems: [...DELETING, 'too-many-related', 'precondition-failed', 'precondition-required'],
   },
 } as const satisfies Readonly<Record<string, OperationEntry>>;
 
 export type OperationName = keyof typeof OPERATIONS;
 
-export const operationEntries: readonly (readonly [OperationName, OperationEntry])[] = Object.entries(
-  OPERATIONS,
-) as readonly (readonly [OperationName, OperationEntry])[];
+export const operationEntries = Object.entries(OPERATIONS) as readonly (readonly [OperationName, OperationEntry])[];
+
+/** Whether a type offers an operation, to clients that have the rights. */
+export const isOffered = ({ right, and = right, suits }: OperationEntry, type: RecordType, rights?: Rights): boolean =>
+  type.operations.has(right) && type.operations.has(and) && suits?.(type, rights) !== false;
+
+/** A response, with its own headers; all have Cache-Control, Vary and X-Request-Id. */
+export interface ResponseEntry {
+  readonly status: 200 | 201 | 204 | 304;
+  /** undefined where there is no content. */
+  readonly holds?: ResponseContent;
+  readonly description: string;
+  readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];
+}
+
+export function responsesOf({ method, path, right, body, answers }: OperationEntry): readonly ResponseEntry[] {
+  const isRead = method === 'GET';
+  const rows = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
+  const tag = right === 'delete' || body?.shape === 'records' ? [] : (['ETag'] as const);
+  const written = [...tag, 'X-Position', 'Preference-Applied'] as const;
+  const own = isRead ? (path === 'item' ? tag : rows) : written;
+  const withContent = ([200, 201] as const).flatMap((status): readonly ResponseEntry[] => {
+    const [holds, description] = answers[status] ?? [];
+    if (holds === undefined || description === undefined) return [];
+    return [{ status, holds, description, headers: status === 201 ? ['Location', ...own] : own }];
+  });
+  const done =
+    body?.shape === 'records' ? 'records were updated' : `record was ${right === 'delete' ? 'deleted' : 'updated'}`;
+  const without: ResponseEntry = isRead
+    ? { status: 304, description: 'The client already has the current representation.', headers: ['ETag'] }
+    : { status: 204, description: `The ${done}. After \`Prefer: return=minimal\`.`, headers: written };
+  return [...withContent, without];
+}
+
+const ANY: readonly ProblemCode[] = [
+  'invalid-query',
+  'unauthorized',
+  'not-acceptable',
+  'uri-too-long',
+  'rate-limited',
+  'internal-error',
+  'statement-timeout',
+  'storage-busy',
+  'missing-privilege',
+  'overloaded',
+];
+const WRITING: readonly ProblemCode[] = [
+  'invalid-header',
+  'forbidden',
+  'outcome-unknown',
+  'storage-full',
+  'refused-by-database',
+  'idempotency-conflict',
+];
+const WITH_BODY: readonly ProblemCode[] = [
+  'invalid-json',
+  'content-too-large',
+  'unsupported-media-type',
+  'invalid-body',
+  'too-many-related',
+  'unique-conflict',
+  'invalid-reference',
+  'too-many-rows',
+  'link-conflict',
+  'restrict-conflict',
+  'precondition-failed',
+  'precondition-required',
+];
+
+/** All problems that an operation may answer; some only for types with relations, unique values or other features. */
+export const problemsOf = ({ method, path, body, problems }: OperationEntry): readonly ProblemCode[] => [
+  ...ANY,
+  ...(path === 'item' ? (['invalid-identifier', 'record-not-found'] as const) : []),
+  ...(method === 'GET' ? [] : WRITING),
+  ...(body ? WITH_BODY : []),
+  ...problems,
+];

@@ -3,7 +3,7 @@ import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
-import { operationEntries, type OperationPath } from '../operations/table.ts';
+import { isOffered, operationEntries, type OperationPath } from '../operations/table.ts';
 import { unmetBy } from '../query/operators.ts';
 import {
   among,
@@ -376,10 +376,7 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
 // Missing records.
 
 function refusedMethods(make: MakeCase, type: RecordType, at: OperationPath, path: string): readonly Case[] {
-  const offered = operationEntries.filter(
-    ([, { path: place, right, and = right, isOffered }]) =>
-      place === at && type.operations.has(right) && type.operations.has(and) && (isOffered?.(type) ?? true),
-  );
+  const offered = operationEntries.filter(([, entry]) => entry.path === at && isOffered(entry, type));
   const allowed = offered.flatMap(([, { method }]) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const headers = { allow: [...allowed, 'OPTIONS'].join(', ') };
   return ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
