@@ -23,7 +23,7 @@ const WITHOUT_DATABASE = [
   'tests/field-types/(array-items|values)\\.',
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
   'tests/server/(public-url|sensitive|serve)\\.',
-  'tests/storage/(raw-json|readers|triggers)\\.',
+  'tests/storage/(readers|triggers)\\.',
   'tests/suite/(cases|command)\\.',
 ];
 

@@ -34,8 +34,8 @@ const jobs: Readonly<Record<string, Job>> = {
     types: 'tests/admin',
   },
   attack: {
-    about: 'slowhttptest and hostile clients of our own, and the memory that they cost; ATTACK=short is quick',
-    programs: ['postgresql', 'slowhttptest'],
+    about: 'hostile clients, and the memory that they cost; ATTACK=short is quick',
+    programs: ['postgresql'],
     commands: [jest, [...onPostgres, 'time', 'memory']],
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
@@ -95,7 +95,6 @@ const jobs: Readonly<Record<string, Job>> = {
     programs: ['postgresql'],
     commands: [onPostgres],
   },
-  speed: { about: 'the studio with 1,000,000 records', ...inChromium },
   starts: {
     about: 'two hundred starts and stops on Node.js 24 and 22; STARTS=10 is quicker',
     packages: ['tests/node-22'],
@@ -103,7 +102,7 @@ const jobs: Readonly<Record<string, Job>> = {
     commands: [jest, ['tests/node-22/node_modules/.bin/node', 'node_modules/jest/bin/jest.js', '--maxWorkers=1']],
   },
   system: { about: 'nginx, HAProxy, systemd and Prometheus', programs: ['nginx', 'haproxy', 'prometheus'] },
-  tools: { about: 'linters, clients and an editor on the OpenAPI document, the service and the grammar', ...inTools },
+  tools: { about: 'linters on the OpenAPI document', ...inTools },
 };
 
 function run([program = '', ...words]: readonly string[], environment: NodeJS.ProcessEnv): void {

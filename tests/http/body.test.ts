@@ -73,14 +73,6 @@ test.each<[string, unknown]>([
   expect(read(Buffer.from(text))).toEqual(expected);
 });
 
-test('100,000 open brackets', () => {
-  expect(read(Buffer.from('['.repeat(100_000)))).toEqual([
-    400,
-    expect.any(String),
-    syntax('arrays and objects are nested deeper than 64 levels, at line 1, column 65'),
-  ]);
-});
-
 /** A JSON text in which one character may have been taken out, doubled or replaced. */
 const nearlyJson = fc
   .tuple(
@@ -123,25 +115,4 @@ test.each([
   ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
 ])('%s', (_, bytes) => {
   expect(read(Buffer.from(bytes))).toEqual([400, '', 'The body is not valid UTF-8']);
-});
-
-test('a body that a parser in front has read is looked through as well', () => {
-  const deep: unknown = JSON.parse(nested(65));
-  for (const [parsed, status] of [
-    [{ a: '\0' }, 422],
-    [JSON.parse('{"__proto__":1}'), 422],
-    [deep, 400],
-    [7, 422],
-  ] as const) {
-    expect(() => parse({ parsed })).toThrow(expect.objectContaining({ status }));
-  }
-  expect(parse({ parsed: { a: 'b' } }).records).toEqual([{ body: { a: 'b' }, pointer: '' }]);
-});
-
-test('all faults are told at once', () => {
-  expect(() => parse(Buffer.from('{"a":"\\u0000","b":"\\ud800"}'))).toThrow(
-    expect.objectContaining({
-      errors: [expect.objectContaining({ pointer: '/a' }), expect.objectContaining({ pointer: '/b' })],
-    }),
-  );
 });

@@ -102,27 +102,6 @@ describe('records with others around them', () => {
     expect(JSON.parse(exact.text)).toEqual({ deleted: 11, affected: 11 });
   });
 
-  test('a dry run', async () => {
-    const answer = await send('DELETE /api/categories?_cnd[name]=full&dryRun=true', undefined, upTo(10));
-    const { answer: told, effects } = JSON.parse(answer.text);
-    expect([told.status, told.body]).toEqual([200, { deleted: 1, affected: 10 }]);
-    expect(
-      effects.map(({ effect, type, count }: { effect: string; type: string; count: number }) => [effect, type, count]),
-    ).toEqual([
-      ['unlinked', 'Memo', 2],
-      ['unlinked', 'Tag', 2],
-      ['deleted', 'Category', 1],
-      ['deleted', 'Line', 3],
-      ['deleted', 'Scroll', 2],
-    ]);
-    expect(await idsOf('categories')).toEqual([1, 2, 3, 4]);
-    const none = await send('DELETE /api/categories?_cnd[name]=none&dryRun=true', undefined, upTo(10));
-    expect(JSON.parse(none.text)).toMatchObject({ dryRun: true, effects: [] });
-    const refused = await send('DELETE /api/categories?_cnd[name]=full&dryRun=true', undefined, upTo(9));
-    const inEarnest = await send('DELETE /api/categories?_cnd[name]=full', undefined, upTo(9));
-    expect([refused.status, JSON.parse(refused.text).detail]).toEqual([409, JSON.parse(inEarnest.text).detail]);
-  });
-
   test.each<[query: string, headers: Headers, place: string, code: string]>([
     ['', upTo(1), '_cnd', 'required'],
     ['?dryRun=true', upTo(1), '_cnd', 'required'],

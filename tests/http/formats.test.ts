@@ -2,50 +2,13 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { csvLine, membersAt } from '../../engine/http/lists.ts';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { createSlowReaders } from '../../engine/edge/connections.ts';
 import { send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import fc from '../support/fast-check.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
-
-/** As RFC 4180 says it; null for a cell without quotes that is empty. */
-function readCsv(text: string): readonly (readonly (string | null)[])[] {
-  const rows: (string | null)[][] = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
-  let row: (string | null)[] = [];
-  for (const [, quoted, plain = '', end] of text.matchAll(cell)) {
-    row.push(quoted === undefined ? plain || null : quoted.replaceAll('""', '"'));
-    if (end === '\r\n') row = (rows.push(row), []);
-  }
-  return rows;
-}
-
-describe('a line of CSV', () => {
-  test.each([
-    [{ a: 1, b: null }, '1,\r\n'],
-    [{ a: '', b: 'x y' }, '"",x y\r\n'],
-    [{ a: 'x,y', b: 'say "x"' }, '"x,y","say ""x"""\r\n'],
-    [{ a: ' x', b: 'two\nlines' }, '" x","two\nlines"\r\n'],
-    [{ a: true, b: '0.10' }, 'true,0.10\r\n'],
-    [{ a: [1, 'x'], b: { c: null } }, '"[1,""x""]","{""c"":null}"\r\n'],
-    [{ c: 1 }, ',\r\n'],
-  ])('of %j is %j', (record, line) => {
-    expect(csvLine(membersAt(['a', 'b'])(JSON.stringify(record)))).toBe(line);
-  });
-
-  test('is read back as it was, whatever the text', () => {
-    const value = fc.option(fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()));
-    fc.assert(
-      fc.property(value, value, (a, b) => {
-        expect(readCsv(csvLine(membersAt(['a', 'b'])(JSON.stringify({ a, b }))))).toEqual([[a, b]]);
-      }),
-    );
-  });
-});
 
 let server: TestServer;
 beforeAll(async () => {

@@ -127,25 +127,6 @@ describe('entity tags', () => {
   });
 });
 
-describe('pages', () => {
-  const linksOf = ({ headers }: Exchanged): Readonly<Record<string, string>> =>
-    Object.fromEntries(
-      [...String(headers.link).matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, url, relation]) => [relation, url]),
-    );
-
-  test('are led through by links, which keep what was asked', async () => {
-    for (const name of ['p1', 'p2', 'p3']) await send('POST /api/gadgets', JSON_BODY, `{"name":"${name}","weight":77}`);
-    const first = await send('GET /api/gadgets?_cnd[weight]=77&fields=name&_cnd[limit][1]=2&_cnd[orderBy]=name');
-    expect(Object.keys(linksOf(first))).toEqual(['first', 'next']);
-    const second = await send(`GET ${linksOf(first)['next']}`);
-    expect(JSON.parse(second.text)).toMatchObject([{ name: 'p3' }]);
-    expect(second.headers['x-total-count']).toBe('3');
-    const back = await send(`GET ${linksOf(second)['prev']}`);
-    expect(back.text).toBe(first.text);
-    expect((await send(`GET ${linksOf(second)['first']}`)).text).toBe(first.text);
-  });
-});
-
 describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
   let engine: RecordEngine;
   let app: express.Express;

@@ -137,20 +137,6 @@ describe('fifty writers at several services', () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(keys.length);
     expect(bodyOf(await send('GET /api/owners?fields=code'))).toHaveLength(keys.length);
   });
-
-  test('also while the records are deleted', async () => {
-    const id = async (): Promise<number | undefined> => bodyOf(await send('GET /api/owners?_cnd[code]=z'))[0]?.id;
-    const sent = Array.from({ length: 50 }, async (_, index) => {
-      if (index % 5 !== 4)
-        return (await send('PUT /api/owners?on=code', { code: 'z', rank: 9, name: `w${index}` }, {}, urlOf(index)))
-          .status;
-      const found = await id();
-      if (found !== undefined) await send(`DELETE /api/owners/${found}`, undefined, {}, urlOf(index));
-      return 200;
-    });
-    expect((await Promise.all(sent)).filter((status) => status !== 200 && status !== 201)).toEqual([]);
-    expect(bodyOf(await send('GET /api/owners?_cnd[code]=z&fields=code')).length).toBeLessThanOrEqual(1);
-  });
 });
 
 describe('rights and preconditions', () => {

@@ -293,23 +293,4 @@ describe('names over time', () => {
       ]);
     });
   });
-
-  test('an export has the names of the descriptors, whatever the tables call them', async () => {
-    const project = await newProject(OLD);
-    await project.serving(fill);
-    for (const version of [NEW, NEWER]) {
-      project.write(version);
-      await project.starts();
-    }
-    const file = `${project.directory}/export.ndjson`;
-    expect(await project.run('export', file)).toMatchObject({ code: 0 });
-    const fresh = await newProject(NEWER);
-    expect(await fresh.run('import', file)).toMatchObject({ code: 0 });
-    const lists = async (one: Project): Promise<unknown> =>
-      one.serving(async (url) => [
-        await bodyOf(url, 'GET /api/volumes'),
-        await bodyOf(url, 'GET /api/writers?fields=label,allies.label'),
-      ]);
-    expect(await lists(fresh)).toEqual(await lists(project));
-  });
 });

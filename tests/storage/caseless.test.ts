@@ -1,13 +1,5 @@
 /** Fields that ignore case: what is equal, in which order it comes, and that what was written is what is answered. */
-import Database from 'better-sqlite3';
-import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
-import { numbered } from '../../engine/storage/postgres/dialect.ts';
-import { compileList } from '../../engine/storage/read/lists.ts';
-import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { ask } from '../support/ask.ts';
-import { connectTo, fileOf } from '../support/databases.ts';
-import { list as listIn } from '../support/library.ts';
-import { loadModel } from '../support/model.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -34,27 +26,6 @@ async function list(query: string): Promise<readonly { id: number; [name: string
 }
 
 const found = async (query: string): Promise<readonly number[]> => (await list(query)).map(({ id }) => id);
-
-test.each(['Mü*', 'mü*ler*straße*platz', 'MÜLLER'])('like %s uses the index', async (pattern) => {
-  const type = loadModel('tests/fixtures/schemas/caseless').types.get('Member');
-  if (!type) throw new Error('there is no Member');
-  const { kind, url } = server.database;
-  const query = listIn(`_cnd[name][like]=${encodeURIComponent(pattern)}&include=`, type);
-  const { count, filterValues } = compileList(query, kind === 'sqlite' ? sqliteDialect : postgresDialect);
-  const values = [...filterValues(query)];
-  if (kind === 'sqlite') {
-    const database = new Database(fileOf({ url }), { readonly: true });
-    const plan = database.prepare(`explain query plan ${count.sql}`).all(...values);
-    database.close();
-    expect(JSON.stringify(plan)).toMatch(/SEARCH .* USING (COVERING )?INDEX \S+ \(\S+>\? AND \S+<\?\)/);
-    return;
-  }
-  const client = await connectTo(url);
-  await client.query('set enable_seqscan = off');
-  const { rows } = await client.query(`explain ${numbered(count.sql)}`, values);
-  await client.end();
-  expect(JSON.stringify(rows)).toMatch(/Index Cond: .*>= 'm.* AND .*< 'm/);
-});
 
 test('what was written is what is answered', async () => {
   const { body } = await ask(server.url, 'GET /api/members/1');

@@ -2,10 +2,7 @@
 import { join } from 'node:path';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { ask } from '../support/ask.ts';
-import { exchange } from '../support/exchange.ts';
 import { createProject, type Project } from '../support/project.ts';
-
-const JSON_BODY = { 'content-type': 'application/json' };
 
 const FILES = {
   'shelf.yaml': `type: Shelf
@@ -87,43 +84,6 @@ describe('a deleted identifier', () => {
       expect(await made(url, { id: last })).toMatchObject({ id: last });
     });
   });
-
-  it('comes back by a create only: other requests that name it are refused', async () =>
-    project.serving(async (url) => {
-      const { id: kept } = await made(url, { books: [{ title: 'kept' }] });
-      const { id, books } = await made(url, { books: [{ title: 'gone' }] });
-      const [book] = books as readonly { readonly id: number }[];
-      await ask(url, `DELETE /api/shelves/${id}`);
-      const told = async (request: string, body?: unknown): Promise<unknown> => {
-        const answer = await ask(url, request, body);
-        const { type, errors = [] } = answer.body as { type: string; errors?: readonly { pointer: string }[] };
-        return [answer.status, type, ...errors.map(({ pointer }) => pointer)];
-      };
-      const unknown = [422, 'urn:problem:invalid-reference'];
-      const missing = [404, 'urn:problem:record-not-found'];
-      expect(await told(`GET /api/shelves/${id}`)).toEqual(missing);
-      expect(await told(`DELETE /api/shelves/${id}`)).toEqual(missing);
-      expect(await told(`PUT /api/shelves/${id}`, { id, name: 'x' })).toEqual(missing);
-      expect(await told(`PATCH /api/shelves/${id}`, { id, name: 'x' })).toEqual(missing);
-      expect(await told('POST /api/notes', { shelf: { id } })).toEqual([...unknown, '/shelf/id']);
-      expect(await told(`PUT /api/shelves/${kept}`, { books: [{ id: book?.id, title: 'x' }] })).toEqual([
-        ...unknown,
-        '/books/0/id',
-      ]);
-      expect((await ask(url, `GET /api/shelves/${kept}`)).body).toMatchObject({ books: [{ title: 'kept' }] });
-    }));
-
-  it('does not come back by a retry under an Idempotency-Key', async () =>
-    project.serving(async (url) => {
-      const headers = { ...JSON_BODY, 'idempotency-key': 'a' };
-      const send = () => exchange(url, 'POST /api/shelves', { headers, body: '{"name":"once"}' });
-      const first = await send();
-      const { id } = JSON.parse(first.text);
-      await ask(url, `DELETE /api/shelves/${id}`);
-      expect(await send()).toMatchObject({ status: 201, text: '' });
-      expect((await ask(url, `GET /api/shelves/${id}`)).status).toBe(404);
-    }));
-
   it('comes back by an import, and the sequence stays past every one that was ever used', async () => {
     const target = await createProject(FILES);
     const file = join(project.directory, 'records.ndjson');

@@ -59,23 +59,3 @@ interface Row {
   readonly parent: { readonly id: number } | null;
   readonly peer: { readonly id: number } | null;
 }
-
-describe.each(databaseKinds)('%s: a record does not own itself', (kind) => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/owned-by-its-own-type', kind });
-    await ask(server.url, 'POST /api/parts', { id: 1 });
-  });
-  afterAll(() => server.close());
-
-  test.each<[body: object, pointer: string]>([
-    [{ id: 700, whole: { id: 700 } }, '/whole/id'],
-    [{ id: 700, parts: [{ id: 700 }] }, '/parts/0/id'],
-    [{ id: 1, whole: { id: 1 } }, '/whole/id'],
-    [{ id: 1, parts: [{ id: 1 }] }, '/parts/0/id'],
-  ])('%j', async (body, pointer) => {
-    const { status, body: problem } = await ask(server.url, 'POST /api/parts', body);
-    expect(status).toBe(422);
-    expect(problem).toMatchObject({ errors: [{ pointer, code: 'owned' }] });
-  });
-});

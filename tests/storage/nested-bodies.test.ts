@@ -145,24 +145,3 @@ describe('everything that is wrong with a body', () => {
     expect(await send(`PUT /api/owners/${a}`, { secret: 'hush-hush', level: 3 })).toMatchObject({ status: 200 });
   });
 });
-
-describe('records that change hands', () => {
-  test('two records swap what must be unique', async () => {
-    const { a, b, thing, other } = await cast();
-    await send(`PUT /api/owners/${a}`, { code: `a${a}`, friend: { id: b, code: `b${b}` } });
-    const ranks = [(await send(`GET /api/owners/${a}`)).body, (await send(`GET /api/owners/${b}`)).body] as {
-      rank: number;
-    }[];
-    const swapped = {
-      code: `b${b}`,
-      rank: ranks[1]?.rank,
-      things: [
-        { id: thing, name: 'y' },
-        { id: other, name: 'x' },
-      ],
-      friend: { id: b, code: `a${a}`, rank: ranks[0]?.rank },
-    };
-    const { status, body } = await send(`PUT /api/owners/${a}?${DEEP}`, swapped);
-    expect({ status, body }).toMatchObject({ status: 200, body: swapped });
-  });
-});

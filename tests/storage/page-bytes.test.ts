@@ -55,25 +55,10 @@ test.each(['application/json', 'application/x-ndjson', 'text/csv'])(
     });
   },
 );
-
-test('the cures help', async () => {
-  const { status, text } = await get('_cnd[limit]=0&_cnd[limit]=10&fields=name');
-  expect([status, JSON.parse(text).length]).toEqual([200, 10]);
-  expect((await get('_cnd[limit]=4&_cnd[limit]=2')).status).toBe(200);
-});
-
 test('a whole list is streamed, however long it is', async () => {
   const { status, text } = await get('');
   expect([status, JSON.parse(text).length]).toEqual([200, 12]);
 });
-
-test('an answer is compressed only if there is memory for it', async () => {
-  const answer = await exchange(server.url, 'GET /api/gadgets?_cnd[limit]=0&_cnd[limit]=1', {
-    headers: { 'accept-encoding': 'gzip' },
-  });
-  expect(answer.headers['content-encoding']).toBe('gzip');
-});
-
 test('whole lists that are not read draw from the budget, and more of them are refused', async () => {
   const own = await serve({
     ...readSettings({}),

@@ -9,23 +9,18 @@ import type { Model } from '../../engine/model/model.ts';
 import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver, type TypeQueries } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
-import { ConstraintError, type Driver } from '../../engine/storage/driver.ts';
+import { type Driver } from '../../engine/storage/driver.ts';
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { wholeBody } from '../../engine/model/bodies.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
-import { connect, createTurnReader, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
+import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
-import { define } from '../../engine/storage/sqlite/migrate.ts';
-
-import { diskFull, unavailable } from '../../engine/storage/unavailable.ts';
-import { createDatabase as observed } from '../../engine/storage/database.ts';
-import type { Log } from '../../engine/log.ts';
+import { unavailable } from '../../engine/storage/unavailable.ts';
 import { createWrites } from '../../engine/storage/write/writes.ts';
 import { StartError } from '../../engine/problem.ts';
 import { createDatabase, databaseKinds, type TestDatabase } from '../support/databases.ts';
-import { leaving } from '../support/leaving.ts';
 
 const SHELVES = `type: Shelf
 fields: { name: { type: string, unique: true } }
@@ -211,14 +206,6 @@ describe('group commit, which SQLite alone needs', () => {
     expect([names[0], names.every((name) => name.startsWith('kept'))]).toEqual(['kept', true]);
   });
 
-  it('a lock that a start waited for in vain changes nothing for later writes', async () => {
-    const other = new Database(file());
-    other.exec('begin immediate');
-    expect(() => define({ ...own, execute: (sql) => own.execute(sql.replaceAll('5000', '1')) }, [])).toThrow();
-    other.close();
-    expect(own.value({ sql: 'pragma busy_timeout' }, [])).toBe(0);
-  });
-
   it('nothing is answered before another connection can see it', async () => {
     const other = new Database(file(), { readonly: true });
     const count = other.prepare('select count(*) from shelves').pluck();
@@ -240,94 +227,6 @@ describe('group commit, which SQLite alone needs', () => {
     other.close();
     await write;
     expect(await driver.value(COUNT, [])).toBe(1);
-  });
-});
-
-test('on SQLite, a snapshot that cannot be ended harms neither the process nor later reads', async () => {
-  const writer = new Database(file());
-  writer.exec('pragma journal_mode = wal; create table t (id integer primary key)');
-  const connection = connect(file(), true);
-  let failures = 2;
-  const command: SqliteConnection['command'] = (statement) => {
-    if (statement.sql !== 'begin' && (failures -= 1) >= 0) throw new Error('disk I/O error');
-    connection.command(statement);
-  };
-  const reader = createTurnReader({ ...connection, command });
-  const count = (): unknown => reader.value({ sql: 'select count(*) from t' }, []);
-  expect(count()).toBe(0);
-  await nextTurn();
-  writer.exec('insert into t default values');
-  expect(count).toThrow('disk I/O error');
-  expect(count()).toBe(1);
-  reader.close();
-  writer.close();
-});
-
-test('the time in which a client reads a list is not time of its statement', async () => {
-  let time = 0;
-  const clock = jest.spyOn(performance, 'now').mockImplementation(() => time);
-  const took: number[] = [];
-  const opened = openSqlite(file());
-  const inner = {
-    ...opened,
-    snapshot: async () => ({
-      ...opened,
-      texts: async function* () {
-        for (const text of ['one', 'two', 'three']) {
-          time += 5;
-          yield [text];
-        }
-      },
-    }),
-  };
-  const snapshot = await observed(inner, { onStatement: (_sql, milliseconds) => took.push(milliseconds) }).snapshot();
-  for await (const _ of snapshot.texts({ sql: 'select 1' }, [])) time += 60_000;
-  clock.mockRestore();
-  await opened.close();
-  expect(took).toEqual([15]);
-});
-
-describe('the log tells of an outage', () => {
-  const FULL = diskFull(Object.assign(new Error('said'), { code: 'SQLITE_FULL' }));
-  const LOST = unavailable('unreachable', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
-  const REFUSED = new ConstraintError('unique', new Error('taken'));
-
-  const AWAY = 'error: The database cannot be reached';
-  const ERRORS = { full: FULL, lost: LOST, refused: REFUSED };
-  it.each<[work: string, ...lines: string[]]>([
-    ['write refused, read ok'],
-    ['read lost, write lost, read lost, read ok', AWAY, 'info: the database works again (3)'],
-    [
-      'write full, read ok, write full, write ok',
-      'error: The database has no space left on its disk',
-      'info: the database works again (2)',
-    ],
-    ['read lost, read ok, read lost', AWAY, 'info: the database works again (1)', AWAY],
-  ])('%s', async (work, ...lines) => {
-    const said: string[] = [];
-    const log = Object.fromEntries(
-      ['debug', 'info', 'warn', 'error'].map((level) => [
-        level,
-        ({ failedRequests }: { failedRequests?: number }, message: string) =>
-          void said.push(`${level}: ${message}${failedRequests === undefined ? '' : ` (${failedRequests})`}`),
-      ]),
-    ) as unknown as Log;
-    const opened = openSqlite(file());
-    const driver = observed(opened, { log });
-    const failing = (error: Error | undefined) => () => {
-      if (error) throw error;
-    };
-    for (const step of work.split(', ')) {
-      const [kind, outcome = ''] = step.split(' ');
-      const error = ERRORS[outcome as keyof typeof ERRORS];
-      const done =
-        kind === 'read'
-          ? async () => driver.read(failing(error), leaving())
-          : () => driver.write(failing(error), leaving());
-      await done().catch(() => undefined);
-    }
-    await driver.close();
-    expect(said).toEqual(lines);
   });
 });
 
@@ -360,11 +259,6 @@ describe('a start', () => {
       new Database(file(), { readonly: true }).prepare('select name, sql from sqlite_schema order by name').all(),
     ).toEqual(before);
     expect(before).toMatchSnapshot();
-  });
-
-  it('takes a new type', async () => {
-    await (await openStorage(schema({ tag: TAGS }), url())).store.close();
-    await (await openStorage(model, url())).store.close();
   });
 
   it.each([

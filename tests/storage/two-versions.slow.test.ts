@@ -1,11 +1,8 @@
 /** Tables that another process changes under a running service: it goes on, or says 503, and nothing acknowledged is lost. */
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
-import { databaseKind } from '../support/databases.ts';
 import { createProject, type Files, type Project } from '../support/project.ts';
 import { until } from '../support/leaving.ts';
-import { randomOf } from '../support/random.ts';
-import { drawn } from '../support/sample.ts';
 
 const BOOK = `type: Book
 fields:
@@ -143,112 +140,3 @@ test('a change that is taken back is served again', async () => {
   });
   await project.remove();
 });
-
-const FIELDS = ['title', 'pages', 'isbn', 'note'];
-const KINDS = ['string', 'integer'];
-
-/** A field is added, removed, renamed or of another type. */
-function changedBook(text: string, random: (below: number) => number): string {
-  const pick = (words: readonly string[]): string => words[random(words.length)] ?? '';
-  const lines = text.split('\n');
-  const field = pick(FIELDS);
-  const at = lines.findIndex((line) => line.startsWith(`  ${field}:`));
-  const kind = /type: (\w+)/.exec(lines[at] ?? '')?.[1];
-  const ways = [
-    () => lines.splice(at, 1),
-    () => lines.splice(at, 1, `  ${field}: { type: ${pick(KINDS)} }`),
-    () => lines.splice(at, 1, `  f${random(1000)}: { type: ${kind}, renamedFrom: ${field} }`),
-  ];
-  if (at < 0) lines.splice(2, 0, `  ${field}: { type: ${pick(KINDS)} }`);
-  else ways[random(ways.length)]?.();
-  return lines.join('\n');
-}
-
-/** Clients of one instance, and what they were told. */
-class Clients {
-  readonly statuses = new Set<number>();
-  readonly notes: string[] = [];
-  readonly books: number[] = [];
-  sent = 0;
-
-  /** Asks without a pause until the work is done. */
-  async during(url: string, work: () => Promise<void>): Promise<void> {
-    const over = new AbortController();
-    const client = async (): Promise<void> => {
-      while (!over.signal.aborted) await this.#send(url, (this.sent += 1));
-    };
-    const clients = Promise.all([client(), client(), client(), client()]);
-    try {
-      await work();
-    } finally {
-      over.abort();
-      await clients;
-    }
-  }
-
-  async more(count: number): Promise<void> {
-    const end = this.sent + count;
-    await until(() => this.sent >= end);
-  }
-
-  async #send(url: string, number: number): Promise<void> {
-    const ways = [
-      () => ask(url, 'GET /api/books'),
-      () => ask(url, 'GET /api/shelves?include=books'),
-      async () => {
-        const made = await ask(url, 'POST /api/books', {});
-        if (made.status === 201) this.books.push((made.body as { id: number }).id);
-        return made;
-      },
-      async () => {
-        const made = await ask(url, 'POST /api/notes', { text: `note ${number}` });
-        if (made.status === 201) this.notes.push(`note ${number}`);
-        return made;
-      },
-    ];
-    const answered = await ways[number % ways.length]?.();
-    if (answered) this.statuses.add(answered.status);
-  }
-}
-
-const SEEDS = Array.from({ length: drawn(databaseKind === 'sqlite' ? 3 : 1) }, (_, index) => index + 1);
-
-test.each(SEEDS)(
-  'under load, changes at random: 503 or done, and what was acknowledged is there (seed %i)',
-  async (seed) => {
-    const random = randomOf(seed);
-    const project = await createProject(BEFORE);
-    const clients = new Clients();
-    let book = BOOK;
-    let applied = 0;
-    const changeOnce = async (): Promise<void> => {
-      const text = changedBook(book, random);
-      project.write({ 'book.yaml': text });
-      const { out } = await project.run('plan');
-      const allowed = [...out.matchAll(/--allow (\S+)/g)].flatMap(([, id = '']) => ['--allow', id]);
-      if ((await project.run('apply', ...allowed)).code === 0) {
-        applied += 1;
-        book = text.replaceAll(/, renamedFrom: \w+/g, '');
-      }
-      project.write({ 'book.yaml': book });
-      await clients.more(20);
-    };
-    for (let round = 0; round < 4; round += 1)
-      await project.serving((url) =>
-        clients.during(url, async () => {
-          await clients.more(20);
-          for (let left = 3; left > 0; left -= 1) await changeOnce();
-        }),
-      );
-    expect(applied).toBeGreaterThan(3);
-    // Whether a request comes in the moment in which it is refused is up to chance.
-    expect([200, 201, 503]).toEqual(expect.arrayContaining([...clients.statuses]));
-    await project.serving(async (url) => {
-      const notes = (await ask(url, 'GET /api/notes')).body as { text: string }[];
-      expect(notes.map(({ text }) => text).toSorted()).toEqual(clients.notes.toSorted());
-      const books = (await ask(url, 'GET /api/books')).body as { id: number }[];
-      expect(books.map(({ id }) => id)).toEqual(clients.books.toSorted((one, other) => one - other));
-    });
-    await project.remove();
-  },
-);
