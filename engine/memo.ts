@@ -13,29 +13,17 @@ export function memoized<K extends object, A extends readonly unknown[], T>(
   };
 }
 
-/** A least-recently-used cache. */
-export interface BoundedCache<T> {
-  get(key: string): T | undefined;
-  set(key: string, value: T): void;
-}
-
-export function createBoundedCache<T>(maxEntries: number, maxKeyLength = Infinity): BoundedCache<T> {
+/** A least-recently-used cache: returns the value of a key, and makes it if it is not known. */
+export function createCache<T>(most: number): (key: string, make: () => T) => T {
   // A Map keeps insertion order, so its first key is the least recently used.
-  const entries = new Map<string, T>();
-  return {
-    get: (key) => {
-      const value = entries.get(key);
-      if (value === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, value);
-      return value;
-    },
-    set: (key, value) => {
-      if (key.length > maxKeyLength) return;
-      entries.set(key, value);
-      const [oldest] = entries.keys();
-      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
-    },
+  const known = new Map<string, T>();
+  return (key, make) => {
+    const value = known.get(key) ?? make();
+    known.delete(key);
+    known.set(key, value);
+    const [oldest] = known.keys();
+    if (known.size > most && oldest !== undefined) known.delete(oldest);
+    return value;
   };
 }
 
@@ -43,14 +31,8 @@ const MAX_SHAPES = 1000;
 
 /** Compiles each shape of query once. */
 export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string, query: Q) => C {
-  const known = createBoundedCache<C>(MAX_SHAPES);
-  return (shape, query) => {
-    const found = known.get(shape);
-    if (found !== undefined) return found;
-    const fresh = compile(query);
-    known.set(shape, fresh);
-    return fresh;
-  };
+  const known = createCache<C>(MAX_SHAPES);
+  return (shape, query) => known(shape, () => compile(query));
 }
 
 /** Loads at the first call, once for all that call meanwhile; the next call after a failure tries again. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';
-import { createBoundedCache, memoized } from '../memo.ts';
+import { createCache, memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel, type TypeNames } from '../model/rights.ts';
 import type { Access } from './access.ts';
@@ -33,25 +33,17 @@ const MOST_KEPT = 16;
 type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routesBelow'>;
 
 export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
-  const clients = createBoundedCache<Client>(MOST_KEPT);
-  const models = createBoundedCache<Model>(MOST_KEPT);
+  const clients = createCache<Client>(MOST_KEPT);
+  const models = createCache<Model>(MOST_KEPT);
   const clientWith = (rights: Rights, tokenName: string | null): Client => ({
     rights,
     tokenName,
     model,
-    seen: () => {
-      const seen = models.get(rights.key) ?? seenModel(model, rights);
-      models.set(rights.key, seen);
-      return seen;
-    },
+    seen: () => models(rights.key, () => seenModel(model, rights)),
     ...make(rights, tokenName),
   });
-  const granted = (given: Granted, name: string): Client => {
-    const key = `${name} ${keyOf(given)}`;
-    const client = clients.get(key) ?? clientWith(rightsOf(model, given), name);
-    clients.set(key, client);
-    return client;
-  };
+  const granted = (given: Granted, name: string): Client =>
+    clients(`${name} ${keyOf(given)}`, () => clientWith(rightsOf(model, given), name));
   const unrestricted = clientWith(ALL_RIGHTS, null);
   return {
     of: (request) => {

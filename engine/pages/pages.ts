@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import type { Client } from '../access/clients.ts';
 import type { Cors } from '../http/answer.ts';
 import type { JsonObject } from '../json/json.ts';
-import { createBoundedCache, memoized } from '../memo.ts';
+import { createCache, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { createDocument, type Profile, PROFILES } from '../openapi/document.ts';
@@ -50,15 +50,9 @@ export function createPages(
   const built = options.studio ? studioBuild() : undefined;
   const about = { ...options, hasStudio: built !== undefined };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
-  const textsOf = memoized((_about: object) => createBoundedCache<string>(MAX_KEPT));
-
+  const textsOf = memoized((_about: object) => createCache<string>(MAX_KEPT));
   /** Makes a text once for what it is about, and for each of its kinds. */
-  function kept(subject: object, kind: string, make: () => string): string {
-    const texts = textsOf(subject);
-    const text = texts.get(kind) ?? make();
-    texts.set(kind, text);
-    return text;
-  }
+  const kept = (subject: object, kind: string, make: () => string): string => textsOf(subject)(kind, make);
 
   const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
     readOnly(router, path, ...first, ...handlers);

@@ -1,5 +1,5 @@
 /** Reads query strings: sorts the parameters by their use, and resolves them. All faults of a request are reported at once. */
-import { createBoundedCache, memoized } from '../memo.ts';
+import { createCache, memoized } from '../memo.ts';
 import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
 import { namedUniques, relationsFor, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
@@ -56,7 +56,7 @@ const MAX_TEXT = 500;
 export function createQueryResolver(
   limits: QueryLimits,
 ): (type: RecordType, rights: Rights, parse?: ParseSearch, maxIdentifiers?: number) => TypeQueries {
-  const known = createBoundedCache<unknown>(MAX_QUERIES, MAX_TEXT);
+  const known = createCache<unknown>(MAX_QUERIES);
   return (type, rights, parse = parseParameters, maxIdentifiers = limits.maxIdentifiers) => {
     const shownBy = memoized((variant: Variant) => ({
       names: namesOf(type, variant, rights),
@@ -65,18 +65,18 @@ export function createQueryResolver(
     const reader =
       <T>(kind: keyof typeof ACCEPTED, resolve: (reading: QueryReading) => T) =>
       (search: Search): T => {
-        const key = typeof search === 'string' ? `${kind} ${type.statementKey} ${rights.key}${search}` : undefined;
-        const found = key === undefined ? undefined : known.get(key);
+        const read = (): T => {
+          const given = typeof search === 'string' ? parse(search, rights) : search;
+          const sorted = sortParameters(given, ACCEPTED[kind], type, rights);
+          const { faults } = sorted;
+          const variant = variantOf(type, sorted.plain.get('variant'), faults);
+          const query = resolve({ ...sorted, ...shownBy(variant), limits: { ...limits, maxIdentifiers } });
+          if (faults.length > 0) throw faultyRequest('invalid-query', faults);
+          return query;
+        };
+        if (typeof search !== 'string' || search.length > MAX_TEXT) return read();
         // The key names the reader.
-        if (found !== undefined) return found as T;
-        const given = typeof search === 'string' ? parse(search, rights) : search;
-        const sorted = sortParameters(given, ACCEPTED[kind], type, rights);
-        const { faults } = sorted;
-        const variant = variantOf(type, sorted.plain.get('variant'), faults);
-        const read = resolve({ ...sorted, ...shownBy(variant), limits: { ...limits, maxIdentifiers } });
-        if (faults.length > 0) throw faultyRequest('invalid-query', faults);
-        if (key !== undefined) known.set(key, read);
-        return read;
+        return known(`${kind} ${type.statementKey} ${rights.key}${search}`, read) as T;
       };
     return {
       list: reader('list', readList),

@@ -7,7 +7,7 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { codeOf } from '../../files.ts';
-import { createBoundedCache } from '../../memo.ts';
+import { createCache } from '../../memo.ts';
 import { reasonOf } from '../../problem.ts';
 import type { Row, Statement, Values } from '../driver.ts';
 import { BEGIN, COMMIT, connect, LONG_LOG } from './connection.ts';
@@ -49,7 +49,7 @@ connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY}
 /** Of the statement that is being read. */
 let rows: IterableIterator<Row> | undefined;
 /** The same statement is the same object, so that it is prepared once. */
-const statements = createBoundedCache<Statement>(STATEMENTS);
+const statements = createCache<Statement>(STATEMENTS);
 
 const lengthOf = (row: Row): number =>
   row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 8);
@@ -75,9 +75,10 @@ function answerTo(question: Question): Piece {
   rows = undefined;
   if (question === 'end') return endSnapshot();
   if (!connection.database.inTransaction) connection.command(BEGIN);
-  const statement = statements.get(question.sql) ?? { sql: question.sql };
-  statements.set(question.sql, statement);
-  rows = connection.iterate(statement, question.values);
+  rows = connection.iterate(
+    statements(question.sql, () => ({ sql: question.sql })),
+    question.values,
+  );
   return piece();
 }
 
