@@ -10,7 +10,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import { type AwaitReader, createSlowReaders } from './edge/connections.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
-import { createAddressOf, createRateLimit } from './edge/clients.ts';
+import { createAddressOf, createRateLimit } from './edge/admission.ts';
 
 import { createObservers } from './http/observed.ts';
 import type { Service } from './http/request.ts';

@@ -7,7 +7,7 @@ import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { followSettled } from '../files.ts';
 import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
-import { networkOf } from '../edge/clients.ts';
+import { networkOf } from '../edge/admission.ts';
 
 export interface Access {
   /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */

@@ -1,9 +1,14 @@
 /** Serves requests for records: route, operation, answer. An Express middleware, and a listener of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Admit, createAdmission, createAgentAdmission } from '../edge/admission.ts';
+import {
+  type AddressOf,
+  type Admit,
+  createAdmission,
+  createAgentAdmission,
+  type RateLimit,
+} from '../edge/admission.ts';
 import type { Budget } from '../edge/budget.ts';
 import { CallerGone, type Position } from '../edge/caller.ts';
-import type { AddressOf, RateLimit } from '../edge/clients.ts';
 import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';

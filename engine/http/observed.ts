@@ -1,7 +1,7 @@
 /** Log lines and metrics of requests and of their statements. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressOf } from '../edge/clients.ts';
+import type { AddressOf } from '../edge/admission.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Settings } from '../settings/settings.ts';

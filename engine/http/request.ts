@@ -4,7 +4,7 @@ import Negotiator from 'negotiator';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import type { Caller, Position } from '../edge/caller.ts';
-import type { AddressOf } from '../edge/clients.ts';
+import type { AddressOf } from '../edge/admission.ts';
 import { shortened } from '../names.ts';
 import type { Body } from '../operations/body.ts';
 import type { OperationContext, Preconditions } from '../operations/operation.ts';

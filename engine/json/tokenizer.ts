@@ -1,11 +1,17 @@
 /** Reads JSON text in one pass: values, repeated keys, limits, strings that cannot be stored, and texts kept as written. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Limits } from '../edge/limits.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from './json.ts';
 import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 
-export type TextLimits = Pick<Limits, 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
+export interface TextLimits {
+  /** Keys in a request body, at all levels. */
+  readonly bodyKeys: number;
+  /** Levels of nested objects and arrays in a request body. */
+  readonly bodyDepth: number;
+  /** Items in an array of a request body. */
+  readonly bodyItems: number;
+}
 
 /** The members to store as written: by record of a body, then by key in text order. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;

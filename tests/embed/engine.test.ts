@@ -10,7 +10,7 @@ import supertest from 'supertest';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
-import type { Limits } from '../../engine/edge/limits.ts';
+import type { Limits } from '../../engine/settings/settings.ts';
 import { lazy } from '../../engine/memo.ts';
 import { doubtsAbout, readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { alone, answersOf } from '../support/guest.ts';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
-import { createAddressOf } from '../../engine/edge/clients.ts';
+import { createAddressOf } from '../../engine/edge/admission.ts';
 import { drain, listen } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { raw, statusesOf } from '../support/raw.ts';
