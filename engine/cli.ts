@@ -1,10 +1,8 @@
 #!/usr/bin/env node
 /** The command line: `records check` is the same as `npm run check`. */
-// oxlint-disable-next-line import/no-unassigned-import -- must run before the other imports
-import './node-version.ts';
-import { type Command, runProcess } from './commands/command.ts';
+import type { Command } from './commands/command.ts';
 import { didYouMean } from './names.ts';
-import { VERSION, print, printError } from './process.ts';
+import { nodeFault, print, printError, VERSION } from './process.ts';
 
 interface CommandEntry {
   /** One sentence for `--help`. */
@@ -91,42 +89,36 @@ export const commands = {
 
 const table: ReadonlyMap<string, CommandEntry> = new Map(Object.entries(commands));
 
-async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
-  const entry = table.get(name);
-  if (entry !== undefined) return runCommand(await entry.load(), options);
-  if (VERSIONS.has(name)) print(VERSION);
-  else if (HELP.has(name)) return helpOn(options[0]);
-  else return unknown(name);
-  return 0;
-}
-
-const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h']);
-const VERSIONS: ReadonlySet<string> = new Set(['--version', '-v', 'version']);
-
-async function helpOn(name: string | undefined): Promise<number> {
-  if (name === undefined || name.startsWith('-') || name === 'help') print(help());
+/** Runs a command line. Nothing is imported before the check of Node.js: the database driver would crash an older one. */
+export function run(line: readonly string[]): void {
+  const fault = nodeFault();
+  if (fault === undefined) void import('./commands/command.ts').then(({ runProcess }) => runProcess(() => main(line)));
   else {
-    const entry = table.get(name);
-    if (entry === undefined) return unknown(name);
-    printUsage(await entry.load());
+    printError(fault);
+    process.exitCode = 1;
   }
+}
+
+const HELP: ReadonlySet<string> = new Set(['--help', '-h']);
+
+/** Resolves with the exit code. */
+async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
+  const [topic = '-'] = options;
+  if (name === 'help' && topic !== 'help' && !topic.startsWith('-')) return main([topic, '--help']);
+  if (name === 'help' || HELP.has(name)) return printed(help());
+  if (['--version', '-v', 'version'].includes(name)) return printed(VERSION);
+  const command = await table.get(name)?.load();
+  if (command === undefined) {
+    printError(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
+    return 2;
+  }
+  return options.some((option) => HELP.has(option)) ? printed(`Usage: ${command.usage}`) : command.run(options);
+}
+
+function printed(text: string): number {
+  print(text);
   return 0;
 }
-
-function unknown(name: string): number {
-  printError(`There is no command "${name}"${didYouMean(name, table.keys())}\n\n${help()}`);
-  return 2;
-}
-
-async function runCommand(command: Command, options: readonly string[]): Promise<number> {
-  if (!options.some((option) => HELP_OPTIONS.has(option))) return command.run(options);
-  printUsage(command);
-  return 0;
-}
-
-const HELP_OPTIONS: ReadonlySet<string> = new Set(['--help', '-h']);
-
-const printUsage = ({ usage }: Command): void => print(`Usage: ${usage}`);
 
 function help(): string {
   const lines = [...table].map(([name, { description }]) => `  ${name.padEnd(10)}${description}`);
@@ -139,4 +131,4 @@ function help(): string {
   ].join('\n');
 }
 
-if (require.main === module) runProcess(() => main(process.argv.slice(2)));
+if (require.main === module) run(process.argv.slice(2));

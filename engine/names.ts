@@ -102,14 +102,6 @@ export const capitalized = (text: string): string => text.charAt(0).toUpperCase(
 /** Whether the names differ by one missing, added, replaced or swapped letter, without regard to case. */
 export function isOneEditAway(given: string, name: string): boolean {
   const [one, other] = [given.toUpperCase(), name.toUpperCase()];
-  if (distance(one, other) <= 1) return true;
-  const at = [...one].findIndex((letter, index) => letter !== other[index]);
-  return (
-    one ===
-    `${other.slice(0, at)}${other
-      .slice(at, at + 2)
-      .split('')
-      .toReversed()
-      .join('')}${other.slice(at + 2)}`
-  );
+  const isSwap = [...one].toSorted().join('') === [...other].toSorted().join('');
+  return distance(one, other) <= (isSwap ? 2 : 1);
 }

@@ -6,7 +6,7 @@ const ENGINE = 'engine';
 
 /** A stage may import those before it, and itself. Files of engine/ itself are ranked by their names. */
 const RANKS: readonly (readonly string[])[] = [
-  ['names.ts', 'memo.ts', 'diagnostic.ts', 'problem.ts', 'files.ts', 'process.ts', 'node-version.ts'],
+  ['names.ts', 'memo.ts', 'diagnostic.ts', 'problem.ts', 'files.ts', 'process.ts'],
   ['edge'],
   ['json'],
   ['settings'],

@@ -1,7 +1,6 @@
 /** What commands write: for the owner only, over nothing, whole or not at all; and what a terminal shows of it. */
 import {
   copyFileSync,
-  linkSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -96,13 +95,11 @@ describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
 
   it('never takes the place of the database, by whatever name', async () => {
     const before = readFileSync(database());
-    linkSync(database(), join(dirname(database()), 'hard'));
     symlinkSync(database(), at('soft'));
     symlinkSync(dirname(database()), at('folder'));
     const names = [
       database(),
       ...['-wal', '-shm', '-journal'].map((suffix) => database() + suffix),
-      join(dirname(database()), 'hard'),
       at('soft'),
       join(at('folder'), basename(database())),
       join(dirname(database()), '.', `${basename(database())}-wal`),
