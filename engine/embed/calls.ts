@@ -9,7 +9,7 @@ import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { NO_BODY, readBody, textOf } from '../operations/body.ts';
 import { onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
-import { get, list, summary } from '../operations/read.ts';
+import { get, list } from '../operations/read.ts';
 import { isOffered, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, update, updateMany } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
@@ -81,8 +81,7 @@ export async function serveCall(
     const type = typeOf(model, typeName, rights);
     refuseUnoffered(type, name, rights);
     const service = serviceOf(type);
-    if (name === 'get')
-      return get(service, { id: parseIdentifier(String(call.id)), query: service.queries.view(parameters), caller });
+    if (name === 'get') return get(service, parseIdentifier(String(call.id)), service.queries.view(parameters), caller);
     if (name === 'list' || name === 'summary') return rowsOf(service, name, parameters, call, caller);
     return write(service, name, parameters, call, caller);
   });
@@ -113,10 +112,10 @@ async function rowsOf(
 ): Promise<CallResult> {
   const count = countOf(options) ?? service.type.count;
   if (name === 'summary') {
-    const { rows, total } = await summary(service, { query: service.queries.summary(parameters), count, caller });
-    return { json: `[${rows.join(',')}]`, total };
+    const { groups, total } = await service.store.summary(service.queries.summary(parameters), count, caller);
+    return { json: `[${groups.join(',')}]`, total };
   }
-  const result = await list(service, { query: service.queries.list(parameters), count, caller });
+  const result = await list(service, service.queries.list(parameters), count, caller);
   if ('rows' in result) return { ...result, json: `[${result.rows.join(',')}]` };
   const all: string[] = [];
   for await (const rows of result.stream) {

@@ -3,7 +3,7 @@ import { membersOf } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
 import { entityTag } from '../operations/operation.ts';
-import { list, type ListResult, summary } from '../operations/read.ts';
+import { list, type ListResult } from '../operations/read.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
@@ -80,7 +80,7 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
     const asked = queries.list(target.query);
     const query = mediaType === CSV_TYPE ? asTable(asked) : asked;
     const { count, applied } = countPreference(request.headers.prefer, usual);
-    const result = await list(service, { query, count, caller });
+    const result = await list(service, query, count, caller);
     const own = mediaType === CSV_TYPE ? recordRows(query.view) : plainRows(mediaType);
     const { headers: framed, format = own } = frame(service, exchange, { query, format: own, result });
     return rowsAnswer(service, exchange, {
@@ -97,17 +97,17 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
 export const SUMMARY = '$summary';
 
 export const summaryServer: Server = (service) => {
-  const { type, path, queries } = service;
+  const { type, path, queries, store } = service;
   return async (exchange) => {
     const { request, target, mediaType, caller } = exchange;
     const query = queries.summary(target.query);
     const related = mediaType === CSV_TYPE ? query.keys.find(({ shown }) => shown) : undefined;
     if (related) throw relationInTable('by', `"${related.name}" is a record; name one of its fields`);
     const { count, applied } = countPreference(request.headers.prefer, type.count);
-    const { rows, total, hasNext } = await summary(service, { query, count, caller });
+    const { groups, total, hasNext } = await store.summary(query, count, caller);
     const links = groupLinks(`${target.base}${path}/${SUMMARY}`, target.query, query, hasNext);
     return rowsAnswer(service, exchange, {
-      body: whole(rows, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType)),
+      body: whole(groups, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType)),
       total,
       headers: { ...(links === undefined ? {} : { Link: links }), ...(count === 'estimated' ? {} : applied) },
       tagged: `${total ?? ''}\n${links ?? ''}`,

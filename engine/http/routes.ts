@@ -53,7 +53,7 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
     const query = service.queries.view(exchange.target.query);
     const given = preconditionsOf(exchange.request);
     const answer = ({ json, tag }: RecordResult): Answer => readAnswer(given, json, tag);
-    const result = get(service, { id, query, caller: exchange.caller });
+    const result = get(service, id, query, exchange.caller);
     return result instanceof Promise ? result.then(answer) : answer(result);
   },
   create: (service, entry) => {

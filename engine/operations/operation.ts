@@ -98,9 +98,6 @@ function resultOf(
   };
 }
 
-export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
-  preconditions === 'off' ? undefined : entityTag(json);
-
 /** Runs the work once more if the tables have changed meanwhile: the second time it finds the new model. */
 export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
   const again = (error: unknown): T | Promise<T> => {
@@ -217,11 +214,8 @@ export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, m
   return (current) => {
     const tag = entityTag(current);
     requireMatch(expected, tag);
-    if (onlyCreates)
-      throw failed(
-        'If-None-Match',
-        'There is such a record, and If-None-Match: * says that there must be none; leave it out',
-      );
+    const isThere = 'There is such a record, and If-None-Match: * says that there must be none; leave it out';
+    if (onlyCreates) throw failed('If-None-Match', isThere);
     if (mode !== 'off' && isNamed(known, tag))
       throw failed('If-None-Match', 'If-None-Match names the current entity tag of this URL');
   };
@@ -232,6 +226,12 @@ export function refuseIfMatch({ ifMatch }: Preconditions, mode: Mode): void {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
   if (expected === undefined || isAny(expected)) return;
   throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
+}
+
+/** Refuses tags for a record that is not there: it has none (RFC 9110, 13.1.1). */
+export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
+  if (mode === 'off' || ifMatch === undefined) return;
+  throw failed('If-Match', 'There is no record with these values; leave If-Match out to create it');
 }
 
 /** Refuses the headers of requests about several records. */
@@ -247,15 +247,13 @@ export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mod
 
 /** The same as `If-Match` for an item, whose tag stands at the pointer. */
 export function preconditionAt(pointer: string, tag: string | undefined, mode: Mode): Precondition | undefined {
-  if (tag === undefined) {
-    if (mode !== 'required') return undefined;
-    const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
-    return () => {
-      throw faultyRequest('precondition-required', [{ pointer, code: 'required', message }]);
-    };
-  }
-  if (mode === 'off' || isAny(tag)) return undefined;
+  if (mode === 'off' || (tag === undefined && mode !== 'required') || (tag !== undefined && isAny(tag)))
+    return undefined;
   return (current) => {
+    if (tag === undefined) {
+      const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
+      throw faultyRequest('precondition-required', [{ pointer, code: 'required', message }]);
+    }
     if (matchesStrongly(tag, entityTag(current))) return;
     const message = '"@etag" is not the current entity tag of this record; read it again';
     throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
@@ -269,27 +267,22 @@ export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly 
   return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
 }
 
-/** Refuses tags for a record that is not there: it has none (RFC 9110, 13.1.1). */
-export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
-  if (mode === 'off' || ifMatch === undefined) return;
-  throw failed('If-Match', 'There is no record with these values; leave If-Match out to create it');
-}
+const NO_MATCH = 'If-Match does not name the current entity tag of this URL; read it again';
+const WEAK =
+  'If-Match compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again';
 
 function requireMatch(expected: string | undefined, tag: string): void {
   if (expected === undefined || isAny(expected) || matchesStrongly(expected, tag)) return;
-  const isWeak = /(?:^|[\s,])W\/"/.test(expected);
-  throw failed(
-    'If-Match',
-    isWeak
-      ? 'If-Match compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again'
-      : 'If-Match does not name the current entity tag of this URL; read it again',
-  );
+  throw failed('If-Match', /(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH);
 }
 
-// Strong entity tags: hashes of representations, and how tags are compared (RFC 9110, 8.8.3).
+// Strong entity tags: hashes of representations, and how tags are compared.
 
 /** The tag of a text. That of a list covers what changes with other records as well. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
+
+export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
+  preconditions === 'off' ? undefined : entityTag(json);
 
 /** In the order in which they are preferred. */
 export const CODING_NAMES = ['br', 'gzip'] as const;

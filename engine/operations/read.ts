@@ -1,15 +1,10 @@
-/** Reads one record, a list of records, or a summary of them. */
-import type { Caller } from '../edge/caller.ts';
+/** Reads one record, or a list of records. */
 import type { CountMode } from '../descriptor/descriptor.ts';
+import type { Caller } from '../edge/caller.ts';
 import { Problem } from '../problem.ts';
+import type { ListQuery, View } from '../query/list-query.ts';
 import { encodeCursor } from '../query/paging.ts';
-import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { type OperationContext, tagOf } from './operation.ts';
-
-interface ReadArguments<Q> {
-  readonly query: Q;
-  readonly caller: Caller;
-}
 
 export interface RecordResult {
   /** JSON text. */
@@ -21,7 +16,9 @@ export interface RecordResult {
 /** On SQLite the record is there at once: reads by identifier are the most frequent requests, and need no promise. */
 export function get(
   { type, store }: OperationContext,
-  { id, query, caller }: ReadArguments<View> & { readonly id: number },
+  id: number,
+  query: View,
+  caller: Caller,
 ): RecordResult | Promise<RecordResult> {
   const resultOf = (json: string | undefined): RecordResult => {
     if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
@@ -31,32 +28,28 @@ export function get(
   return found instanceof Promise ? found.then(resultOf) : resultOf(found);
 }
 
-type CountedArguments<Q> = ReadArguments<Q> & { readonly count: CountMode };
-
-/** One page: all its records are in memory. */
-export interface PageResult {
-  /** JSON texts. */
-  readonly rows: readonly string[];
+/** One page, whose records are all in memory, or the whole list, which is read as it is consumed. */
+export type ListResult = {
   /** undefined if it was not counted. */
   readonly total: number | undefined;
-  readonly hasNext: boolean;
-  /** Cursors of the neighbouring pages, for `after` and `before`. */
-  readonly next: string | undefined;
-  readonly previous: string | undefined;
-}
-
-/** The whole list, which is read as it is consumed. */
-interface WholeResult {
-  readonly stream: AsyncIterable<readonly string[]>;
-  readonly total: number | undefined;
-}
-
-export type ListResult = PageResult | WholeResult;
+} & (
+  | {
+      /** JSON texts. */
+      readonly rows: readonly string[];
+      readonly hasNext: boolean;
+      /** Cursors of the neighbouring pages, for `after` and `before`. */
+      readonly next: string | undefined;
+      readonly previous: string | undefined;
+    }
+  | { readonly stream: AsyncIterable<readonly string[]> }
+);
 
 /** A page if there is a limit, else the whole list. */
 export async function list(
   { store }: OperationContext,
-  { query, count, caller }: CountedArguments<ListQuery>,
+  query: ListQuery,
+  count: CountMode,
+  caller: Caller,
 ): Promise<ListResult> {
   if (query.limit === undefined) {
     const { total, records } = await store.stream(query, count, caller);
@@ -70,20 +63,4 @@ export async function list(
     next: hasNext && last ? encodeCursor(query, last) : undefined,
     previous: hasPrevious && first ? encodeCursor(query, first) : undefined,
   };
-}
-
-export interface SummaryResult {
-  /** The groups as JSON texts. */
-  readonly rows: readonly string[];
-  /** The number of groups; undefined if they were not counted. */
-  readonly total: number | undefined;
-  readonly hasNext: boolean;
-}
-
-export async function summary(
-  { store }: OperationContext,
-  { query, count, caller }: CountedArguments<SummaryQuery>,
-): Promise<SummaryResult> {
-  const { groups, total, hasNext } = await store.summary(query, count, caller);
-  return { rows: groups, total, hasNext };
 }

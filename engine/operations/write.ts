@@ -1,11 +1,11 @@
 /** Creates, changes and deletes records. */
-import { enclosing, escapeStep, inDocumentOrder, isObject, type JsonValue } from '../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject, unescapedSteps } from '../json/json.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type RecordType, type UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
-import type { UpsertItem, WriteItem } from '../storage/store.ts';
+import type { Precondition, UpsertItem, WriteItem } from '../storage/store.ts';
 import type { Validator } from '../validation/compile.ts';
 import { validatedFor } from '../validation/rights.ts';
 import type { ParsedRecord } from './body.ts';
@@ -15,17 +15,14 @@ import {
   faultsIn,
   type OneArguments,
   type OperationContext,
-  recordsResult,
-  type WriteArguments,
-  type WriteResult,
-} from './operation.ts';
-import {
   preconditionAt,
   preconditionOf,
-  type Preconditions,
+  recordsResult,
   refuseAnyMatch,
   refuseIfMatch,
   refusePreconditions,
+  type WriteArguments,
+  type WriteResult,
   wrongTag,
 } from './operation.ts';
 
@@ -65,20 +62,18 @@ export async function create(context: OperationContext, given: BodyArguments<Wri
   const { query, body, preconditions } = given;
   const { records, isArray, faults } = body;
   if (isArray) refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
+  const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
+  const tagged = records.filter(({ tag }) => tag !== undefined);
+  const misplaced = tagged.map(({ pointer }) => ({ pointer: tagAt(pointer), code: 'reserved-key', message }));
   return writeItems(context, given, {
     verb: 'create',
-    items: records.map((record) => ({ body: record.body, pointer: record.pointer, identifier: undefined })),
+    items: records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined })),
     validator: context.validators.create(query.view.variant),
-    known: [...faults, ...records.flatMap(tagOfNew)],
+    known: [...faults, ...misplaced],
     mergePatch: false,
     several: isArray,
     ...(isArray ? {} : { precondition: () => refuseIfMatch(preconditions, mode) }),
   });
-}
-
-function tagOfNew({ tag, pointer }: ParsedRecord): readonly Fault[] {
-  const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
-  return tag === undefined ? [] : [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'reserved-key', message }];
 }
 
 type UpdateArguments = OneArguments<WriteQuery> & BodyArguments<WriteQuery>;
@@ -104,25 +99,32 @@ async function updateOne(context: OperationContext, given: UpdateArguments, merg
   });
 }
 
+const OWN_TAGS = `send the tag of each record as its "${ITEM_TAG}"`;
+
+const tagAt = (pointer: string): string => `${pointer}/${ITEM_TAG}`;
+
+/** The condition of an item of an array, which has its tag inside. */
+const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Precondition | undefined =>
+  preconditionAt(tagAt(pointer), typeof tag === 'string' ? tag : undefined, type.preconditions);
+
 /** Each item names its record by the identifier, and perhaps the tag that it must have. */
 export async function updateMany(context: OperationContext, given: BodyArguments<WriteQuery>): Promise<WriteResult> {
   const { type, validators } = context;
   const { query, body, preconditions } = given;
-  refusePreconditions(preconditions, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
+  refusePreconditions(preconditions, type.preconditions, OWN_TAGS);
   return writeItems(context, given, {
     verb: 'update',
-    items: body.records.map((record) => namedItem(type, record)),
+    items: body.records.map((record) => ({
+      body: record.body,
+      pointer: record.pointer,
+      identifier: identifierIn(record.body, type),
+      precondition: ownPrecondition(type, record),
+    })),
     validator: validators.update(query.view.variant),
     known: [...body.faults, ...body.records.flatMap((record) => misnamedIn(type, record))],
     mergePatch: true,
     several: true,
   });
-}
-
-function namedItem(type: RecordType, { body, pointer, tag }: ParsedRecord): WriteItem {
-  const expected = typeof tag === 'string' ? tag : undefined;
-  const precondition = preconditionAt(`${pointer}/${ITEM_TAG}`, expected, type.preconditions);
-  return { body, pointer, identifier: identifierIn(body, type), precondition };
 }
 
 function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): readonly Fault[] {
@@ -176,12 +178,11 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
   const { query, body, preconditions, caller, minimal } = given;
   const { records, raw, isArray, faults } = body;
   const { unique, ...asked } = query;
-  if (isArray)
-    refusePreconditions(preconditions, type.preconditions, `send the tag of each record as its "${ITEM_TAG}"`);
+  if (isArray) refusePreconditions(preconditions, type.preconditions, OWN_TAGS);
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
-  const unfit = keyFaultsIn(type, all, unique, unknown, faults);
+  const unfit = keyFaultsIn(type, all, unique, unknown, faults, isArray);
   // With such values no record can be looked for: the faults of one record are reported as of a new one.
   if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const found = faultsIn(context, () => unfit, unknown);
@@ -190,10 +191,16 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
   }
   if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
   const tags = isArray ? records.flatMap(({ pointer, tag }) => wrongTag(pointer, tag)) : [];
+  const soleTag = isArray ? undefined : preconditionOf(preconditions, type.preconditions);
   const request = {
     type,
     unique,
-    items: records.map((record) => (isArray ? itemOf(type, record) : soleItem(type, preconditions, record))),
+    items: records.map((record): UpsertItem => ({
+      body: record.body,
+      pointer: record.pointer,
+      precondition: isArray ? ownPrecondition(type, record) : soleTag,
+      absent: () => (isArray ? refuseTag(type, record) : refuseAnyMatch(preconditions, type.preconditions)),
+    })),
     raw,
     faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, [...faults, ...tags]),
     ...asked,
@@ -211,32 +218,15 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
   });
 }
 
-const soleItem = (
-  { preconditions: mode }: RecordType,
-  preconditions: Preconditions,
-  { body, pointer }: ParsedRecord,
-): UpsertItem => ({
-  body,
-  pointer,
-  absent: () => refuseAnyMatch(preconditions, mode),
-  precondition: preconditionOf(preconditions, mode),
-});
-
-function itemOf({ preconditions: mode }: RecordType, { body, pointer, tag }: ParsedRecord): UpsertItem {
-  const at = `${pointer}/${ITEM_TAG}`;
-  const precondition = preconditionAt(at, typeof tag === 'string' ? tag : undefined, mode);
-  return { body, pointer, precondition, absent: () => refuseTag(at, mode === 'off' ? undefined : tag) };
-}
-
-function refuseTag(pointer: string, tag: JsonValue | undefined): void {
-  if (tag === undefined) return;
+function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: ParsedRecord): void {
+  if (mode === 'off' || tag === undefined) return;
   const message = `There is no record with these values; leave "${ITEM_TAG}" out to create it`;
-  throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
+  throw faultyRequest('precondition-failed', [{ pointer: tagAt(pointer), code: 'precondition-failed', message }]);
 }
 
 /**
- * All faults, if what identifies a record is not there or not well-formed, or if any are `known`: such values are not
- * looked for. Otherwise none.
+ * All faults, if what identifies a record is not there or not well-formed: such values are not looked for. Otherwise none.
+ * `known`: faults of items that are not records.
  */
 function keyFaultsIn(
   type: RecordType,
@@ -244,6 +234,7 @@ function keyFaultsIn(
   { members }: UniqueMembers,
   items: readonly WriteItem[],
   known: readonly Fault[],
+  isArray: boolean,
 ): readonly Fault[] {
   const strange = new Set(known.map((fault) => ('pointer' in fault ? fault.pointer : '')));
   const records = items.filter(({ pointer }) => !strange.has(pointer));
@@ -251,29 +242,24 @@ function keyFaultsIn(
     members.flatMap((member): readonly Fault[] => {
       const { name } = member;
       const value = body[name] ?? null;
-      const fault = (message: string): readonly Fault[] => [
-        { pointer: `${pointer}/${escapeStep(name)}`, code: 'required', message },
-      ];
-      if (value === null) return fault(`"${name}" is required: ${ON}= says that it identifies the record`);
+      const at = { pointer: `${pointer}/${escapeStep(name)}`, code: 'required' };
+      if (value === null)
+        return [{ ...at, message: `"${name}" is required: ${ON}= says that it identifies the record` }];
       if (!('link' in member) || !isObject(value)) return [];
       const { name: identifier } = member.target.identifier;
       // A new record each time would make a new one of this type each time.
       if ((value[identifier] ?? null) !== null) return [];
-      return fault(
-        `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`,
-      );
+      const message = `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`;
+      return [{ ...at, message }];
     }),
   );
-  // Of a link only the identifier says which record it is, and what another place says of the record is for later.
-  const [values, links] = [new Set<string>(), new Set<string>()];
-  for (const { pointer } of items)
-    for (const member of members) {
-      const place = `${pointer}/${escapeStep(member.name)}`;
-      if ('link' in member) links.add(place).add(`${place}/${escapeStep(member.target.identifier.name)}`);
-      else values.add(place);
-    }
-  const isKey = (fault: Fault): boolean =>
-    'pointer' in fault && (links.has(fault.pointer) || enclosing(fault.pointer).some((place) => values.has(place)));
+  // Of a link only the identifier says which record it is.
+  const isKey = (fault: Fault): boolean => {
+    const steps = 'pointer' in fault ? unescapedSteps(fault.pointer).slice(isArray ? 1 : 0) : [];
+    const member = members.find(({ name }) => name === steps[0]);
+    if (!member || !('link' in member)) return member !== undefined;
+    return steps.length === 1 || (steps.length === 2 && steps[1] === member.target.identifier.name);
+  };
   const unfit = found.filter(isKey);
   if (missing.length + unfit.length === 0) return [];
   // Of several records, others may be there: what new ones lack says nothing.
