@@ -80,8 +80,6 @@ export interface Driver extends Reader, Migrating {
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** The same for work that may read many rows: few run at a time. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** Changes with each commit. Missing where only the database could tell. */
-  readonly version?: (() => unknown) | undefined;
   /** Rows of a table that are counted between the requests; counting more of them needs `scan`. */
   readonly mostCounted: number;
   /**

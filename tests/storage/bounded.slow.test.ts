@@ -117,9 +117,6 @@ async function preparedDuring(work: () => Promise<void>): Promise<ReadonlySet<st
   return prepared;
 }
 
-/** In the order of the table, and no further than an offset and a limit; the set of one record is sorted while it is shown. */
-const PAGES =
-  /^select (?:case when .* else )?concat\(.*\)(?: end)? from `\w+` as t\$ +order by t\$\.`id` asc limit \? \+ 0 offset \? \+ 0$/;
 const BOUNDED =
   /^SCAN (sqlite_sequence|counted|json_each|listed|pragma_data_version|CONSTANT ROW)|^USE TEMP B-TREE FOR group_concat\(ORDER BY\)/;
 /** The records of an array, which has a limit, in its order. */
@@ -132,7 +129,6 @@ function unboundedStepsOf(sql: string): readonly string[] {
   return plan
     .map(({ detail }) => detail)
     .filter((step) => /^SCAN|TEMP B-TREE/.test(step) && !BOUNDED.test(step))
-    .filter((step) => !(step === 'SCAN t$' && PAGES.test(sql)))
     .filter((step) => !(step === 'USE TEMP B-TREE FOR ORDER BY' && LISTED.test(sql)));
 }
 

@@ -1,9 +1,88 @@
-/** Conditions -> SQL over the tables of a list. The SQL depends on their shape, not on their operands. */
+/** Paths through to-one relations -> the joins of a list. Conditions -> SQL that depends on their shape, not on their operands. */
+import { foldedValue } from '../../field-types/case-folding.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { Filter, ValueFilter, Group, SetCount, SetFilter } from '../../query/list-query.ts';
+import type { JsonValue } from '../../json/json.ts';
+import type { RecordType, Relation } from '../../model/model.ts';
+import type { Filter, Group, Path, SetCount, SetFilter, ValueFilter } from '../../query/list-query.ts';
 import { operators, rangeOfPattern } from '../../query/operators.ts';
+import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import { createJoinedTables, fromTables, type JoinedTables, operandOf, relatedRows, relatedTables } from './views.ts';
+import { comparedBy, fromTables, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
+
+export interface PathSql {
+  /** The column as it is stored, and as it is read: `decode` takes that. */
+  readonly stored: string;
+  readonly read: string;
+  /** The column as it is ordered and compared. */
+  readonly comparable: string;
+  readonly nullable: boolean;
+  /** It is the identifier of the listed record itself. */
+  readonly present: boolean;
+  operand(value: JsonValue): SqlValue;
+  decode(value: SqlValue): JsonValue;
+}
+
+/** FROM of one statement: collects each join once. */
+export interface JoinedTables {
+  readonly from: string;
+  path(path: Path): PathSql;
+  /** The alias of the record that relations to one record lead to. */
+  row(relations: readonly Relation[]): string;
+  /** A new alias for the records of a set. */
+  set(): string;
+  /** The joins needed by the paths asked for so far. */
+  joins(): string;
+}
+
+/** `root`: the alias of the table that the paths start at. */
+export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS): JoinedTables {
+  /** By the alias and the name that a relation starts at. */
+  const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
+  let sets = 0;
+
+  const row = (relations: readonly Relation[]): string =>
+    relations.reduce((parent, relation) => {
+      const key = `${parent}.${relation.name}`;
+      const known = joins.get(key);
+      if (known) return known.alias;
+      const alias = `${root}_j${joins.size}`;
+      const { tables, conditions } = relatedTables(relation, parent, alias, dialect);
+      joins.set(key, { alias, sql: `left join ${tables.join()} on ${conditions.join()}` });
+      return alias;
+    }, root);
+
+  function path({ relations, type: target, field }: Path): PathSql {
+    const last = relations.at(-1);
+    // A link that is stored in the row before is read there, without a join.
+    const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
+    const alias = row(column === undefined ? relations : relations.slice(0, -1));
+    const named = (name: string): string => `${alias}.${dialect.quote(name)}`;
+    const stored = named(column ?? field?.column ?? target.identifier.column);
+    const isRelated = relations.length > 0;
+    if (!field) {
+      const same = { stored, read: stored, comparable: stored, operand: Number, decode: (value: SqlValue) => value };
+      return { ...same, nullable: isRelated, present: !isRelated };
+    }
+    const { decode, read, operand } = columnType(field, dialect.name);
+    return {
+      stored,
+      read: read?.(stored) ?? stored,
+      comparable: comparedBy(field, named, dialect),
+      nullable: field.nullable || isRelated,
+      present: false,
+      operand: field.caseless ? (value) => operand(foldedValue(value)) : operand,
+      decode: (value) => (value === null ? null : decode(value)),
+    };
+  }
+
+  return {
+    from: `${dialect.quote(type.table)} as ${root}`,
+    path,
+    row,
+    set: () => `${root}_s${sets++}`,
+    joins: () => [...joins.values()].map(({ sql }) => sql).join(' '),
+  };
+}
 
 export interface SqlCondition {
   readonly sql: string;
@@ -52,7 +131,7 @@ export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): reado
 
 function operandsOf(condition: ValueFilter | SetCount, dialect: Dialect): readonly SqlValue[] {
   const field = condition.kind === 'value' ? condition.path.field : undefined;
-  const operand = operandOf(field, dialect);
+  const operand = field ? columnType(field, dialect.name).operand : Number;
   return [...(rangeOf(condition) ?? []), ...operators[condition.operator].operands(condition.value)].map(operand);
 }
 

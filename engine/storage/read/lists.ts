@@ -1,45 +1,53 @@
 /** ListQuery -> statements. They depend on the query's shape, not on its values. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
-import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import type { Field, RecordType, Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, Path, View } from '../../query/list-query.ts';
-import type { Dialect, Estimate } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
-import { all, and, any, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
-import { createDeepLimit, createWeigh, type DeepLimit, limitedJson, type Weigh } from './view-limits.ts';
-import { createJoinedTables, type PathSql, ROOT_ALIAS } from './views.ts';
+import {
+  all,
+  and,
+  any,
+  createJoinedTables,
+  type PathSql,
+  shapeOfConditions,
+  type SqlCondition,
+  sqlOf,
+  valuesOf,
+} from './conditions.ts';
+import { createDeepLimit, type DeepLimit, limitedJson, ROOT_ALIAS } from './views.ts';
 
 export interface CompiledList {
-  /** The records' JSON texts. Bound: `values`, limit, offset. */
+  /** The records' JSON texts, and their order values where the texts do not show them. Bound: `values`, limit, offset. */
   readonly page: Statement;
-  /** The same, but of records that are long only a mark; missing where rows one by one cost no more. */
+  /** The same with LONG_MARK in place of long texts; missing where rows one by one cost no more. */
   readonly brief: Statement | undefined;
   /** The same with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
   readonly counted: Statement | undefined;
+  /** The order values of a row of the page. */
+  orderValues(row: Row): readonly JsonValue[];
   /** The identifiers of the page. Bound as the page. */
   readonly identifiers: Statement;
   /** How many records match the filters. Bound: `filterValues`. */
   readonly count: Statement;
   /** About how many that is. Bound: `filterValues`. */
   readonly estimate: Statement;
-  readEstimate(row: Row): Estimate;
   /** The greatest identifier of the table. */
   readonly newest: Statement;
   /** A row if there is any record on the other side of the cursor. Bound: `behindValues`. */
   readonly behind: Statement;
-  /** The order values of the record with the identifier that is bound. */
-  readonly boundary: Statement;
-  decodeBoundary(row: Row): readonly JsonValue[];
-  /** The order values of a record from its text; undefined if the text does not show all of them. */
-  readonly orderValuesIn: ((record: string) => readonly JsonValue[]) | undefined;
-  /** Throws if a record that is marked in the page shows too much. */
-  readonly weigh: Weigh;
   /** Bound as the page. */
   readonly limit: DeepLimit | undefined;
   filterValues(query: ListQuery): readonly SqlValue[];
   values(query: ListQuery): readonly SqlValue[];
   behindValues(query: ListQuery): readonly SqlValue[];
 }
+
+/** JSON texts never contain this character. */
+export const LONG_MARK = '\u0002';
+/** Bytes of the texts in a brief page. */
+export const MOST_BRIEF = 64 * 1024;
 
 /** Queries of the same shape have the same statements. */
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
@@ -71,87 +79,72 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const paths = order.map(({ path }) => source.path(path));
   const where = and([filters, cursorCondition(query, paths)]);
   const from = `${source.from} ${source.joins()}`;
-  const orderedBy = (expression: (path: PathSql, index: number) => string): string =>
+  const orderedBy = (expressions: readonly string[]): string =>
     order
-      .flatMap(({ descending }, index) => {
-        const path = paths[index];
-        if (!path) return [];
-        return dialect.orderBy(expression(path, index), descending !== (cursor?.direction === 'before'), path.present);
+      .map(({ descending }, index) => {
+        const isDescending = descending !== (cursor?.direction === 'before');
+        return dialect.orderBy(expressions[index] ?? '', isDescending, paths[index]?.present ?? false);
       })
       .join(', ');
-  const ordered = (columns: string): string =>
-    `${selectSql(columns, from, where)} order by ${orderedBy(({ comparable }) => comparable)} ${dialect.limit}`;
+  const ordered = (columns: readonly string[]): string => {
+    const orderBy = orderedBy(paths.map(({ comparable }) => comparable));
+    return `${selectSql(columns.join(', '), from, where)} order by ${orderBy} ${dialect.limit}`;
+  };
 
   /** Where the database has to sort, it does that with identifiers, and joins the rows of the page. */
-  function late(columns: string): string {
+  function late(columns: readonly string[], reads: readonly string[]): string {
     const { words, inOrder } = dialect.joined;
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}$`);
-    const inner = ordered([`${identifier} as id$`, ...keys].join(', '));
-    const joined = `select ${columns} from (${inner}) as page$ ${words} ${source.from} on ${identifier} = page$.id$`;
-    return inOrder ? joined : `${joined} order by ${orderedBy((_, index) => `o${index}$`)}`;
+    const others = reads.map((read, index) => `${read} as r${index}$`);
+    const inner = ordered([`${identifier} as id$`, ...keys, ...others]);
+    const shown = [...columns, ...reads.map((_, index) => `r${index}$`)].join(', ');
+    const joined = `select ${shown} from (${inner}) as page$ ${words} ${source.from} on ${identifier} = page$.id$`;
+    return inOrder ? joined : `${joined} order by ${orderedBy(paths.map((_, index) => `o${index}$`))}`;
   }
 
+  const orderValuesIn = orderReader(query);
+  const reads = orderValuesIn ? [] : paths.map(({ read }) => read);
+  const json = `${limitedJson(view, dialect)} as text$`;
   // An index that gives the order finds the rows of the page; the JSON of rows that are skipped must not be built.
   const isDirect = servedByIndex(query) && (offset === 0 || dialect.skipsUnbuilt);
-  const pageOf = (columns: string): Statement => ({ sql: isDirect ? ordered(columns) : late(columns) });
-  const json = limitedJson(view, dialect);
-  const page = pageOf(json);
-  const identifiers = { sql: ordered(identifier) };
-  const boundary = paths.map(({ read }) => read).join(', ');
+  const page = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
+  const long = `${dialect.bytes('text$', 'text')} > ${MOST_BRIEF}`;
+  const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${page.sql}) where text$ is not null`;
+  const identifiers = { sql: ordered([identifier]) };
   return {
     page,
-    brief: dialect.readsRowsAtOnce ? pageOf(briefJson(view, json, dialect)) : undefined,
-    counted: dialect.counted?.(page, count, { values: where.values.length + 2, isTold: cursor === undefined }),
+    brief: dialect.readsRowsAtOnce && orderValuesIn ? { sql: brief } : undefined,
+    counted:
+      orderValuesIn &&
+      dialect.counted?.(page, count, { values: where.values.length + 2, isTold: cursor === undefined }),
+    orderValues: (row) =>
+      orderValuesIn?.(String(row[0])) ?? paths.map(({ decode }, index) => decode(row[index + 1] ?? null)),
     identifiers,
     count,
     estimate: {
       sql: dialect.estimate.sql({ table, identifier: id, rowIdentifier: identifier, select: selectMatching }),
     },
-    readEstimate: dialect.estimate.read,
     newest: { sql: `select coalesce(max(${id}), 0) from ${table}` },
     behind: { sql: `${selectSql('1', from, and([filters, cursorCondition(query, paths, true)]))} limit 1` },
-    boundary: { sql: selectSql(boundary, from, { sql: `${identifier} = ?`, values: [] }) },
-    decodeBoundary: (row) => paths.map(({ decode }, index) => decode(row[index] ?? null)),
-    orderValuesIn: orderReader(query),
-    weigh: createWeigh(view, dialect),
-    limit: createDeepLimit(view, identifiers, dialect),
+    limit: createDeepLimit(view, identifiers.sql, dialect),
     filterValues: (asked) => valuesOf(asked.filters, dialect),
     values: (asked) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
     behindValues: (asked) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths, true).values],
   };
 }
 
-/** JSON texts never contain this character. */
-export const LONG_MARK = '\u0002';
-/** Bytes that the values of a record which have no limit may have in a brief page. */
-export const MOST_UNLIMITED = 16 * 1024;
-
-export const isUnlimited = (field: Field): boolean => field.type.longest(field) === Infinity;
-
-function briefJson({ fields, openKeys }: View, json: string, dialect: Dialect): string {
-  const columns = [...fields.filter(isUnlimited).map(({ column }) => column), ...(openKeys ? [OPEN_COLUMN] : [])];
-  if (columns.length === 0) return json;
-  const bytes = columns.map((name) => `coalesce(${dialect.bytes(`${ROOT_ALIAS}.${dialect.quote(name)}`, 'text')}, 0)`);
-  return `case when ${bytes.join(' + ')} > ${MOST_UNLIMITED} then '${LONG_MARK}' else ${json} end`;
-}
-
 /** Reads the order values from records that show the identifier and all fields of the order. */
-function orderReader({ view, order }: ListQuery): CompiledList['orderValuesIn'] {
+function orderReader({ view, order }: ListQuery): ((record: string) => readonly JsonValue[]) | undefined {
   const { type, fields } = view;
   const isShown = order.every(
     ({ path: { relations, field } }) => relations.length === 0 && (field === undefined || fields.includes(field)),
   );
   if (!isShown || !type.identifier.inRecord) return undefined;
-  if (order.every(({ path }) => path.field === undefined)) return (record) => order.map(() => identifierOf(record));
-  const names = order.map(({ path: { field } }) => (field ?? type.identifier).name);
   return (record) => {
     const values = JSON.parse(record) as JsonObject;
-    return names.map((name) => values[name] ?? null);
+    return order.map(({ path: { field } }) => values[(field ?? type.identifier).name] ?? null);
   };
 }
-
-/** The first key of a record is its identifier; a column for it would cost a fifth more for each row. */
-export const identifierOf = (record: string): number => Number.parseInt(record.slice(record.indexOf(':') + 1), 10);
 
 // Cursor -> the condition that a record stands after it (or before it) in an order with nulls and directions.
 
@@ -163,7 +156,7 @@ interface Key {
   readonly operand: SqlValue;
 }
 
-/** `behind`: the cursor's own record and all on its other side. */
+/** Beyond in the first key, or equal there and beyond in the second, and so on. `behind`: the cursor's own record and all on its other side. */
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[], behind = false): SqlCondition {
   if (!cursor) return { sql: '', values: [] };
   const backwards = (cursor.direction === 'before') !== behind;
@@ -172,16 +165,11 @@ function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]
     const descending = (order[index]?.descending ?? false) !== backwards;
     return { path, descending, operand: value === null ? null : path.operand(value) };
   });
-  return beyond(keys, behind);
-}
-
-/** Beyond in the first key, or equal there and beyond in the second, and so on; `inclusive`: or equal in all of them. */
-function beyond(keys: readonly Key[], inclusive: boolean): SqlCondition {
   const alternatives = keys.flatMap((key, index) => {
     const step = strictlyBeyond(key);
     return step ? [all([...keys.slice(0, index).map(equal), step])] : [];
   });
-  if (inclusive) alternatives.push(all(keys.map(equal)));
+  if (behind) alternatives.push(all(keys.map(equal)));
   const [first] = keys;
   // The chain of ORs alone would scan; the bound of the first key lets its index start at the right place.
   const bound = first && keys.length > 1 ? notBefore(first) : undefined;

@@ -1,4 +1,5 @@
 /** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
+import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
@@ -6,33 +7,21 @@ import { isPageTooLong, manyTooLong } from '../../problem.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Reader, Statement, Values } from '../driver.ts';
-import type { Store } from '../store.ts';
-import { unavailable } from '../unavailable.ts';
-import { compileList, isHeavy, shapeOf } from './lists.ts';
-import {
-  type BoundList,
-  chargedRecord,
-  charging,
-  isSingle,
-  type KnownTotal,
-  readPage,
-  readTotal,
-  readWhole,
-} from './pages.ts';
+import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';
+import type { Page, Store } from '../store.ts';
+import { type CompiledList, compileList, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf } from './lists.ts';
 import { createSummaries } from './summaries.ts';
 import {
+  chargedRecord,
+  charging,
   createDeepLimit,
   createFindViewRows,
-  createWeigh,
   type DeepLimit,
   type FindViewRows,
-  isMarked,
   limitedJson,
-  markedAmong,
-  type Weigh,
-} from './view-limits.ts';
-import { ROOT_ALIAS } from './views.ts';
+  refuseMarked,
+  ROOT_ALIAS,
+} from './views.ts';
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
@@ -51,14 +40,12 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
 }
 
-/** The texts of records; a record that shows too much is only a mark. */
 interface CompiledView {
   readonly record: Statement;
   readonly limit: DeepLimit | undefined;
   /** Many records. Bound: JSON array of identifiers. */
   readonly some: Statement;
   readonly limitOfSome: DeepLimit | undefined;
-  readonly weigh: Weigh;
 }
 
 function compileView(view: View, dialect: Dialect): CompiledView {
@@ -66,12 +53,20 @@ function compileView(view: View, dialect: Dialect): CompiledView {
   const select = `select ${limitedJson(view, dialect)} from ${dialect.quote(view.type.table)} as ${ROOT_ALIAS} where ${column}`;
   return {
     record: { sql: `${select} = ?` },
-    limit: createDeepLimit(view, { sql: 'select cast(? as bigint)' }, dialect),
+    limit: createDeepLimit(view, 'select cast(? as bigint)', dialect),
     // As a subselect of each: the database would not always find them by their identifiers.
     some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key` },
-    limitOfSome: createDeepLimit(view, { sql: `select value from ${dialect.listed}` }, dialect),
-    weigh: createWeigh(view, dialect),
+    limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
   };
+}
+
+/** A list with the values of one query. */
+interface BoundList {
+  readonly query: ListQuery;
+  readonly list: CompiledList;
+  readonly values: readonly SqlValue[];
+  readonly filterValues: readonly SqlValue[];
+  readonly isHeavy: boolean;
 }
 
 export function createReads(driver: Driver): Reads {
@@ -79,51 +74,34 @@ export function createReads(driver: Driver): Reads {
   const views = createShapeCache((view: View) => compileView(view, dialect));
   const lists = createShapeCache((query: ListQuery) => compileList(query, dialect));
   const viewOf = memoized((view: View): CompiledView => views(`${view.type.statementKey}|${view.key}`, view));
-  const boundOf = memoized((query: ListQuery): BoundList & { readonly isHeavy: boolean } => {
+  const boundOf = memoized((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
-    const [values, filterValues] = [list.values(query), list.filterValues(query)];
-    return { query, list, values, filterValues, isHeavy: isHeavy(query) };
+    return {
+      query,
+      list,
+      values: list.values(query),
+      filterValues: list.filterValues(query),
+      isHeavy: isHeavy(query),
+    };
   });
-  const totals = rememberedTotals(driver.version);
 
-  /** Whether counting takes so long that it must not be done between the requests. */
-  const countsLong = async ({ list }: BoundList): Promise<boolean> =>
-    driver.mostCounted < Infinity && Number(await driver.value(list.newest, [])) > driver.mostCounted;
+  /** Whether a list takes so long that it must not be read between the requests. */
+  const isLong = async ({ isHeavy: heavy, list }: BoundList, count: CountMode): Promise<boolean> =>
+    heavy ||
+    (count === 'exact' &&
+      driver.mostCounted < Infinity &&
+      Number(await driver.value(list.newest, [])) > driver.mostCounted);
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
     await limit?.(reader, view, [identifier]);
-    const text = (await reader.value(statement, [identifier])) as string | undefined;
-    if (text !== undefined) await refuseMarked(reader, view, [text]);
+    return answered(view, await reader.value(statement, [identifier]), caller);
+  }
+
+  function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
+    if (typeof text !== 'string') return undefined;
+    refuseMarked(view, [text]);
     return chargedRecord(text, caller);
-  }
-
-  async function refuseMarked(reader: Reader, view: View, texts: readonly string[]): Promise<void> {
-    const marked = markedAmong(texts);
-    if (marked === undefined) return;
-    await viewOf(view).weigh(reader, view, marked);
-    // It has changed since it was read.
-    throw unavailable('busy');
-  }
-
-  async function records(
-    reader: Reader,
-    view: View,
-    wanted: readonly number[],
-    caller = PATIENT,
-  ): Promise<readonly (string | undefined)[]> {
-    const [only] = wanted;
-    if (wanted.length < 2) return only === undefined ? [] : [await record(reader, view, only, caller)];
-    const { some, limitOfSome } = viewOf(view);
-    const values = [JSON.stringify(wanted)];
-    await limitOfSome?.(reader, view, values);
-    try {
-      const texts = (await reader.column(some, values, charging(caller))) as readonly string[];
-      await refuseMarked(reader, view, texts);
-      return texts;
-    } catch (error) {
-      throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
-    }
   }
 
   async function identifiers(reader: Reader, query: ListQuery): Promise<readonly number[]> {
@@ -131,9 +109,78 @@ export function createReads(driver: Driver): Reads {
     return (await reader.column(list.identifiers, [...values, query.limit ?? dialect.unlimited, 0])).map(Number);
   }
 
+  /** Exact, or about as many: at least those that were found. */
+  async function totalOf(
+    reader: Reader,
+    { list, filterValues }: BoundList,
+    count: CountMode,
+    least = 0,
+  ): Promise<number> {
+    if (count === 'estimated') {
+      const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
+      if (!isCheap) return Math.max(least, rows);
+    }
+    return Number(await reader.value(list.count, filterValues));
+  }
+
+  async function readPage(reader: Reader, bound: BoundList, count: CountMode, caller: Caller): Promise<Page> {
+    const { list, query, values } = bound;
+    const { view, limit = 0, offset, cursor } = query;
+    await list.limit?.(reader, view, [...values, limit, offset]);
+    const answer = await readRows(reader, bound, count, caller);
+    // The total comes behind the records, in a row without text.
+    const found = answer.filter(([text]) => text !== null);
+    const counted = found.length < answer.length ? Number(answer.at(-1)?.[1]) : undefined;
+    const hasMore = found.length > limit;
+    const isBackwards = cursor?.direction === 'before';
+    const shown = found.slice(0, limit);
+    const rows = isBackwards ? shown.toReversed() : shown;
+    const records = rows.map(([text]) => text as string);
+    refuseMarked(view, records);
+    const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
+    // The last page of an offset tells the total.
+    const isTold = cursor === undefined && !hasMore && (found.length > 0 || offset === 0);
+    const least = (found.length > 0 ? offset : 0) + found.length;
+    const total = isTold ? least : counted;
+    const [first, last] = [rows[0], rows.at(-1)];
+    return {
+      records,
+      total: count === 'none' ? undefined : (total ?? (await totalOf(reader, bound, count, least))),
+      first: hasPrevious && first ? list.orderValues(first) : undefined,
+      last: (isBackwards || hasMore) && last ? list.orderValues(last) : undefined,
+      hasPrevious,
+      // What was there when the cursor was made may have been deleted since.
+      hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
+    };
+  }
+
+  async function* texts(snapshot: Snapshot, { query, list }: BoundList, values: readonly SqlValue[]) {
+    try {
+      for await (const records of snapshot.texts(list.page, values)) {
+        refuseMarked(query.view, records);
+        yield records;
+      }
+    } finally {
+      await snapshot.close();
+    }
+  }
+
   return {
     record,
-    records,
+    records: async (reader, view, wanted, caller = PATIENT) => {
+      const [only] = wanted;
+      if (wanted.length < 2) return only === undefined ? [] : [await record(reader, view, only, caller)];
+      const { some, limitOfSome } = viewOf(view);
+      const values = [JSON.stringify(wanted)];
+      await limitOfSome?.(reader, view, values);
+      try {
+        const found = (await reader.column(some, values, charging(caller))) as readonly string[];
+        refuseMarked(view, found);
+        return found;
+      } catch (error) {
+        throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
+      }
+    },
     found: async (query, caller = PATIENT) => {
       const read = boundOf(query).isHeavy ? driver.scan : driver.read;
       return read((reader) => identifiers(reader, query), caller, true);
@@ -149,60 +196,59 @@ export function createReads(driver: Driver): Reads {
     // On SQLite, a record is read without a promise: that is a tenth of what the request costs.
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
-      const inSnapshot = async (): Promise<string | undefined> =>
-        driver.read((reader) => record(reader, view, identifier, caller), caller);
-      const finish = (text: SqlValue | undefined): string | undefined | Promise<string | undefined> => {
-        if (typeof text !== 'string') return undefined;
-        return isMarked(text) ? inSnapshot() : chargedRecord(text, caller);
-      };
-      if (limit) return inSnapshot();
+      if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
       const text = driver.value(statement, [identifier]);
-      return text instanceof Promise ? text.then(finish) : finish(text);
+      return text instanceof Promise
+        ? text.then((found) => answered(view, found, caller))
+        : answered(view, text, caller);
     },
     page: async (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      const total = totals(bound.list.count, bound.filterValues);
-      const needed = count === 'exact' && total.known === undefined;
-      if (!bound.isHeavy && !(needed && (await countsLong(bound))))
-        return driver.read((reader) => readPage(reader, bound, { count, caller, total }), caller, isSingle(bound));
-      // What is remembered may be newer than the snapshot of a search.
-      const own = { count, caller, total: { ...total, known: undefined } };
-      return driver.scan((reader) => readPage(reader, bound, own), caller, isSingle(bound));
+      const { limit, counted } = bound.list;
+      const isSingle =
+        limit === undefined && query.cursor?.direction !== 'before' && (count !== 'exact' || counted !== undefined);
+      const read = (await isLong(bound, count)) ? driver.scan : driver.read;
+      return read((reader) => readPage(reader, bound, count, caller), caller, isSingle);
     },
-    count: async (query) => {
-      const bound = boundOf(query);
-      const total = totals(bound.list.count, bound.filterValues);
-      return driver.read((reader) => readTotal(reader, bound, total), PATIENT, true);
-    },
+    count: async (query) => driver.read((reader) => totalOf(reader, boundOf(query), 'exact'), PATIENT, true),
     stream: async (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
-      const isLong = bound.isHeavy || (count === 'exact' && (await countsLong(bound)));
+      const { list } = bound;
       const values = [...bound.values, query.limit ?? dialect.unlimited, query.offset];
-      return readWhole(driver, bound, values, isLong, { count, caller, total: UNKNOWN });
+      const snapshot = await driver.snapshot(caller, await isLong(bound, count));
+      try {
+        const total = count === 'none' ? undefined : await totalOf(snapshot, bound, count);
+        await list.limit?.(snapshot, query.view, values);
+        return { total, records: texts(snapshot, bound, values) };
+      } catch (error) {
+        await snapshot.close();
+        throw error;
+      }
     },
   };
 }
 
-const UNKNOWN: KnownTotal = { known: undefined, keep: () => undefined };
-/** Totals of one statement with different values. */
-const MOST_KEPT = 100;
+/** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
+const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
 
-/** Remembers totals until something is committed; nothing where the driver does not tell that without asking. */
-function rememberedTotals(version: Driver['version']): (count: Statement, values: Values) => KnownTotal {
-  if (!version) return () => UNKNOWN;
-  let known = new WeakMap<Statement, Map<string, number>>();
-  let seen: unknown;
-  return (statement, values) => {
-    const now = version();
-    if (now !== seen) [seen, known] = [now, new WeakMap()];
-    const totals = known.get(statement) ?? new Map<string, number>();
-    known.set(statement, totals);
-    const key = JSON.stringify(values);
-    return {
-      known: totals.get(key),
-      keep: (total) => {
-        if (version() === now && totals.size < MOST_KEPT) totals.set(key, total);
-      },
-    };
-  };
+/** One row more than asked for tells whether there is a next page. */
+async function readRows(
+  reader: Reader,
+  { list: { page, brief, counted }, query: { limit = 0, offset }, values, filterValues }: BoundList,
+  count: CountMode,
+  caller: Caller,
+): Promise<readonly Row[]> {
+  const bound = [...values, limit + 1, offset];
+  const onText = charging(caller);
+  const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
+  if (brief && limit < MOST_AT_ONCE) {
+    const rows = await reader.all(brief, bound);
+    if (!rows.some(([text]) => text === LONG_MARK)) {
+      rows.forEach(onRow);
+      return rows;
+    }
+  }
+  return counted && count === 'exact'
+    ? reader.all(counted, [...bound, ...filterValues], onRow)
+    : reader.all(page, bound, onRow);
 }

@@ -11,9 +11,8 @@ import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Statement } from '../driver.ts';
 import type { Store, Summary } from '../store.ts';
-import { shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
-import { charging } from './pages.ts';
-import { createJoinedTables, type JoinedTables, recordJson } from './views.ts';
+import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
+import { charging, recordJson } from './views.ts';
 
 interface CompiledSummary {
   /** The groups as JSON texts. Bound: the values of the filters, limit, offset. */

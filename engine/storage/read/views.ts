@@ -1,50 +1,61 @@
-/** View -> the SQL expression of a record's JSON text, related records included. */
-import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
-import type { Path, View } from '../../query/list-query.ts';
-import { foldedValue } from '../../field-types/case-folding.ts';
+/** View -> the SQL expression of a record's JSON text, related records included, and how much an answer may show. */
+import type { Caller } from '../../edge/caller.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { createShapeCache } from '../../memo.ts';
+import {
+  type Field,
+  MAX_DEEP_RECORDS,
+  MAX_SHOWN_BYTES,
+  MAX_SHOWN_ROWS,
+  OPEN_COLUMN,
+  type RecordType,
+  type Relation,
+} from '../../model/model.ts';
+import { pageTooLong, Problem } from '../../problem.ts';
+import type { View } from '../../query/list-query.ts';
 import { columnType, comparedColumn } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JsonValue } from '../../json/json.ts';
+import type { Reader, Statement } from '../driver.ts';
+
+/** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
+export const ROOT_ALIAS = 't$';
 
 /** The JSON text of the record that `alias` stands for. */
 export const recordJson = (view: View, alias: string, dialect: Dialect): string =>
-  jsonOf(view, alias, dialect, (relation, related) => relatedJson(relation, related, alias, dialect));
+  jsonOf(view, alias, dialect, (relation, related) => {
+    const child = aliasOf(relation, alias);
+    const json = recordJson(related, child, dialect);
+    const from = relatedRows(relation, alias, child, dialect);
+    return relation.toMany
+      ? dialect.array(json, from, typeOrder(related.type, child, dialect))
+      : dialect.optional(json, from);
+  });
 
 /** The same of a record that has just been made without links. */
 export const newRecordJson = (view: View, alias: string, dialect: Dialect): string =>
   jsonOf(view, alias, dialect, ({ toMany }) => (toMany ? `'[]'` : `'null'`));
 
 function jsonOf(
-  view: View,
+  { type, fields, relations, openKeys }: View,
   alias: string,
   dialect: Dialect,
   related: (relation: Relation, view: View) => string,
 ): string {
-  const { type } = view;
   const column = (name: string): string => `${alias}.${dialect.quote(name)}`;
-  const identifier = type.identifier.inRecord ? [[type.identifier.name, column(type.identifier.column)] as const] : [];
-  const fields = view.fields.map((field) => {
-    const json = columnType(field, dialect.name).json(column(field.column));
-    return [field.name, field.nullable ? dialect.nullable(json) : json] as const;
-  });
-  const relations = view.relations.map(
-    ({ relation, view: shown }) => [relation.name, related(relation, shown)] as const,
-  );
-  return dialect.object([...identifier, ...fields, ...relations], view.openKeys ? column(OPEN_COLUMN) : undefined);
-}
-
-function relatedJson(relation: Relation, view: View, parent: string, dialect: Dialect): string {
-  const child = aliasOf(relation, parent);
-  const json = recordJson(view, child, dialect);
-  const from = relatedRows(relation, parent, child, dialect);
-  return relation.toMany
-    ? dialect.array(json, from, typeOrder(view.type, child, dialect))
-    : dialect.optional(json, from);
+  const { name, inRecord, column: key } = type.identifier;
+  const entries = [
+    ...(inRecord ? [[name, column(key)] as const] : []),
+    ...fields.map((field) => {
+      const json = columnType(field, dialect.name).json(column(field.column));
+      return [field.name, field.nullable ? dialect.nullable(json) : json] as const;
+    }),
+    ...relations.map(({ relation, view }) => [relation.name, related(relation, view)] as const),
+  ];
+  return dialect.object(entries, openKeys ? column(OPEN_COLUMN) : undefined);
 }
 
 /** Aliases must differ among siblings and stay short at any depth. */
-export const aliasOf = (relation: Relation, parent: string): string =>
+const aliasOf = (relation: Relation, parent: string): string =>
   `${parent}_${[...relation.source.relations.keys()].indexOf(relation.name)}`;
 
 /** Tables in order, each with the conditions that join it to those before. */
@@ -77,14 +88,122 @@ export function relatedTables(relation: Relation, parent: string, child: string,
 export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =>
   `${tables.join(' cross join ')}${joins} where ${conditions.join(' and ')}`;
 
-/** A path of relations from ROOT; `alias`: that of the rows that it leads to. */
-export function pathTables(relations: readonly Relation[], dialect: Dialect): Joined & { readonly alias: string } {
+export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
+  fromTables(relatedTables(relation, parent, child, dialect));
+
+/** The default order of a type, used for sets inside records; the identifier breaks ties. */
+function typeOrder({ order, identifier }: RecordType, alias: string, dialect: Dialect): string {
+  const named = (column: string): string => `${alias}.${dialect.quote(column)}`;
+  const terms = [...order, { field: undefined, descending: order.at(-1)?.descending ?? false }];
+  return terms
+    .map(({ field, descending }) =>
+      dialect.orderBy(field ? comparedBy(field, named, dialect) : named(identifier.column), descending, !field),
+    )
+    .join(', ');
+}
+
+/** SQL: what the field's values are ordered and compared by. */
+export const comparedBy = (field: Field, named: (column: string) => string, { name }: Dialect): string =>
+  comparedColumn(field, named, name, field.caseless ? field.folded : undefined);
+
+// How much of related records one answer may show. Sets are counted before their JSON is put together, in the same statement.
+
+/** Begins the text that a statement answers for a record that shows too much. JSON texts never contain this character. */
+const MARK = '\u0001';
+/** Sets with at most this many rows are not measured, so that usual records cost nothing more. */
+const UNCOUNTED_ROWS = 16;
+/** What a key, or a value that is not a text, counts. */
+const SMALL_BYTES = 16;
+
+/** The JSON text of the record that ROOT stands for, or its mark where the rows or the bytes of its relations are too many. */
+export function limitedJson(view: View, dialect: Dialect): string {
+  const json = recordJson(view, ROOT_ALIAS, dialect);
+  const sets = view.relations.flatMap(({ relation }, index) => {
+    const rows = relatedRows(relation, ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
+    return relation.toMany ? { index, rows } : [];
+  });
+  if (sets.length === 0) return json;
+  const isLarge = sets.map(({ rows }) => `exists (select 1 from ${rows} limit 1 offset ${UNCOUNTED_ROWS})`);
+  const counts = sets.map(({ index, rows }) => ({ index, amount: countSql(rows, MAX_SHOWN_ROWS) }));
+  const bytes = view.relations.map(({ relation, view: related }, index) => ({
+    index,
+    amount: bytesOf(relation, related, ROOT_ALIAS, dialect),
+  }));
+  const excess = `coalesce(${firstBeyond(counts, MAX_SHOWN_ROWS, 'related records')}, ${firstBeyond(bytes, MAX_SHOWN_BYTES, 'bytes')})`;
+  const identifier = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
+  return `coalesce(case when ${isLarge.join(' or ')} then '${MARK}' || ${identifier} || ',' || ${excess} end, ${json})`;
+}
+
+/** SQL: the index of the relation at which the sum of amounts passes the limit, and what is counted. Null if none does. */
+function firstBeyond(
+  amounts: readonly { readonly index: number; readonly amount: string }[],
+  most: number,
+  what: string,
+): string {
+  const columns = amounts.map(({ amount }, at) => `${amount} as a${at}$`);
+  const cases = amounts.map(({ index }, at) => {
+    const sum = amounts.slice(0, at + 1).map((_, before) => `a${before}$`);
+    return `when ${sum.join(' + ')} > ${most} then '${index},${most} ${what}'`;
+  });
+  return `(select case ${cases.join(' ')} end from (select ${columns.join(', ')}) as counted$)`;
+}
+
+/** SQL: how many rows there are; of more than the limit, one more. */
+const countSql = (rows: string, most: number): string =>
+  `(select count(*) from (select 1 from ${rows} limit ${most + 1}) as counted$)`;
+
+/** SQL: about as many bytes as a relation of a record takes: the texts as they are stored, and something for the rest. */
+function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialect): string {
+  const child = aliasOf(relation, parent);
+  const column = (name: string): string => `${child}.${dialect.quote(name)}`;
+  const texts = view.fields.flatMap((field) => {
+    const { sqlType } = columnType(field, dialect.name);
+    return /text|json/.test(sqlType) ? [dialect.bytes(column(field.column), sqlType)] : [];
+  });
+  const open = view.openKeys ? [dialect.bytes(column(OPEN_COLUMN), dialect.openKeys)] : [];
+  const keys = view.fields.reduce((sum, { name }) => sum + name.length + SMALL_BYTES, SMALL_BYTES);
+  const below = view.relations.map((related) => bytesOf(related.relation, related.view, child, dialect));
+  const row = [String(keys), ...[...texts, ...open].map((text) => `coalesce(${text}, 0)`), ...below].join(' + ');
+  return `(select coalesce(sum(${row}), 0) from ${relatedRows(relation, parent, child, dialect)})`;
+}
+
+/** Throws `too-many-related` if one of the texts is a mark. */
+export function refuseMarked(view: View, texts: readonly (string | null)[]): void {
+  const marked = texts.find((text) => text?.startsWith(MARK));
+  if (marked === undefined || marked === null) return;
+  const [identifier = '', index, what = ''] = marked.slice(MARK.length).split(',');
+  const path = view.relations[Number(index)]?.relation.name ?? '';
+  throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
+}
+
+/** The fault names the parameter that chose the relation, or else the relation. */
+function tooMany(view: View, path: string, what: string): Problem {
+  const message =
+    `"${path}" leads to ${what}: leave it out with include=, or show less of it with fields=; ` +
+    `a descriptor keeps it out of answers that do not ask for it with shown: false`;
+  const place = view.chosenBy === undefined ? { relation: path } : { parameter: view.chosenBy };
+  return new Problem('too-many-related', message, { errors: [{ ...place, code: 'too-many-related', message }] });
+}
+
+interface ViewPath {
+  readonly relations: readonly Relation[];
+  readonly type: RecordType;
+}
+
+/** Every path of relations in a view. */
+const pathsOf = (view: View, above: readonly Relation[] = []): readonly ViewPath[] =>
+  view.relations.flatMap(({ relation, view: related }) => {
+    const relations = [...above, relation];
+    return [{ relations, type: related.type }, ...pathsOf(related, relations)];
+  });
+
+/** The tables on a path of relations from ROOT; `alias`: that of the rows that it leads to. */
+function pathTables(relations: readonly Relation[], dialect: Dialect): Joined & { readonly alias: string } {
   const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}$`)];
   const steps = relations.map((relation, index) =>
     relatedTables(relation, aliases[index] ?? '', aliases[index + 1] ?? '', dialect),
   );
-  const { source } = relations[0] ?? {};
-  const root = source ? [`${dialect.quote(source.table)} as ${ROOT_ALIAS}`] : [];
+  const root = relations.slice(0, 1).map(({ source }) => `${dialect.quote(source.table)} as ${ROOT_ALIAS}`);
   return {
     tables: [...root, ...steps.flatMap(({ tables }) => tables)],
     conditions: steps.flatMap(({ conditions }) => conditions),
@@ -92,121 +211,103 @@ export function pathTables(relations: readonly Relation[], dialect: Dialect): Jo
   };
 }
 
-export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
-  fromTables(relatedTables(relation, parent, child, dialect));
+/** Throws `too-many-related`, naming the path that passes the limit. */
+export type DeepLimit = (reader: Reader, view: View, values: readonly SqlValue[]) => Promise<void>;
 
-/** The default order of a type, used for sets inside records; the identifier breaks ties. */
-function typeOrder(type: RecordType, alias: string, dialect: Dialect): string {
-  const terms = type.order.map(({ field, descending }) => {
-    const named = (column: string): string => `${alias}.${dialect.quote(column)}`;
-    const compared = field ? comparedBy(field, named, dialect) : named(type.identifier.column);
-    return dialect.orderBy(compared, descending, !field);
+/** `identifiers` selects the identifiers of the records of the answer. Undefined if the view has one level only. */
+export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect): DeepLimit | undefined {
+  const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
+    if (relations.length === 1) return [];
+    const { tables, conditions } = pathTables(relations, dialect);
+    const asked = `${ROOT_ALIAS}.${dialect.quote(compiledFor.type.identifier.column)} in (${identifiers})`;
+    const rows = fromTables({ tables, conditions: [asked, ...conditions] });
+    const count = { sql: `select ${countSql(rows, MAX_DEEP_RECORDS)}` };
+    return { name: relations.map(({ name }) => name).join('.'), count };
   });
-  const tieBreak = dialect.orderBy(
-    `${alias}.${dialect.quote(type.identifier.column)}`,
-    type.order.at(-1)?.descending ?? false,
-    true,
-  );
-  return [...terms, tieBreak].join(', ');
-}
-
-// Paths through to-one relations -> SQL expressions, and the joins that they need.
-
-/** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
-export const ROOT_ALIAS = 't$';
-
-export interface PathSql {
-  /** The column as it is stored, and as it is read: `decode` takes that. */
-  readonly stored: string;
-  readonly read: string;
-  /** The column as it is ordered and compared. */
-  readonly comparable: string;
-  readonly nullable: boolean;
-  /** It is the identifier of the listed record itself. */
-  readonly present: boolean;
-  operand(value: JsonValue): SqlValue;
-  decode(value: SqlValue): JsonValue;
-}
-
-/** SQL: what the field's values are ordered and compared by. */
-const comparedBy = (field: Field, named: (column: string) => string, { name }: Dialect): string =>
-  comparedColumn(field, named, name, field.caseless ? field.folded : undefined);
-
-/** How a value of the field, or an identifier, is bound where it is compared; a text in which case is ignored is folded before. */
-export const operandOf = (field: Field | undefined, dialect: Dialect): PathSql['operand'] =>
-  field ? columnType(field, dialect.name).operand : Number;
-
-/** FROM of one statement: collects each join once. */
-export interface JoinedTables {
-  readonly from: string;
-  path(path: Path): PathSql;
-  /** The alias of the record that relations to one record lead to. */
-  row(relations: readonly Relation[]): string;
-  /** A new alias for the records of a set. */
-  set(): string;
-  /** The joins needed by the paths asked for so far. */
-  joins(): string;
-}
-
-/** `root`: the alias of the table that the paths start at. */
-export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS): JoinedTables {
-  const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
-  let sets = 0;
-
-  function join(relation: Relation, parent: string, key: string): string {
-    const known = joins.get(key);
-    if (known) return known.alias;
-    const alias = `${root}_j${joins.size}`;
-    const { tables, conditions } = relatedTables(relation, parent, alias, dialect);
-    joins.set(key, { alias, sql: `left join ${tables.join()} on ${conditions.join()}` });
-    return alias;
-  }
-
-  const row = (relations: readonly Relation[]): string =>
-    relations.reduce((parent, relation, index) => join(relation, parent, keyOf(relations, index)), root);
-
-  function path({ relations, type: target, field }: Path): PathSql {
-    const last = relations.at(-1);
-    // A link that is stored in the row before is read there, without a join.
-    const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
-    const hops = column === undefined ? relations : relations.slice(0, -1);
-    const alias = row(hops);
-    const named = (name: string): string => `${alias}.${dialect.quote(name)}`;
-    const stored = named(column ?? field?.column ?? target.identifier.column);
-    const operand = operandOf(field, dialect);
-    if (!field)
-      return {
-        stored,
-        read: stored,
-        comparable: stored,
-        nullable: relations.length > 0,
-        present: relations.length === 0,
-        operand,
-        decode: (value) => value,
-      };
-    const { decode, read } = columnType(field, dialect.name);
-    return {
-      stored,
-      read: read?.(stored) ?? stored,
-      comparable: comparedBy(field, named, dialect),
-      nullable: field.nullable || relations.length > 0,
-      present: false,
-      operand: field.caseless ? (value) => operand(foldedValue(value)) : operand,
-      decode: (value) => (value === null ? null : decode(value)),
-    };
-  }
-
-  return {
-    from: `${dialect.quote(type.table)} as ${root}`,
-    path,
-    row,
-    set: () => `${root}_s${sets++}`,
-    joins: () => [...joins.values()].map(({ sql }) => sql).join(' '),
+  if (counts.length === 0) return undefined;
+  return async (reader, view, values) => {
+    let total = 0;
+    for (const { name, count } of counts) {
+      total += Number(await reader.value(count, values));
+      if (total > MAX_DEEP_RECORDS)
+        throw tooMany(view, name, `more than ${MAX_DEEP_RECORDS} related records beyond the first level`);
+    }
   };
 }
 
-const keyOf = (relations: readonly Relation[], index: number): string =>
-  relations
-    .slice(0, index + 1)
-    .map(({ name }) => name)
-    .join('.');
+// The memory that texts take of the caller's budget.
+
+/** A text is held twice: as it was read, and in the answer. */
+const COPIES = 2;
+/** Characters of a record that is not charged: most are shorter. */
+const SHORT_RECORD = 16 * 1024;
+
+/** The text of a record, once what it takes until it is sent is charged. */
+export function chargedRecord(text: string | undefined, caller: Caller): string | undefined {
+  if (text !== undefined && text.length > SHORT_RECORD) caller.take(COPIES * text.length);
+  return text;
+}
+
+/** To be called with each text of a page as it is received. A page that is too long is refused before it is in memory. */
+export function charging(caller: Caller): (text: SqlValue) => void {
+  const { most } = caller;
+  let total = 0;
+  let longest = 0;
+  return (text) => {
+    const { length } = String(text);
+    total += length;
+    longest = Math.max(longest, length);
+    // A single record is always answered, and one beyond the page is read to know whether there is a next page.
+    if (total - longest > most) throw pageTooLong(most);
+    caller.take(COPIES * length);
+  };
+}
+
+// The rows that a record's text is made from: whoever relies on the text locks them.
+
+/** A related record that a view shows. */
+export interface ViewRow {
+  readonly type: RecordType;
+  readonly identifier: number;
+}
+
+/** The related records that a view shows of some records; undefined if one relation leads to more than answers may show. */
+export type FindViewRows = (
+  reader: Reader,
+  view: View,
+  identifiers: readonly number[],
+) => Promise<readonly ViewRow[] | undefined>;
+
+/** Related records of one relation, for each record up to this many. They are held and locked. */
+const MOST_RECORDS = 10;
+
+export function createFindViewRows(dialect: Dialect): FindViewRows {
+  const statementOf = createShapeCache((view: View) => viewRowsStatement(view, dialect));
+  return async (reader, view, identifiers) => {
+    const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MOST_RECORDS);
+    const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
+    const rows = await reader.all(statement, [JSON.stringify(identifiers), most + 1]);
+    const found = Map.groupBy(rows, ([path]) => Number(path));
+    if ([...found.values()].some(({ length }) => length > most)) return undefined;
+    return pathsOf(view).flatMap(({ type }, path) =>
+      (found.get(path) ?? []).map(([, identifier]) => ({ type, identifier: Number(identifier) })),
+    );
+  };
+}
+
+/** Rows of a path's number and an identifier. Bound: JSON array of identifiers, and how many rows of each path are enough. */
+function viewRowsStatement(view: View, dialect: Dialect): Statement {
+  const { quote } = dialect;
+  const root = view.type;
+  const selects = pathsOf(view).map(({ relations, type }, path) => {
+    const { tables, conditions, alias } = pathTables(relations, dialect);
+    const asked = `${ROOT_ALIAS}.${quote(root.identifier.column)} = asked$.id$`;
+    const rows = fromTables({ tables: ['asked$', ...tables], conditions: [asked, ...conditions] });
+    const row = `${path} as path$, ${alias}.${quote(type.identifier.column)}`;
+    return `select * from (select ${row} from ${rows} limit (select most$ from bounds$)) as p${path}$`;
+  });
+  const asked = `select listed$.value as id$ from ${dialect.listed}`;
+  return {
+    sql: `with asked$ as (${asked}), bounds$ as (select cast(? as bigint) as most$) ${selects.join(' union all ')}`,
+  };
+}

@@ -111,18 +111,13 @@ export function rollBack({ database, command }: SqliteConnection): void {
  * record.
  */
 export interface TurnReader extends Reader {
-  /** Changes with each commit of another connection, in this process or another. */
-  version(): unknown;
   /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
   refresh(): void;
   close(): void;
 }
 
-const VERSION: Statement = { sql: 'pragma data_version' };
-
 export function createTurnReader(connection: SqliteConnection): TurnReader {
   let open = false;
-  let version: unknown;
 
   function begin(): void {
     if (open) return;
@@ -136,7 +131,7 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
   /** On a damaged file, a COMMIT may fail: the reads have reported it, and the next one rolls back. */
   function end(): void {
     if (!open) return;
-    [open, version] = [false, undefined];
+    open = false;
     try {
       if (connection.database.inTransaction) connection.command(COMMIT);
     } catch {
@@ -155,10 +150,6 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
     get: within(connection.get),
     value: within(connection.value),
     column: within(connection.column),
-    version: () => {
-      begin();
-      return (version ??= connection.value(VERSION, []));
-    },
     refresh: end,
     close: () => {
       end();

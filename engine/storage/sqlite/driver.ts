@@ -77,7 +77,6 @@ export function openSqlite(
     get: reader.get,
     value: reader.value,
     column: reader.column,
-    version: reader.version,
     mostCounted: MOST_COUNTED,
     // Reads do not wait, and writes wait for each other: only searches and lists have to be admitted.
     slots: {

@@ -8,7 +8,7 @@ import { identifierIn, type JoinTable, type RecordType, type Relation } from '..
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import type { Reader, Row, Writer } from '../driver.ts';
-import type { ViewRow } from '../read/view-limits.ts';
+import type { ViewRow } from '../read/views.ts';
 import type { Strength, Tables, WriteTable } from './tables.ts';
 import type { Stamp } from './values.ts';
 
