@@ -33,7 +33,7 @@ export function createMetrics(): Metrics {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
-  // Gauges that are called like counters; those without "_total" say the same by kind.
+  // Gauges with the name of a counter.
   for (const what of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Counter({
     name: 'records_http_requests_total',
@@ -69,90 +69,74 @@ export function createMetrics(): Metrics {
     },
     statement: (milliseconds) => statements.observe(milliseconds / 1000),
     wait: (purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000),
-    watch: (usage, readiness) => {
-      watchConnections(register, usage);
-      watchReadiness(register, readiness);
+    watch: (usage, ask) => {
+      // Of several processes, the one that is worst off counts.
+      const aggregator = 'min';
+      const gauge = <L extends string>(
+        name: string,
+        help: string,
+        labelNames: readonly L[],
+        collect: (gauge: Gauge<L>) => unknown,
+      ): void =>
+        void new Gauge({
+          name: `records_${name}`,
+          help,
+          labelNames,
+          registers,
+          ...(labelNames.length === 0 ? { aggregator } : {}),
+          async collect() {
+            await collect(this);
+          },
+        });
+      gauge('database_reachable', 'Whether the database answers: 1 or 0', [], async (one) =>
+        one.set(Number((await ask()).isReachable)),
+      );
+      gauge('ready', 'Whether /health/ready says so: 1 or 0', [], async (one) =>
+        one.set(Number((await ask()).isReady)),
+      );
+      if (usage().length === 0) return;
+      const connections = 'Connections to each PostgreSQL server by pool and state; "most" is how many there may be';
+      gauge('database_connections', connections, ['server', 'pool', 'state'], (one) => {
+        for (const { server, pools } of usage())
+          for (const [pool, states] of Object.entries(pools))
+            for (const [state, count] of Object.entries(states)) one.set({ server, pool, state }, count);
+      });
+      const waiting = 'Requests that wait for a connection to each PostgreSQL server, by what they want to do';
+      gauge('database_waiting', waiting, ['server', 'work'], (one) => {
+        for (const { server, waiting: works } of usage())
+          for (const [work, count] of Object.entries(works)) one.set({ server, work }, count);
+      });
     },
     contentType: register.contentType,
     text: workerNumber === undefined ? () => register.metrics() : textOfAll(register),
   };
 }
 
-function watchReadiness(register: Registry, ask: AskReadiness): void {
-  const registers = [register];
-  // Of several processes, the one that is worst off counts.
-  const aggregator = 'min';
-  void new Gauge({
-    name: 'records_database_reachable',
-    help: 'Whether the database answers: 1 or 0',
-    registers,
-    aggregator,
-    async collect() {
-      this.set(Number((await ask()).isReachable));
-    },
-  });
-  void new Gauge({
-    name: 'records_ready',
-    help: 'Whether /health/ready says so: 1 or 0',
-    registers,
-    aggregator,
-    async collect() {
-      this.set(Number((await ask()).isReady));
-    },
-  });
-}
-
-function watchConnections(register: Registry, usage: () => readonly ServerUsage[]): void {
-  if (usage().length === 0) return;
-  const registers = [register];
-  void new Gauge({
-    name: 'records_database_connections',
-    help: 'Connections to each PostgreSQL server by pool and state; "most" is how many there may be',
-    labelNames: ['server', 'pool', 'state'] as const,
-    registers,
-    collect() {
-      for (const { server, pools } of usage())
-        for (const [pool, states] of Object.entries(pools))
-          for (const [state, count] of Object.entries(states)) this.set({ server, pool, state }, count);
-    },
-  });
-  void new Gauge({
-    name: 'records_database_waiting',
-    help: 'Requests that wait for a connection to each PostgreSQL server, by what they want to do',
-    labelNames: ['server', 'work'] as const,
-    registers,
-    collect() {
-      for (const { server, waiting } of usage())
-        for (const [work, count] of Object.entries(waiting)) this.set({ server, work }, count);
-    },
-  });
-}
-
 // Workers: whichever is asked for metrics asks the first process, which adds up those of all.
 
-/** Numbers tell which answer belongs to which question. */
-type Message =
-  | { readonly metrics: 'wanted'; readonly id: number }
-  | { readonly metrics: 'all'; readonly id: number; readonly text: string };
+const QUESTION = 'metrics';
 
-const isMessage = (message: unknown): message is Message =>
-  typeof message === 'object' && message !== null && 'metrics' in message && 'id' in message;
+interface Answer {
+  /** Empty if a worker did not answer in time. */
+  readonly metrics: string;
+}
+
+const isAnswer = (message: unknown): message is Answer =>
+  typeof message === 'object' && message !== null && 'metrics' in message;
 
 function textOfAll(register: Registry): () => Promise<string> {
   AggregatorRegistry.setRegistries([register]);
   // The registry answers the first process.
   void new AggregatorRegistry();
-  let last = 0;
   return async () => {
-    const id = (last += 1);
     const text = await new Promise<string>((resolve) => {
       const listen = (message: unknown): void => {
-        if (!isMessage(message) || message.metrics !== 'all' || message.id !== id) return;
+        if (!isAnswer(message)) return;
         process.off('message', listen);
-        resolve(message.text);
+        resolve(message.metrics);
       };
       process.on('message', listen);
-      process.send?.({ metrics: 'wanted', id } satisfies Message);
+      process.send?.(QUESTION);
     });
     if (text === '') throw new Problem('overloaded', 'A worker did not say its metrics in time; try again in a second');
     return text;
@@ -163,11 +147,10 @@ function textOfAll(register: Registry): () => Promise<string> {
 export function addUpMetrics(): void {
   const all = new AggregatorRegistry();
   cluster.on('message', (worker, message: unknown) => {
-    if (!isMessage(message) || message.metrics !== 'wanted') return;
-    const { id } = message;
+    if (message !== QUESTION) return;
     void all
       .clusterMetrics()
       .catch(() => '')
-      .then((text) => worker.send({ metrics: 'all', id, text } satisfies Message, () => undefined));
+      .then((metrics) => worker.send({ metrics } satisfies Answer, () => undefined));
   });
 }

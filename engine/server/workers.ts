@@ -9,7 +9,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { createBudget } from '../edge/budget.ts';
-import { createLog, type Log } from '../log.ts';
+import { createLog } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 import { parseAddress, shareOf } from '../storage/postgres/address.ts';
@@ -61,112 +61,77 @@ function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: num
   };
 }
 
-type Crewed = Omit<Serving, 'engine'> & Pick<Ready, 'model'>;
-
-/** The first process. undefined if no worker could start: it has said why. */
-export async function serveByWorkers(settings: Settings, count: number): Promise<Crewed | undefined> {
-  const shares = sharesOf(settings, process.env, count);
-  if (forHost(settings).rateLimit !== Infinity) await countRequests();
-  const crew = new Crew(createLog(settings), shares);
-  if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
-  await requireFreePort(settings);
-  // Alone: it changes the tables if the descriptors ask for it.
-  const first = await crew.first();
-  if (first === undefined) return undefined;
-  const { url, model } = first;
-  if (settings.port === 0) shares[settingsTable.port.name] = new URL(url).port;
-  for (let number = 2; number <= count; number += 1) crew.start(number);
-  return { url, model, close: () => crew.stop(settings.drainDelay + settings.shutdownTimeout + GRACE) };
-}
-
-/** Workers would share it with those of another service. */
-async function requireFreePort(settings: Settings): Promise<void> {
-  const { server } = await listen(() => undefined, settings, createBudget(settings.memoryLimit));
-  server.close();
-  await once(server, 'close');
-}
-
-/** The library keeps the counter of this process. */
-async function countRequests(): Promise<void> {
-  const { RateLimiterClusterMaster } = await import('rate-limiter-flexible');
-  void new RateLimiterClusterMaster();
-}
-
-class Crew {
-  readonly #log: Log;
-  readonly #shares: Record<string, string>;
-  #isStopping = false;
-  #restarts: NodeJS.Timeout[] = [];
-
-  constructor(log: Log, shares: Record<string, string>) {
-    this.#log = log;
-    this.#shares = shares;
-  }
-
-  /** undefined if it did not start. */
-  async first(): Promise<Ready | undefined> {
-    const worker = this.#fork(1);
-    const ended = new AbortController();
-    const ready = await Promise.race([
-      readyOf(worker, ended.signal),
-      once(worker, 'exit', { signal: ended.signal }).then(() => undefined),
-    ]);
-    ended.abort();
-    if (ready === undefined) return undefined;
-    this.#watch(worker, 1, FIRST_DELAY);
-    return ready;
-  }
-
-  start(number: number, delay = FIRST_DELAY): void {
-    this.#watch(this.#fork(number), number, delay);
-  }
-
-  #fork(number: number): Worker {
-    const worker = cluster.fork({ ...this.#shares, [WORKER_VARIABLE]: String(number) });
-    // A message to one that has just ended.
-    worker.on('error', () => undefined);
-    return worker;
-  }
-
-  #watch(worker: Worker, number: number, delay: number): void {
-    const began = performance.now();
-    worker.once('exit', (code, signal) => {
-      if (this.#isStopping) return;
-      const wait = performance.now() - began > STEADY ? FIRST_DELAY : delay;
-      this.#log.error({ worker: number, code, signal, milliseconds: wait }, 'a worker ended and is started again');
-      const again = (): void => this.start(number, Math.min(2 * wait, LONGEST_DELAY));
-      this.#restarts = [...this.#restarts.filter((timer) => timer.hasRef()), setTimeout(again, wait)];
-    });
-  }
-
-  /** False if some had to be killed. */
-  async stop(patience: number): Promise<boolean> {
-    this.#isStopping = true;
-    for (const timer of this.#restarts) clearTimeout(timer);
-    const ended = all().map((worker) => once(worker, 'exit'));
-    for (const worker of all()) worker.send(STOP, () => undefined);
-    const inTime = await Promise.race([Promise.all(ended).then(() => true), sleep(patience, false, { ref: false })]);
-    for (const worker of all()) worker.process.kill('SIGKILL');
-    return inTime;
-  }
-}
-
-const all = (): readonly Worker[] => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-
-async function readyOf(worker: Worker, signal: AbortSignal): Promise<Ready> {
-  for (;;) {
-    const [message] = (await once(worker, 'message', { signal })) as [unknown];
-    if (typeof message === 'object' && message !== null && 'url' in message) return message as Ready;
-  }
-}
-
-/** The message of a worker to the first process once it serves: its URL and its model. */
+/** What a worker tells the first process once it serves. */
 interface Ready {
   readonly url: string;
   readonly model: number | undefined;
 }
 
 export const tellReady = (ready: Ready): void => void process.send?.(ready);
+
+const isReady = (message: unknown): message is Ready =>
+  typeof message === 'object' && message !== null && 'url' in message;
+
+type Crew = Ready & Pick<Serving, 'close'>;
+
+/** The first process. undefined if no worker could start: it has said why. */
+export async function serveByWorkers(settings: Settings, count: number): Promise<Crew | undefined> {
+  const shares = sharesOf(settings, process.env, count);
+  // The library keeps the counter of this process.
+  if (forHost(settings).rateLimit !== Infinity)
+    void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
+  if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
+  // Workers would share it with those of another service.
+  const { server } = await listen(() => undefined, settings, createBudget(settings.memoryLimit));
+  await new Promise((resolve) => server.close(resolve));
+  const log = createLog(settings);
+  const restarts = new Set<NodeJS.Timeout>();
+  let isStopping = false;
+
+  function start(number: number, delay = FIRST_DELAY): Worker {
+    const worker = cluster.fork({ ...shares, [WORKER_VARIABLE]: String(number) });
+    // A message to one that has just ended.
+    worker.on('error', () => undefined);
+    const began = performance.now();
+    let serves = number > 1 || delay > FIRST_DELAY;
+    worker.on('message', (message) => (serves ||= isReady(message)));
+    worker.once('exit', (code, signal) => {
+      // The first start says why it failed.
+      if (isStopping || !serves) return;
+      const wait = performance.now() - began > STEADY ? FIRST_DELAY : delay;
+      log.error({ worker: number, code, signal, milliseconds: wait }, 'a worker ended and is started again');
+      const timer = setTimeout(() => {
+        restarts.delete(timer);
+        start(number, Math.min(2 * wait, LONGEST_DELAY));
+      }, wait);
+      restarts.add(timer);
+    });
+    return worker;
+  }
+
+  /** False if some had to be killed. */
+  async function close(): Promise<boolean> {
+    isStopping = true;
+    for (const timer of restarts) clearTimeout(timer);
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    const ended = Promise.all(workers.map((worker) => once(worker, 'exit'))).then(() => true);
+    for (const worker of workers) worker.send(STOP, () => undefined);
+    const most = settings.drainDelay + settings.shutdownTimeout + GRACE;
+    const inTime = await Promise.race([ended, sleep(most, false, { ref: false })]);
+    for (const worker of workers) worker.process.kill('SIGKILL');
+    return inTime;
+  }
+
+  // Alone: it changes the tables if the descriptors ask for it.
+  const first = start(1);
+  const ready = await new Promise<Ready | undefined>((resolve) =>
+    first.on('message', (message) => isReady(message) && resolve(message)).once('exit', () => resolve(undefined)),
+  );
+  if (ready === undefined) return undefined;
+  if (settings.port === 0) shares[settingsTable.port.name] = new URL(ready.url).port;
+  for (let number = 2; number <= count; number += 1) start(number);
+  return { ...ready, close };
+}
 
 /**
  * In a worker: resolves when it is to stop, by a message or by SIGTERM. A terminal sends SIGINT to all of them, which the
