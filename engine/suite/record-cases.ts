@@ -2,13 +2,13 @@
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
-import { type Check, type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
+import { type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { isOffered, operationEntries, type OperationPath } from '../operations/table.ts';
 import { unmetBy } from '../query/operators.ts';
 import {
+  ABSENT,
   among,
   ANY,
-  type Case,
   collection,
   condition,
   type Expected,
@@ -20,43 +20,44 @@ import {
   Skip,
 } from './run.ts';
 import {
-  caseMaker,
+  type AddCase,
   changed,
   type Context,
   create,
   differing,
   goodValue,
+  idOf,
   isObtainable,
   isScarce,
   limitsOf,
-  type MakeCase,
   meeting,
   missingLinks,
   newBody,
   obtain,
   relatedBody,
-  type Samples,
   tagOf,
   variations,
   writable,
 } from './samples.ts';
 
-export function recordCases(all: Samples, type: RecordType): readonly Case[] {
-  const make = caseMaker(all, type.name);
+export function recordCases(add: AddCase, type: RecordType): void {
   const { operations, variants, defaultVariant } = type;
-  return [
-    ...(operations.has('create') ? [...creations(make, type), ...refusedCreations(make, type)] : []),
-    ...(operations.has('get') ? gets(make, type) : []),
-    ...(operations.has('update') ? updates(make, type) : []),
-    ...(operations.has('create') && operations.has('delete') ? deletion(make, type) : []),
-    ...(operations.has('list') ? lists(make, type) : []),
-    ...refusedMethods(make, type, 'collection', collection(type)),
-    ...refusedMethods(make, type, 'item', item(type, MISSING)),
-    ...[...variants.values()].filter((one) => one !== defaultVariant).flatMap((one) => variantCases(make, type, one)),
-  ];
+  if (operations.has('create')) {
+    creations(add, type);
+    refusedCreations(add, type);
+  }
+  if (operations.has('get')) gets(add, type);
+  if (operations.has('update')) updates(add, type);
+  if (operations.has('create') && operations.has('delete')) deletion(add, type);
+  if (operations.has('list')) lists(add, type);
+  refusedMethods(add, type, 'collection', collection(type));
+  refusedMethods(add, type, 'item', item(type, MISSING));
+  for (const variant of variants.values()) if (variant !== defaultVariant) variantCases(add, type, variant);
 }
 
-const badBody = (...places: readonly (readonly (string | number)[])[]): Expected =>
+type Place = readonly (string | number)[];
+
+const badBody = (...places: readonly Place[]): Expected =>
   problem(422, 'invalid-body', { pointers: places.map(pointer) });
 
 const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue | undefined): JsonObject =>
@@ -71,32 +72,26 @@ const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue
 
 const MOST_EDGES = 8;
 
-function creations(make: MakeCase, type: RecordType): readonly Case[] {
+function creations(add: AddCase, type: RecordType): void {
   const title = `POST ${collection(type)}`;
   const fields = writable(type);
   const edges = new Map(fields.map((one) => [one, [...limitsOf(one, one.type).within, ...one.type.edges(one)]]));
   const rows = Math.min(MOST_EDGES, Math.max(0, ...[...edges.values()].map(({ length }) => length)));
-  const ownKeys = { values: { aKeyOfItsOwn: { b: [1, null], a: 'é' }, '9': null } };
-  const creation = (text: string, isPossible: boolean, wish: Parameters<typeof newBody>[2]): readonly Case[] =>
-    make(`${title} with ${text}`, isPossible, async (context) =>
-      create(context, type, await newBody(context, type, wish)),
+  const creation = (text: string, wish: Parameters<typeof newBody>[2]): void =>
+    add(`${title} with ${text}`, true, async (context) => create(context, type, await newBody(context, type, wish)));
+  creation('what is required', {});
+  creation('every field', { full: true });
+  for (let row = 0; row < rows; row += 1) {
+    const values = valuesOf(fields, (field) => (field.unique && row > 0 ? undefined : edges.get(field)?.[row]));
+    creation(`values at the limits of its fields (${row + 1})`, { values });
+  }
+  if (type.open) creation('keys of its own', { values: { aKeyOfItsOwn: { b: [1, null], a: 'é' }, '9': null } });
+  for (const { members } of uniqueIndexes(type))
+    add(
+      `${title} with the ${members.map(({ name }) => name).join(' and ')} of another record`,
+      !isScarce(type) && members.every((one) => ('column' in one ? !one.readOnly : !isUniqueLink(one.link))),
+      (context) => taken(context, type, members),
     );
-  return [
-    ...creation('what is required', true, {}),
-    ...creation('every field', true, { full: true }),
-    ...Array.from({ length: rows }, (_, row) => {
-      const values = valuesOf(fields, (field) => (field.unique && row > 0 ? undefined : edges.get(field)?.[row]));
-      return creation(`values at the limits of its fields (${row + 1})`, true, { values });
-    }).flat(),
-    ...creation('keys of its own', type.open, ownKeys),
-    ...uniqueIndexes(type).flatMap(({ members }) =>
-      make(
-        `${title} with the ${members.map(({ name }) => name).join(' and ')} of another record`,
-        !isScarce(type) && members.every((one) => ('column' in one ? !one.readOnly : !isUniqueLink(one.link))),
-        (context) => taken(context, type, members),
-      ),
-    ),
-  ];
 }
 
 /** Only one record can have a link to that one, whatever its other values are. */
@@ -122,7 +117,7 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
     await context.expect({ method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
 }
 
-/** As many as one response names. */
+/** One response names as many faults. */
 const MOST_FAULTS = 100;
 
 /** Bodies of one array, each refused at one place. */
@@ -141,43 +136,36 @@ export async function refuses(
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
 }
 
-function refusedCreations(make: MakeCase, type: RecordType): readonly Case[] {
+function refusedCreations(add: AddCase, type: RecordType): void {
   const path = collection(type);
   const fields = writable(type);
+  for (const field of fields) {
+    const { name } = field;
+    const bad = badValues(field).map((value) => [{ [name]: value }, name] as const);
+    const items = badItems(field).map((value) => [{ [name]: [value] }, name, 0] as const);
+    const all = [...bad, ...items].slice(0, MOST_FAULTS);
+    add(`POST ${path} with bad values of ${name}`, all.length > 0, (context) => refuses(context, type, all));
+  }
   const required = [...type.fields.values(), ...type.relations.values()].filter((one) => one.required);
-  const isJudged = ({ fields: compared }: Check): boolean => !compared.some((field) => required.includes(field));
-  const unmet = unmetBy(type, {}).filter(isJudged);
+  const unmet = unmetBy(type, {}).filter(({ fields: compared }) => !compared.some((one) => required.includes(one)));
   const missing = [...required, ...unmet.map(({ at }) => at)].map(({ name }) => [name]);
-  const fixed = Object.entries(otherFixedValues(type)).map(([name, value]) => [{ [name]: value }, name] as const);
+  add(`POST ${path} without what is required`, required.length > 0, (context) =>
+    context.expect({ method: 'POST', path, body: {} }, badBody(...missing)),
+  );
   const nulls = fields.filter(({ nullable }) => !nullable).map(({ name }) => [{ [name]: null }, name] as const);
-  return [
-    ...fields.flatMap((field) => {
-      const { name } = field;
-      const bad = badValues(field).map((value) => [{ [name]: value }, name] as const);
-      const items = badItems(field).map((value) => [{ [name]: [value] }, name, 0] as const);
-      const all = [...bad, ...items].slice(0, MOST_FAULTS);
-      return make(`POST ${path} with bad values of ${name}`, all.length > 0, (context) => refuses(context, type, all));
-    }),
-    ...make(`POST ${path} without what is required`, required.length > 0, (context) =>
-      context.expect({ method: 'POST', path, body: {} }, badBody(...missing)),
-    ),
-    ...make(`POST ${path} with null where it is not allowed`, nulls.length > 0, (context) =>
-      refuses(context, type, nulls),
-    ),
-    ...make(`POST ${path} with values of read-only fields`, fixed.length > 0, (context) =>
-      refuses(context, type, fixed),
-    ),
-    ...type.checks.flatMap((check) =>
-      make(`POST ${path} against the check: ${check.message}`, true, async (context) => {
-        const free = check.fields.filter((field) => fields.includes(field));
-        const body = variations(await newBody(context, type), free).find(
-          (one) => unmetBy(type, one).length === 1 && unmetBy(type, one)[0] === check,
-        );
-        if (!body) throw new Skip();
-        await context.expect({ method: 'POST', path, body }, badBody([check.at.name]));
-      }),
-    ),
-  ];
+  add(`POST ${path} with null where it is not allowed`, nulls.length > 0, (context) => refuses(context, type, nulls));
+  const fixed = Object.entries(otherFixedValues(type)).map(([name, value]) => [{ [name]: value }, name] as const);
+  add(`POST ${path} with values of read-only fields`, fixed.length > 0, (context) => refuses(context, type, fixed));
+  for (const check of type.checks)
+    add(`POST ${path} against the check: ${check.message}`, true, async (context) => {
+      const free = check.fields.filter((field) => fields.includes(field));
+      const body = variations(await newBody(context, type), free).find((one) => {
+        const [first, ...others] = unmetBy(type, one);
+        return first === check && others.length === 0;
+      });
+      if (!body) throw new Skip();
+      await context.expect({ method: 'POST', path, body }, badBody([check.at.name]));
+    });
 }
 
 export const badValues = (field: Field): readonly JsonValue[] => [
@@ -201,83 +189,71 @@ const otherFixedValues = (type: RecordType): JsonObject =>
 
 // One record.
 
-const gets = (make: MakeCase, type: RecordType): readonly Case[] => [
-  ...make(`GET ${item(type, '{id}')}`, isObtainable(type), async (context) => {
+function gets(add: AddCase, type: RecordType): void {
+  add(`GET ${item(type, '{id}')}`, isObtainable(type), async (context) => {
     const { id, record } = await obtain(context, type, { full: true });
-    const expected = shows(type, 200, record, { etag: tagOf(type) });
-    await context.expect({ method: 'GET', path: item(type, id) }, expected);
-  }),
-  ...make(`GET ${item(type, MISSING)}, which is no record`, true, (context) =>
+    await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
+  });
+  add(`GET ${item(type, MISSING)}, which is no record`, true, (context) =>
     context.expect({ method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found')),
-  ),
-];
+  );
+}
 
-function updates(make: MakeCase, type: RecordType): readonly Case[] {
-  const { operations } = type;
+function updates(add: AddCase, type: RecordType): void {
+  const isMade = type.operations.has('create');
   const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
   const [one, missing] = [item(type, '{id}'), item(type, MISSING)];
-  const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
-  const fixed = otherFixedValues(type);
-  const places = (values: JsonObject) => Object.keys(values).map((name) => [name]);
+  const placesOf = (values: JsonObject): readonly Place[] => Object.keys(values).map((name) => [name]);
+  add(`PUT ${one} with what GET answered`, isObtainable(type) && type.operations.has('get'), async (context) => {
+    const { id } = await obtain(context, type, { full: true });
+    const { body } = await context.expect({ method: 'GET', path: item(type, id) }, { status: 200 });
+    await context.expect(put('PUT', id, body), shows(type, 200, body));
+  });
   const fields = writable(type).filter(
     (field) => !field.unique && differing(field, field.type.good(field, 1)) !== undefined,
   );
-  return [
-    ...make(`PUT ${one} with what GET answered`, isObtainable(type) && operations.has('get'), async (context) => {
-      const { id } = await obtain(context, type, { full: true });
-      const { body } = await context.expect({ method: 'GET', path: item(type, id) }, { status: 200 });
-      await context.expect(put('PUT', id, body), shows(type, 200, body));
-    }),
-    ...['PATCH', 'PUT'].flatMap((method) =>
-      make(`${method} ${one} with other values`, operations.has('create') && fields.length > 0, async (context) => {
-        const { id, record } = await obtain(context, type, { full: true });
-        const fixedNow = valuesOf([...type.fields.values()], (field) =>
-          fields.includes(field) ? undefined : record[field.name],
-        );
-        const other = valuesOf(fields, (field) => differing(field, record[field.name] ?? null));
-        const after = meeting(type, { ...record, ...other }, fixedNow);
-        if (!after) throw new Skip();
-        const changes = valuesOf(fields, (field) => after[field.name] ?? null);
-        await context.expect(put(method, id, changes), shows(type, 200, changed(type, record, changes)));
-      }),
-    ),
-    ...writable(type)
-      .filter((field) => field.type.keepsText && badValues(field).length === 0)
-      .flatMap((field) =>
-        make(`PATCH ${one} with a part of ${field.name}`, operations.has('create'), async (context) => {
-          const values = { [field.name]: { kept: 1, changed: { to: [] }, removed: 3 } };
-          const { id, record } = await obtain(context, type, { values });
-          const part = { [field.name]: { changed: { to: null, by: 4 }, removed: null } };
-          const merged = { [field.name]: { kept: 1, changed: { by: 4 } } };
-          await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
-          await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
-        }),
-      ),
-    ...make(`PATCH ${missing} with a bad value of each field`, places(bad).length > 0, (context) =>
-      context.expect(put('PATCH', MISSING, bad), badBody(...places(bad))),
-    ),
-    ...make(`PUT ${missing}, which is no record`, true, (context) =>
-      context.expect(put('PUT', MISSING, {}), problem(404, 'record-not-found')),
-    ),
-    ...make(
-      `PATCH ${one} with other values of read-only fields`,
-      places(fixed).length > 0 && operations.has('create'),
-      async (context) => {
-        const { id } = await obtain(context, type);
-        await context.expect(put('PATCH', id, fixed), badBody(...places(fixed)));
-      },
-    ),
-  ];
+  for (const method of ['PATCH', 'PUT'])
+    add(`${method} ${one} with other values`, isMade && fields.length > 0, async (context) => {
+      const { id, record } = await obtain(context, type, { full: true });
+      const fixedNow = valuesOf([...type.fields.values()], (field) =>
+        fields.includes(field) ? undefined : record[field.name],
+      );
+      const other = valuesOf(fields, (field) => differing(field, record[field.name] ?? null));
+      const after = meeting(type, { ...record, ...other }, fixedNow);
+      if (!after) throw new Skip();
+      const changes = valuesOf(fields, (field) => after[field.name] ?? null);
+      await context.expect(put(method, id, changes), shows(type, 200, changed(type, record, changes)));
+    });
+  for (const { name } of writable(type).filter((field) => field.type.keepsText && badValues(field).length === 0))
+    add(`PATCH ${one} with a part of ${name}`, isMade, async (context) => {
+      const values = { [name]: { kept: 1, changed: { to: [] }, removed: 3 } };
+      const { id, record } = await obtain(context, type, { values });
+      const part = { [name]: { changed: { to: null, by: 4 }, removed: null } };
+      const merged = { [name]: { kept: 1, changed: { by: 4 } } };
+      await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
+      await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
+    });
+  const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
+  add(`PATCH ${missing} with a bad value of each field`, placesOf(bad).length > 0, (context) =>
+    context.expect(put('PATCH', MISSING, bad), badBody(...placesOf(bad))),
+  );
+  add(`PUT ${missing}, which is no record`, true, (context) =>
+    context.expect(put('PUT', MISSING, {}), problem(404, 'record-not-found')),
+  );
+  const fixed = otherFixedValues(type);
+  const isFixed = placesOf(fixed).length > 0;
+  add(`PATCH ${one} with other values of read-only fields`, isFixed && isMade, async (context) => {
+    const { id } = await obtain(context, type);
+    await context.expect(put('PATCH', id, fixed), badBody(...placesOf(fixed)));
+  });
 }
 
-const deletion = (make: MakeCase, type: RecordType): readonly Case[] =>
-  make(`DELETE ${item(type, '{id}')}`, true, async (context) => {
+const deletion = (add: AddCase, type: RecordType): void =>
+  add(`DELETE ${item(type, '{id}')}`, true, async (context) => {
     const { id, record } = await obtain(context, type, { full: true });
     const request = { method: 'DELETE', path: item(type, id), ...guard(type) };
     await context.expect(request, shows(type, 200, record));
     await context.expect(request, problem(404, 'record-not-found'));
-    if (type.operations.has('get'))
-      await context.expect({ ...request, method: 'GET' }, problem(404, 'record-not-found'));
   });
 
 // Lists.
@@ -285,42 +261,27 @@ const deletion = (make: MakeCase, type: RecordType): readonly Case[] =>
 const totalOf = ({ count }: RecordType, exact: number | '*'): string | null =>
   count === 'exact' ? String(exact) : count === 'none' ? null : '*';
 
-function lists(make: MakeCase, type: RecordType): readonly Case[] {
+function lists(add: AddCase, type: RecordType): void {
   const path = collection(type);
-  const { inRecord, name: key } = type.identifier;
   const isHad = isObtainable(type);
+  add(`GET ${path} with limit 0`, true, (context) => {
+    const request = { method: 'GET', path: collection(type, `?${condition(['limit', '1'], 0)}`) };
+    return context.expect(request, shows(type, 200, [], { 'x-total-count': totalOf(type, '*') }));
+  });
   const filterable = type.defaultVariant.fields.filter((field) => field.type.operators.length > 0);
+  for (const field of filterable) {
+    add(`GET ${path} by ${field.name}`, isHad, (context) => filtered(context, type, field));
+    add(`GET ${path} by ${field.name}, ascending and descending`, isHad && type.identifier.inRecord, (context) =>
+      ordered(context, type, field),
+    );
+  }
   const parsed = filterable.filter((one) => one.type.parse('no value') === undefined);
-  return [
-    ...make(`GET ${path} with limit 0`, true, (context) => {
-      const none = collection(type, `?${condition(['limit', '1'], 0)}`);
-      return context.expect(
-        { method: 'GET', path: none },
-        shows(type, 200, [], { 'x-total-count': totalOf(type, '*') }),
-      );
-    }),
-    ...make(`GET ${path} by ${key} descending, from the second on`, isHad && inRecord, async (context) => {
-      const [first, second] = [(await obtain(context, type)).id, (await obtain(context, type)).id];
-      const order = [condition(['orderBy'], key), condition(['orderBy'], 'desc')];
-      const page = [condition(['limit', '0'], 1), condition(['limit', '1'], 5), `fields=${encodeURIComponent(key)}`];
-      const headers = { 'x-total-count': totalOf(type, 2), link: '*' };
-      const query = [among(type, [first, second]), ...order, ...page].join('&');
-      const expected = shows(type, 200, [{ [key]: Math.min(first, second) }], headers);
-      await context.expect({ method: 'GET', path: collection(type, query) }, expected);
-    }),
-    ...filterable.flatMap((field) => [
-      ...make(`GET ${path} by ${field.name}`, isHad, (context) => filtered(context, type, field)),
-      ...make(`GET ${path} by ${field.name}, ascending and descending`, isHad && inRecord, (context) =>
-        ordered(context, type, field),
-      ),
-    ]),
-    ...make(`GET ${path} by what is no value of the field`, parsed.length > 0, async (context) => {
-      for (const field of parsed) {
-        const query = `?${condition([field.name], 'no value')}`;
-        await context.expect({ method: 'GET', path: collection(type, query) }, problem(400, 'invalid-query'));
-      }
-    }),
-  ];
+  add(`GET ${path} by what is no value of the field`, parsed.length > 0, async (context) => {
+    for (const field of parsed) {
+      const query = `?${condition([field.name], 'no value')}`;
+      await context.expect({ method: 'GET', path: collection(type, query) }, problem(400, 'invalid-query'));
+    }
+  });
 }
 
 /** Operators whose condition holds for the operand itself, and those whose condition does not. */
@@ -361,66 +322,56 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
     if (value === undefined) throw new Skip();
     records.push({ id, value: field.caseless ? foldedValue(value) : value });
   }
-  const { name: key } = type.identifier;
   const nullsFirst = (a: JsonValue, b: JsonValue): number =>
     a === null || b === null ? Number(a !== null) - Number(b !== null) : field.type.compare(a, b);
   const ids = records.toSorted((a, b) => nullsFirst(a.value, b.value) || a.id - b.id).map(({ id }) => id);
   for (const [direction, found] of Object.entries({ asc: ids, desc: ids.toReversed() })) {
     const by = [condition(['orderBy'], field.name), condition(['orderBy'], direction)];
-    const path = collection(type, [among(type, ids), ...by, `fields=${encodeURIComponent(key)}`].join('&'));
-    const body = found.map((id) => ({ [key]: id }));
+    const body = found.map((id) => idOf(type, id));
+    const path = collection(type, [among(type, ids), ...by].join('&'));
     await context.expect({ method: 'GET', path }, shows(type, 200, body));
   }
 }
 
-// Missing records.
+// What the type does not offer.
 
-function refusedMethods(make: MakeCase, type: RecordType, at: OperationPath, path: string): readonly Case[] {
+function refusedMethods(add: AddCase, type: RecordType, at: OperationPath, path: string): void {
   const offered = operationEntries.filter(([, entry]) => entry.path === at && isOffered(entry, type));
-  const allowed = offered.flatMap(([, { method }]) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  const headers = { allow: [...allowed, 'OPTIONS'].join(', ') };
-  return ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-    .filter((method) => !(allowed as readonly string[]).includes(method))
-    .flatMap((method) => {
-      const request = { method, path, ...(method.startsWith('P') ? { body: {} } : {}) };
-      const expected = { ...problem(405, 'method-not-allowed'), headers };
-      return make(`${method} ${path}, which is not offered`, true, (context) => context.expect(request, expected));
-    });
+  const allowed: readonly string[] = offered.flatMap(([, { method }]) =>
+    method === 'GET' ? ['GET', 'HEAD'] : [method],
+  );
+  const expected = {
+    ...problem(405, 'method-not-allowed'),
+    headers: { allow: [...allowed, 'OPTIONS'].join(', ') },
+  };
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !allowed.includes(one)))
+    add(`${method} ${path}, which is not offered`, true, (context) =>
+      context.expect({ method, path, ...(method.startsWith('P') ? { body: {} } : {}) }, expected),
+    );
 }
 
-function variantCases(make: MakeCase, type: RecordType, variant: Variant): readonly Case[] {
+function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   const query = `?variant=${encodeURIComponent(variant.name)}`;
   const hidden = type.defaultVariant.fields.filter((field) => !variant.fields.includes(field));
   const { operations } = type;
+  add(`GET ${item(type, '{id}', query)}`, operations.has('get') && isObtainable(type), async (context) => {
+    const { id, record } = await obtain(context, type, { full: true });
+    const others = valuesOf(variant.fields, ({ name }) => (Object.hasOwn(record, name) ? undefined : ANY));
+    const body = { ...record, ...others, ...valuesOf(hidden, () => ABSENT) };
+    await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
+  });
   const isMade = operations.has('create');
   const path = isMade ? collection(type, query) : item(type, MISSING, query);
   const method = isMade ? 'POST' : 'PATCH';
+  const isRefused = hidden.length > 0 && (isMade || operations.has('update'));
+  add(`${method} ${path} with fields of other variants`, isRefused, async (context) => {
+    const values = valuesOf(hidden, (one) => one.type.good(one, 1));
+    const body = isMade ? await newBody(context, type, { values }) : values;
+    await context.expect({ method, path, body, ...guard(type) }, badBody(...hidden.map(({ name }) => [name])));
+  });
   const field = hidden.find((one) => one.type.operators.includes('null'));
-  return [
-    ...make(`GET ${item(type, '{id}', query)}`, operations.has('get') && isObtainable(type), async (context) => {
-      const { id, record } = await obtain(context, type, { full: true });
-      const others = variant.fields.filter(({ name }) => !Object.hasOwn(record, name)).map(({ name }) => [name, ANY]);
-      const kept = Object.entries(record).filter(([key]) => !hidden.some(({ name }) => name === key));
-      const body = { ...Object.fromEntries(kept), ...Object.fromEntries(others) };
-      await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
-    }),
-    ...make(
-      `${method} ${path} with fields of other variants`,
-      hidden.length > 0 && (isMade || operations.has('update')),
-      async (context) => {
-        const values = valuesOf(hidden, (one) => one.type.good(one, 1));
-        const body = isMade ? await newBody(context, type, { values }) : values;
-        const expected = badBody(...hidden.map(({ name }) => [name]));
-        await context.expect({ method, path, body, ...guard(type) }, expected);
-      },
-    ),
-    ...make(
-      `GET ${collection(type, query)} by ${field?.name}, which the variant does not have`,
-      operations.has('list') && field !== undefined,
-      (context) => {
-        const filter = collection(type, `${query}&${condition([field?.name ?? '', 'null'], 'true')}`);
-        return context.expect({ method: 'GET', path: filter }, problem(400, 'invalid-query'));
-      },
-    ),
-  ];
+  const list = collection(type, `${query}&${condition([field?.name ?? '', 'null'], 'true')}`);
+  add(`GET ${list}, which the variant does not have`, operations.has('list') && field !== undefined, (context) =>
+    context.expect({ method: 'GET', path: list }, problem(400, 'invalid-query')),
+  );
 }

@@ -1,6 +1,4 @@
 /** Runs cases against a service: sends their requests, compares the responses, and removes the records that they made. */
-import * as http from 'node:http';
-import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
@@ -34,6 +32,8 @@ export interface Expected {
 
 /** Any value, but the key must be there. */
 export const ANY: JsonObject = { $any: true };
+/** The key must not be there. */
+export const ABSENT: JsonObject = { $absent: true };
 
 /** An identifier that no record has, because clients cannot choose it. */
 export const MISSING = 2 ** 52 + 1;
@@ -122,7 +122,7 @@ class Mismatch extends Error {
   }
 }
 
-type Send = (request: Request) => Promise<Response>;
+type Send = (request: Request, waits?: number) => Promise<Response>;
 
 const TIMEOUT = 30_000;
 const MAX_WAITS = 5;
@@ -131,61 +131,48 @@ const MAX_TEXT = 1500;
 const textOf = ({ text, body }: Request): string | undefined =>
   text ?? (body === undefined ? undefined : JSON.stringify(body));
 
-/** A client with one connection, which waits while a rate limit is used up. */
-function createClient({ url, token, readToken }: RunOptions): { readonly send: Send; close(): void } {
-  const base = new URL(url);
-  const transport = base.protocol === 'https:' ? https : http;
-  const agent = new transport.Agent({ keepAlive: true, maxSockets: 1 });
+/** Sends requests, and waits while a rate limit is used up. */
+function createClient({ url, token, readToken }: RunOptions): Send {
+  const base = url.replace(/\/$/, '');
+  const prefix = new URL(base).pathname.replace(/\/$/, '');
   const tokens = { none: undefined, unknown: 'rec_which-nobody-gave-out', reader: readToken };
-  const prefix = base.pathname.replace(/\/$/, '');
-  const host = { host: base.hostname.replaceAll(/[[\]]/g, ''), port: base.port, agent, timeout: TIMEOUT };
-  const sendOnce: Send = (request) =>
-    new Promise((resolve, reject) => {
-      const text = textOf(request);
-      const bearer = request.token === undefined ? token : tokens[request.token];
-      const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text ?? '') };
-      const headers = {
-        ...(text === undefined ? {} : length),
+  return async function send(request, waits = 0): Promise<Response> {
+    const body = textOf(request) ?? null;
+    const bearer = request.token === undefined ? token : tokens[request.token];
+    const response = await fetch(base + request.path, {
+      method: request.method,
+      headers: {
+        'accept-encoding': 'identity',
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
         ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
         ...request.headers,
-      };
-      const options = { ...host, path: prefix + request.path, method: request.method, headers };
-      const sent = transport.request(options, (response) => {
-        const chunks: Buffer[] = [];
-        // Addresses in the responses of a service below a path begin with it.
-        const withoutPrefix = (value: unknown): string => String(value).replaceAll(`${prefix}/api/`, '/api/');
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const shown = Object.entries(response.headers).map(([name, value]) => [name, withoutPrefix(value)]);
-          const received = Buffer.concat(chunks).toString('utf8');
-          const body = parsedJson(received) ?? null;
-          resolve({ status: response.statusCode ?? 0, headers: Object.fromEntries(shown), text: received, body });
-        });
-      });
-      sent.on('timeout', () => sent.destroy(new Error('no response in time')));
-      sent.on('error', reject);
-      sent.end(text);
+      },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT),
     });
-  const send: Send = async (request) => {
-    for (let waits = 0; ; waits += 1) {
-      const response = await sendOnce(request);
-      const seconds = response.status === 429 ? Number(response.headers['retry-after']) : NaN;
-      if (!(seconds > 0) || waits === MAX_WAITS) return response;
+    const { status } = response;
+    const text = await response.text();
+    const seconds = status === 429 ? Number(response.headers.get('retry-after')) : NaN;
+    if (seconds > 0 && waits < MAX_WAITS) {
       await sleep(seconds * 1000);
+      return send(request, waits + 1);
     }
+    // Addresses in the responses of a service below a path begin with it.
+    const headers = [...response.headers].map(([name, value]) => [name, value.replaceAll(`${prefix}/api/`, '/api/')]);
+    return { status, headers: Object.fromEntries(headers), text, body: parsedJson(text) ?? null };
   };
-  return { send, close: () => agent.destroy() };
 }
 
 // Comparing.
 
 const difference = (place: string, expected: JsonValue | undefined, actual: JsonValue | undefined): Difference => {
   const text = (value: JsonValue | undefined): string => (value === undefined ? 'nothing' : JSON.stringify(value));
-  return { place, expected: expected === ANY ? 'any value' : text(expected), actual: text(actual) };
+  const wanted = expected === ANY ? 'any value' : expected === ABSENT ? 'nothing' : text(expected);
+  return { place, expected: wanted, actual: text(actual) };
 };
 
-/** Where the value differs from what is expected; `type`: the record type of the value. */
+/** Where the value differs from what is expected. A record (`type`) may have more fields and relations than are expected. */
 function compare(
   expected: JsonValue | undefined,
   actual: JsonValue | undefined,
@@ -193,11 +180,13 @@ function compare(
   type: RecordType | undefined,
 ): readonly Difference[] {
   if (expected === ANY && actual !== undefined) return [];
+  if (expected === ABSENT && actual === undefined) return [];
   if (Array.isArray(expected) && Array.isArray(actual) && actual.length === expected.length)
     return expected.flatMap((one: JsonValue, at) => compare(one, actual[at], `${place}/${at}`, type));
   if (!isObject(expected) || !isObject(actual))
     return isDeepStrictEqual(expected, actual) ? [] : [difference(place, expected, actual)];
-  return [...new Set([...Object.keys(expected), ...Object.keys(actual)])].flatMap((key) => {
+  const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !(type && isKnown(type, key)));
+  return [...Object.keys(expected), ...others].flatMap((key) => {
     const [wanted, got, field] = [expected[key], actual[key], type?.fields.get(key)];
     // One instant has many spellings.
     if (field?.type.now && typeof wanted === 'string' && typeof got === 'string' && field.type.equal(wanted, got))
@@ -205,6 +194,9 @@ function compare(
     return compare(wanted, got, `${place}/${key}`, type?.relations.get(key)?.target);
   });
 }
+
+const isKnown = ({ fields, relations, identifier, open }: RecordType, key: string): boolean =>
+  open || fields.has(key) || relations.has(key) || (identifier.inRecord && key === identifier.name);
 
 function compareHeader(name: string, expected: string | null, actual: string | undefined): readonly Difference[] {
   const parts = expected?.split('*').map((part) => part.replaceAll(/[\\^$.+?()[\]{}|/]/g, String.raw`\$&`));
@@ -313,7 +305,8 @@ async function runCase(one: Case, send: Send, { model, readOnly = false }: RunOp
       if (error instanceof Skip) return { outcome: 'skipped', request: '', differences: [] } as const;
       if (error instanceof Mismatch)
         return { outcome: 'failed', request: error.message, differences: error.differences } as const;
-      const differences = [{ place: 'response', expected: 'a response', actual: String(error) }];
+      const cause = error instanceof TypeError ? (error.cause ?? error) : error;
+      const differences = [{ place: 'response', expected: 'a response', actual: String(cause) }];
       return { outcome: 'failed', request: one.title, differences } as const;
     },
   );
@@ -322,14 +315,10 @@ async function runCase(one: Case, send: Send, { model, readOnly = false }: RunOp
 }
 
 export async function run(cases: readonly Case[], options: RunOptions): Promise<readonly Result[]> {
-  const { send, close } = createClient(options);
+  const send = createClient(options);
   const results: Result[] = [];
-  try {
-    for (const one of cases) results.push(await runCase(one, send, options));
-    return results;
-  } finally {
-    close();
-  }
+  for (const one of cases) results.push(await runCase(one, send, options));
+  return results;
 }
 
 // Results for people and for build servers.

@@ -1,10 +1,10 @@
 /** Bodies from the samples of the field types, the records that a case needs, and what responses show of them. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, numeric, type Shape } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
-import { ANY, type Case, collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
+import { collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
 
 /** Numbers that make values differ. */
 export interface Samples {
@@ -17,8 +17,8 @@ export interface Context {
   readonly samples: Samples;
   /** Types of which a record is being obtained. */
   readonly pending: Set<RecordType>;
-  /** The records that the case has obtained, by type and identifier. */
-  readonly records: Map<string, JsonObject>;
+  /** Identifiers of the records that the case has borrowed. */
+  readonly borrowed: Map<RecordType, number[]>;
 }
 
 /** A record as the default view shows it. */
@@ -27,18 +27,8 @@ export interface Obtained {
   readonly record: JsonObject;
 }
 
-export type MakeCase = (
-  title: string,
-  isPossible: boolean,
-  work: (context: Context) => Promise<unknown>,
-) => readonly Case[];
-
-export const caseMaker =
-  (samples: Samples, type: string): MakeCase =>
-  (title, isPossible, work) => {
-    const run = (expect: Expect) => work({ expect, samples, pending: new Set(), records: new Map() });
-    return isPossible ? [{ type, title, run }] : [];
-  };
+/** Adds a case, if the type makes it possible. */
+export type AddCase = (title: string, isPossible: boolean, work: (context: Context) => Promise<unknown>) => void;
 
 /** Whether requests can have a record of the type: create one, or borrow one that is there. */
 export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
@@ -189,9 +179,6 @@ export const missingLinks = ({ samples }: Context, type: RecordType): JsonObject
 
 // Records that a case needs.
 
-/** The key of a record in `records`. */
-const keyOf = ({ name }: RecordType, id: JsonValue): string => `${name} ${String(id)}`;
-
 /** A record, for the case alone where it can be created; else one that is there already, which the case does not change. */
 export async function obtain(context: Context, type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
   const { pending } = context;
@@ -206,16 +193,16 @@ export async function obtain(context: Context, type: RecordType, wish: BodyWish 
   }
 }
 
-async function borrow({ expect, records }: Context, type: RecordType): Promise<Obtained> {
+async function borrow({ expect, borrowed }: Context, type: RecordType): Promise<Obtained> {
   const key = type.identifier.name;
-  const others = [...records.keys()].filter((name) => name.startsWith(keyOf(type, '')));
-  const conditions = others.map((name) => condition([key, 'ne'], name.split(' ').at(-1)));
-  const path = collection(type, `?${[condition(['limit', '1'], 1), ...conditions].join('&')}`);
-  const { body } = await expect({ method: 'GET', path }, { status: 200 });
+  const others = borrowed.get(type) ?? [];
+  const conditions = [condition(['limit', '1'], 1), ...others.map((id) => condition([key, 'ne'], id))];
+  const { body } = await expect({ method: 'GET', path: collection(type, `?${conditions.join('&')}`) }, { status: 200 });
   const [record] = body as readonly JsonObject[];
   if (!record) throw new Skip();
-  records.set(keyOf(type, record[key] ?? null), record);
-  return { id: Number(record[key]), record };
+  const id = Number(record[key]);
+  borrowed.set(type, [...others, id]);
+  return { id, record };
 }
 
 /** Creates a record, and expects what the body says. `include`: the relations that are shown. */
@@ -229,78 +216,43 @@ export async function create(
   const headers = { location: `${collection(type)}/*`, etag: tagOf(type) };
   const response = await context.expect({ method: 'POST', path: collection(type, query), body }, (received) => {
     if (received.status === 409 && isScarce(type)) throw new Skip();
-    return shows(type, 201, shown(context, type, createdId(received), body, include), headers);
+    return shows(type, 201, created(type, createdId(received), body, include), headers);
   });
-  const [id, record] = [createdId(response), response.body as JsonObject];
-  context.records.set(keyOf(type, id), record);
-  return { id, record };
+  return { id: createdId(response), record: response.body as JsonObject };
 }
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
-// Expected responses.
+// Expected records.
 
-const initial = (field: Field): JsonValue =>
-  field.generated !== undefined || field.isNowByDefault ? ANY : (field.default ?? null);
-
-const fieldsShown = (fields: readonly Field[], given: JsonObject): JsonObject =>
-  Object.fromEntries(
-    fields.map((field) => [
-      field.name,
-      Object.hasOwn(given, field.name) ? (given[field.name] ?? null) : initial(field),
-    ]),
-  );
-
-/** A new record as responses show it that was created with this body. */
-function shown(
-  context: Context,
-  type: RecordType,
-  id: JsonValue,
-  given: JsonObject,
-  include?: readonly string[],
-): JsonObject {
-  const { inRecord, name: key } = type.identifier;
-  const relations = [...type.relations.values()].filter((one) => include?.includes(one.name) ?? one.shown);
-  const related = (relation: Relation): JsonValue => {
-    const all = [given[relation.name] ?? []].flat() as readonly JsonObject[];
-    const records = all.map((one) => relatedShown(context, relation, one));
-    return relation.toMany ? records : (records[0] ?? null);
-  };
-  return {
-    ...(inRecord ? { [key]: id } : {}),
-    ...fieldsShown(type.defaultVariant.fields, given),
-    ...openKeysIn(type, given),
-    ...Object.fromEntries(relations.map((one) => [one.name, related(one)])),
-  };
-}
-
-/** A linked record has the values that it has, and those that are given here. */
-function relatedShown({ records }: Context, { target, fields }: Relation, given: JsonObject): JsonObject {
-  const { inRecord, name: key } = target.identifier;
-  const { [key]: link, ...values } = given;
-  const before = link === undefined ? {} : { ...anyOf(fields), ...records.get(keyOf(target, link)) };
-  const all = { ...before, ...values, ...anyOf(fields.filter(isMoving)) };
-  const isWhole = fields.length === target.defaultVariant.fields.length;
-  return {
-    ...(inRecord ? { [key]: link ?? ANY } : {}),
-    ...fieldsShown(fields, all),
-    ...(isWhole ? openKeysIn(target, all) : {}),
-  };
-}
-
-/** The keys that no field or relation has. */
-const openKeysIn = ({ open, fields, relations, identifier }: RecordType, given: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(given).filter(([key]) => open && !fields.has(key) && !relations.has(key) && key !== identifier.name),
-  );
-
-const isMoving = ({ generated }: Field): boolean => generated?.startsWith('updated') ?? false;
-const anyOf = (all: readonly (Field | Relation)[]): JsonObject =>
-  Object.fromEntries(all.map(({ name }) => [name, ANY]));
-
-/** The record with these changes, as the default view shows it. What it holds may not be known. */
-export function changed(type: RecordType, record: JsonObject, changes: JsonObject = {}): JsonObject {
-  const relations = [...type.relations.values()].filter((one) => one.shown);
+/** A record as the response shows it that was created with this body. */
+function created(type: RecordType, id: number, given: JsonObject, include: readonly string[] | undefined): JsonObject {
   const { fields } = type.defaultVariant;
-  return { ...anyOf([...fields, ...relations]), ...record, ...changes, ...anyOf(fields.filter(isMoving)) };
+  const plain = fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
+  const record: Record<string, JsonValue> = { ...idOf(type, id) };
+  for (const { name, default: value } of plain) record[name] = value ?? null;
+  for (const [name, value] of Object.entries(given)) {
+    const relation = type.relations.get(name);
+    if (!relation) record[name] = value;
+    else if (include?.includes(name) ?? relation.shown) record[name] = withoutRelations(relation, value);
+  }
+  return record;
 }
+
+export const idOf = ({ identifier }: RecordType, id: JsonValue): JsonObject =>
+  identifier.inRecord ? { [identifier.name]: id } : {};
+
+/** Related records are shown without their own relations. */
+function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
+  const plain = (one: JsonValue): JsonValue =>
+    isObject(one) ? Object.fromEntries(Object.entries(one).filter(([name]) => !target.relations.has(name))) : one;
+  return Array.isArray(value) ? value.map(plain) : plain(value);
+}
+
+/** The record with these changes; the times and names that the service writes are not known. */
+export const changed = (type: RecordType, record: JsonObject, changes: JsonObject = {}): JsonObject =>
+  Object.fromEntries(
+    Object.entries({ ...record, ...changes }).filter(
+      ([name]) => !type.fields.get(name)?.generated?.startsWith('updated'),
+    ),
+  );
