@@ -299,19 +299,21 @@ async function runCase(one: Case, send: Send, { model, readOnly = false }: RunOp
     if (differences.length > 0) throw new Mismatch(requestText(request), differences);
     return response;
   };
-  const outcome = await one.run(expect).then(
-    () => ({ outcome: 'passed', request: '', differences: [] }) as const,
-    (error: unknown) => {
-      if (error instanceof Skip) return { outcome: 'skipped', request: '', differences: [] } as const;
-      if (error instanceof Mismatch)
-        return { outcome: 'failed', request: error.message, differences: error.differences } as const;
+  let result: Pick<Result, 'outcome' | 'request' | 'differences'> = { outcome: 'passed', request: '', differences: [] };
+  try {
+    await one.run(expect);
+  } catch (error) {
+    if (error instanceof Skip) result = { ...result, outcome: 'skipped' };
+    else if (error instanceof Mismatch)
+      result = { outcome: 'failed', request: error.message, differences: error.differences };
+    else {
       const cause = error instanceof TypeError ? (error.cause ?? error) : error;
       const differences = [{ place: 'response', expected: 'a response', actual: String(cause) }];
-      return { outcome: 'failed', request: one.title, differences } as const;
-    },
-  );
+      result = { outcome: 'failed', request: one.title, differences };
+    }
+  }
   await remove(made, send).catch(() => undefined);
-  return { case: one, ...outcome, milliseconds: performance.now() - started };
+  return { case: one, ...result, milliseconds: performance.now() - started };
 }
 
 export async function run(cases: readonly Case[], options: RunOptions): Promise<readonly Result[]> {
@@ -350,14 +352,12 @@ export function summaryText(results: readonly Result[]): string {
   return [row('Type', OUTCOMES), ...[...types].map(([type, all]) => row(type, counts(all)))].join('\n');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** XML 1.0 cannot express most control characters. */
-const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+/** Text of XML 1.0, which cannot express most control characters. */
 const escaped = (text: string): string =>
   text
     .toWellFormed()
-    .replaceAll(FORBIDDEN, '\uFFFD')
-    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\uFFFD')
+    .replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 function testcase(result: Result): string {
   const { case: one, outcome, milliseconds, request } = result;

@@ -108,7 +108,7 @@ describe('records suite', () => {
         readToken,
       );
       const titles = (JSON.parse(out) as readonly { readonly title: string }[]).map(({ title }) => title);
-      expect([code, titles.filter((title) => / token$|may only read$/.test(title)).length]).toEqual([0, 5]);
+      expect([code, titles.filter((title) => / token$|may only read$/.test(title)).length]).toEqual([0, 4]);
       expect((await suite(guarded.url, '--token', createToken())).code).toBe(1);
     } finally {
       await guarded.close();
