@@ -57,7 +57,7 @@ async function serve(engine: Engine, settings: Settings, granted: Granted): Prom
   const rights = rightsOf(engine, granted, running);
   const service = {
     title: settings.title,
-    refused: (error: unknown) => engine.host.problemFor(error, 'mcp'),
+    refused: (error: unknown) => engine.host.problemOf(error, 'mcp'),
   };
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
   const connection = serveStdio(() => createAgentServer(rights(), service), { maxSubscriptions: 0 });

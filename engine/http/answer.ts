@@ -209,15 +209,9 @@ export function requestIdOf({ headers }: IncomingMessage, response: ServerRespon
   return id;
 }
 
-/** CORS (Fetch standard). Off unless the settings name an origin. */
-export interface Cors {
-  /** Whether pages of this origin may read what the service answers. */
-  allows(origin: string): boolean;
-  /** Whether answers differ by origin. */
-  readonly varies: boolean;
-  /** Sets the headers that allow it. */
-  apply(request: IncomingMessage, response: ServerResponse): void;
-}
+// CORS (Fetch standard). Off unless the settings name an origin.
+
+export type Cors = ReturnType<typeof createCors>;
 
 const EXPOSE: HeaderMap = {
   'Access-Control-Expose-Headers':
@@ -236,20 +230,19 @@ export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 
 /** `*` among the origins allows every origin. */
-export function createCors(origins: readonly string[]): Cors {
+export function createCors(origins: readonly string[]) {
   const everyone = origins.includes('*');
+  /** Whether pages of this origin may read what the service answers. */
   const allows = (origin: string): boolean => everyone || origins.includes(origin);
-  return {
-    allows,
-    varies: origins.length > 0 && !everyone,
-    apply: (request, response) => {
-      const { origin } = request.headers;
-      if (origin === undefined || !allows(origin)) return;
-      response.setHeader('Access-Control-Allow-Origin', everyone ? '*' : origin);
-      response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
-      setHeaders(response, isPreflight(request) ? PREFLIGHT : EXPOSE);
-    },
+  /** Sets the headers that allow it. */
+  const apply = (request: IncomingMessage, response: ServerResponse): void => {
+    const { origin } = request.headers;
+    if (origin === undefined || !allows(origin)) return;
+    response.setHeader('Access-Control-Allow-Origin', everyone ? '*' : origin);
+    response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
+    setHeaders(response, isPreflight(request) ? PREFLIGHT : EXPOSE);
   };
+  return { allows, apply, /** Whether answers differ by origin. */ varies: origins.length > 0 && !everyone };
 }
 
 // Sending.

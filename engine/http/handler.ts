@@ -1,12 +1,6 @@
 /** Serves requests for records: route, operation, answer. An Express middleware, and a listener of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type AddressOf,
-  type Admit,
-  createAdmission,
-  createAgentAdmission,
-  type RateLimit,
-} from '../edge/admission.ts';
+import { type AddressOf, createAdmission, createAgentAdmission, type RateLimit } from '../edge/admission.ts';
 import type { Budget } from '../edge/budget.ts';
 import { CallerGone, type Position } from '../edge/caller.ts';
 import { withCurrentModel } from '../operations/operation.ts';
@@ -15,7 +9,6 @@ import { DRY_RUN } from '../query/resolve.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   type Answer,
-  type Cors,
   createCors,
   createHead,
   DRY_RUN_TYPE,
@@ -51,26 +44,9 @@ export interface HandlerOptions
 type RoutesOf = (request: IncomingMessage, root: string) => Routes;
 
 /** The steps that a host which serves more than records applies to its other requests as well. */
-export interface HostSteps {
-  readonly watch: Watch;
-  readonly addressOf: AddressOf;
-  /** Throws a Problem if the request must not reach the service. */
-  readonly admit: Admit;
-  readonly admitAgent: Admit;
-  /** Express middleware that counts the request. Rejects with a Problem if the client has sent too many. */
-  limit(request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void>;
-  readonly cors: Cors;
-  /** Answers that there is nothing at this path. */
-  readonly notFound: Handler;
-  /** Sends an answer that is not about a record. */
-  reply(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** The Problem that a client gets for an error; logs what is a fault of the service. */
-  problemFor(error: unknown, requestId: string): Problem;
-  /** Answers an error. */
-  refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void;
-}
+export type HostSteps = ReturnType<typeof createHandler>['host'];
 
-export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { handler: Handler; host: HostSteps } {
+export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = createCors(options.corsOrigins);
   const admit = createAdmission({ ...options, cors });
@@ -127,34 +103,35 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions): { ha
     caller.release();
   }
 
-  const reply: HostSteps['reply'] = (answer, request, response) => {
+  /** Sends an answer that is not about a record. */
+  const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     setHead(request, response);
     return send(request, response, answer, options);
   };
 
-  return {
-    handler: (request, response, next) => {
-      if (next !== undefined && rootOf(targetOf(request).path, roots) === undefined) return next();
-      watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
-    },
-    host: {
-      watch,
-      addressOf,
-      admit,
-      admitAgent: createAgentAdmission({ ...options, cors }),
-      limit: async (request, response, next) => {
-        if (rateLimit) setHeaders(response, await rateLimit(request));
-        next();
-      },
-      cors,
-      notFound: (request, response) => void respond(request, response, undefined),
-      reply,
-      problemFor: (error, requestId) => problemFor(error, requestId, log),
-      refuse: (error, request, response) => {
-        if (!(error instanceof CallerGone)) void reply(refusal(error, request, response), request, response);
-      },
-    },
+  const handler: Handler = (request, response, next) => {
+    if (next !== undefined && rootOf(targetOf(request).path, roots) === undefined) return next();
+    watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
   };
+
+  /** Answers an error. */
+  const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
+    if (!(error instanceof CallerGone)) void reply(refusal(error, request, response), request, response);
+  };
+
+  /** Answers that there is nothing at this path. */
+  const notFound: Handler = (request, response) => void respond(request, response, undefined);
+
+  /** Express middleware that counts the request. Rejects with a Problem if the client has sent too many. */
+  const limit = async (request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void> => {
+    if (rateLimit) setHeaders(response, await rateLimit(request));
+    next();
+  };
+
+  const admitAgent = createAgentAdmission({ ...options, cors });
+  /** The Problem that a client gets for an error; logs what is a fault of the service. */
+  const problemOf = (error: unknown, requestId: string): Problem => problemFor(error, requestId, log);
+  return { handler, host: { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse } };
 }
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);

@@ -54,7 +54,7 @@ export interface Target {
 }
 
 export function targetOf(request: IncomingMessage): Target {
-  const url = originForm(request.url ?? '/');
+  const { url = '/' } = request;
   const mark = url.indexOf('?');
   const base = 'baseUrl' in request && typeof request.baseUrl === 'string' ? request.baseUrl : '';
   if (mark === -1) return { base, path: url, query: '' };
@@ -63,27 +63,6 @@ export function targetOf(request: IncomingMessage): Target {
 
 /** The path as the client sees it. */
 export const fullPath = ({ base, path }: Target): string => base + path;
-
-/** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). `*` stays: it is about the service as a whole. */
-export function originForm(url: string): string {
-  if (url.startsWith('/') || url === '*') return url;
-  const rest = absoluteForm(url)?.rest ?? '/';
-  return rest.startsWith('/') ? rest : `/${rest}`;
-}
-
-interface AbsoluteForm {
-  readonly scheme: string;
-  readonly authority: string;
-  /** Path and query. */
-  readonly rest: string;
-}
-
-/** undefined if the URL does not name a scheme and a host. */
-export function absoluteForm(url: string): AbsoluteForm | undefined {
-  const [, scheme, authority, rest] = /^(https?):\/\/([^/?]+)(.*)$/i.exec(url) ?? [];
-  if (scheme === undefined || authority === undefined || rest === undefined) return undefined;
-  return { scheme: scheme.toLowerCase(), authority, rest };
-}
 
 // Clients.
 
@@ -97,7 +76,7 @@ export const httpCaller = (
   budget: Budget,
   addressOf: AddressOf,
   seen: Position,
-): BudgetCaller =>
+): ReturnType<typeof budgetCaller> =>
   budgetCaller(budget, seen, {
     most: MAX_PAGE,
     get isGone() {
@@ -113,15 +92,12 @@ export const httpCaller = (
     },
   });
 
-/** To be released when the answer was written: from then on the connection counts what its client has not read. */
-type BudgetCaller = Caller & { release(): void };
-
 /** A client that draws on the memory budget. The positions of its writes are kept in `seen`. */
 export function budgetCaller(
   budget: Budget,
   seen: Position,
   client: Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>,
-): BudgetCaller {
+): Caller & { readonly release: () => void } {
   const share = budget.take(0);
   return {
     most: Math.min(client.most, budget.limit / 8),
@@ -141,6 +117,7 @@ export function budgetCaller(
       const before = share.bytes;
       return () => share.shrink(before);
     },
+    // After the answer was written, the connection counts what its client has not read.
     release: () => share.release(),
   };
 }
@@ -185,16 +162,11 @@ function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
 const applying = (...names: readonly string[]): HeaderMap =>
   names.length === 0 ? {} : { 'Preference-Applied': names.join(', ') };
 
-interface WritePreferences {
-  /** `return=minimal`: no record is answered. */
-  readonly minimal: boolean;
-  /** Records that may be deleted or unlinked. */
-  readonly most: number;
-  readonly applied: HeaderMap;
-}
-
-/** `isLimited`: the client must say how many records may be affected. */
-export function writePreferences(header: PreferHeader, isLimited: boolean): WritePreferences {
+/**
+ * `return=minimal` asks for no record; `max-affected=N` says how many records may be deleted or unlinked, and is required
+ * if the operation `isLimited`.
+ */
+export function writePreferences(header: PreferHeader, isLimited: boolean) {
   if (header === undefined && !isLimited) return { minimal: false, most: 0, applied: {} };
   const known = preferencesIn(header);
   const value = ['minimal', 'representation'].find((one) => one === known.get('return'));
@@ -213,10 +185,7 @@ function maxAffected(text: string | undefined): number {
 }
 
 /** How to count a list. Without a preference the descriptor decides; a client must be able to tell an estimate. */
-export function countPreference(
-  header: PreferHeader,
-  usual: CountMode,
-): { readonly count: CountMode; readonly applied: HeaderMap } {
+export function countPreference(header: PreferHeader, usual: CountMode) {
   const asked = header === undefined ? undefined : preferencesIn(header).get('count');
   const value = COUNT_MODES.find((known) => known === asked);
   const count = value ?? usual;

@@ -57,7 +57,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: Endpoi
           model,
           call: (type, name, call) => serveCall(() => engine.clientOf(request), type, name, call, caller),
         },
-        { title, refused: (error) => host.problemFor(error, requestId) },
+        { title, refused: (error) => host.problemOf(error, requestId) },
       );
       const answer = mismatchIn(request, message) ?? (await answered(asWebRequest(request), message, server));
       await host.reply(answer, request, response);

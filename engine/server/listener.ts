@@ -16,7 +16,6 @@ import { type ClientError, TOO_MANY_PIECES, watchConnections } from '../edge/con
 import type { Settings } from '../settings/settings.ts';
 import { StartError, Problem } from '../problem.ts';
 import type { HostSteps } from '../http/handler.ts';
-import { absoluteForm, originForm } from '../http/request.ts';
 import { destroyLater } from '../http/content.ts';
 import { render, UNEMBEDDED } from '../http/answer.ts';
 import { workerNumber } from '../process.ts';
@@ -279,4 +278,18 @@ export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListen
     if (fault === undefined) return serve(request, response);
     watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));
   };
+}
+
+/** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). `*` stays: it is about the service as a whole. */
+function originForm(url: string): string {
+  if (url.startsWith('/') || url === '*') return url;
+  const rest = absoluteForm(url)?.rest ?? '/';
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** undefined if the URL does not name a scheme and a host. */
+function absoluteForm(url: string) {
+  const [, scheme, authority, rest] = /^(https?):\/\/([^/?]+)(.*)$/i.exec(url) ?? [];
+  if (scheme === undefined || authority === undefined || rest === undefined) return undefined;
+  return { scheme: scheme.toLowerCase(), authority, rest };
 }
