@@ -53,7 +53,6 @@ export interface CallResult {
   readonly json: string | undefined;
   readonly tag?: string | undefined;
   readonly total?: number | undefined;
-  /** Cursors of the neighbouring pages of a list. */
   readonly next?: string | undefined;
   readonly previous?: string | undefined;
 }
@@ -157,7 +156,6 @@ async function write(
 
 // The options of a call as the parameters of a query.
 
-/** Options that have the names of parameters. */
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
 /** Throws a Problem if an option is unknown, or has a value that no query has. */
@@ -194,7 +192,6 @@ function refuseUnknown(options: object, known: readonly string[]): void {
     throw refusal('ifMatch', 'ifMatch is undefined; leave it out to write unconditionally');
 }
 
-/** The option `count`, checked. */
 function countOf({ count }: Pick<ListOptions, 'count'>): CountMode | undefined {
   if (count === undefined || COUNT_MODES.includes(count)) return count;
   throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);

@@ -102,7 +102,6 @@ type ProblemAnswer = Answer & { readonly body: string };
 const answered = new WeakMap<IncomingMessage, ProblemCode>();
 export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
 
-/** `instance`: the path of the request. */
 export function problemAnswer(
   error: unknown,
   request: IncomingMessage,
@@ -196,7 +195,6 @@ export function createHead(cors: Cors, guarded: boolean): (request: IncomingMess
   };
 }
 
-/** A request identifier that is safe to log. */
 const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
 
 /** The client's own identifier if it is safe to log, else a new one. */
@@ -219,22 +217,17 @@ const EXPOSE: HeaderMap = {
 };
 const PREFLIGHT: HeaderMap = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  // The last three are those of agents.
   'Access-Control-Allow-Headers':
     'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
-  // Seconds after which browsers ask again; some allow no longer time.
   'Access-Control-Max-Age': '7200',
 };
 
 export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 
-/** `*` among the origins allows every origin. */
 export function createCors(origins: readonly string[]) {
   const everyone = origins.includes('*');
-  /** Whether pages of this origin may read what the service answers. */
   const allows = (origin: string): boolean => everyone || origins.includes(origin);
-  /** Sets the headers that allow it. */
   const apply = (request: IncomingMessage, response: ServerResponse): void => {
     const { origin } = request.headers;
     if (origin === undefined || !allows(origin)) return;
@@ -330,7 +323,6 @@ type Coding = (typeof CODING_NAMES)[number];
 /** Fast rather than small: answers are compressed for each request. */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 };
 
-/** Characters; shorter answers are sent as they are. */
 const MIN_COMPRESSED = 2048;
 
 function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | undefined {

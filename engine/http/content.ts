@@ -18,7 +18,6 @@ export const NO_CONTENT = Buffer.alloc(0);
 /** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
 const BYTE_COST = 4;
 
-/** Reserves memory from the budget for the caller. `accepted`: media types. */
 export type ReadContent = (request: IncomingMessage, caller: Caller, accepted: readonly string[]) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
@@ -115,7 +114,6 @@ export async function refuseContent(request: IncomingMessage): Promise<void> {
 
 const partsOf = (header: string): readonly string[] => header.split(';').map((part) => part.trim().toLowerCase());
 
-/** The media type of a body, which was accepted. */
 export const bodyTypeOf = ({ headers }: IncomingMessage): string =>
   partsOf(headers['content-type'] ?? JSON_TYPE)[0] ?? '';
 
@@ -128,7 +126,6 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
   const code = 'unsupported-media-type';
   const unsupported = (fault: string): Problem =>
     inHeader(code, 'Content-Type', code, `${fault}; expected ${accepted.join(' or ')}, in UTF-8`, {
-      // RFC 9110, 15.5.16.
       [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', '),
     });
   if (given === undefined) throw unsupported('Content-Type is missing');

@@ -29,13 +29,10 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, next?
 
 export interface HandlerOptions
   extends SendOptions, Pick<Settings, 'corsOrigins' | 'allowedHosts' | 'publicUrl' | 'urlLimit'> {
-  /** Whether requests need a token. */
   readonly guarded: boolean;
   readonly budget: Budget;
   readonly addressOf: AddressOf;
-  /** undefined if the number of requests is not limited. */
   readonly rateLimit: RateLimit | undefined;
-  /** The roots of dialects. */
   readonly roots: readonly string[];
   readonly watch: Watch | undefined;
 }
@@ -103,7 +100,6 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     caller.release();
   }
 
-  /** Sends an answer that is not about a record. */
   const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     setHead(request, response);
     return send(request, response, answer, options);
@@ -114,12 +110,10 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
   };
 
-  /** Answers an error. */
   const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
     if (!(error instanceof CallerGone)) void reply(refusal(error, request, response), request, response);
   };
 
-  /** Answers that there is nothing at this path. */
   const notFound: Handler = (request, response) => void respond(request, response, undefined);
 
   /** Express middleware that counts the request. Rejects with a Problem if the client has sent too many. */

@@ -162,7 +162,6 @@ interface CellValue {
   readonly value: JsonValue;
   /** The text of a value that is kept as JSON text. */
   readonly text?: string;
-  /** The number of keys within the value. */
   readonly keys?: number;
 }
 
@@ -216,7 +215,6 @@ const invalidCsv = (line: number, message: string, code = 'invalid-csv'): Proble
   faultyRequest('invalid-csv', [atLine({ pointer: '', code, message }, line)]);
 
 interface CsvRow {
-  /** The number of its first line, from 1. */
   readonly line: number;
   /** null for an empty cell without quotes. */
   readonly cells: readonly (string | null)[];
@@ -311,7 +309,6 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
 const firstLine = (columns: CsvColumns): string =>
   `the first line must name the columns, such as ${[...columns.keys()].slice(0, 5).join(',')}`;
 
-/** The names of the columns. Throws a Problem if one is unknown, or given twice. */
 function namesIn({ line, cells }: CsvRow, type: RecordType, columns: CsvColumns, hasMore: boolean): readonly string[] {
   const names = cells.map((cell) => cell ?? '');
   const [only = ''] = names;

@@ -156,7 +156,6 @@ function rowsAnswer(
 /** Characters. A list that turns out to be short is sent whole, with length and tag; a longer one is streamed. */
 const GATHERED_LENGTH = 64 * 1024;
 
-/** All pieces as one text if they are short enough, else as pieces. */
 async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
   let text = '';
   while (text.length <= GATHERED_LENGTH) {
@@ -190,7 +189,6 @@ function cellOf(json: string): string {
   return quoted(json.startsWith('"') ? String(JSON.parse(json)) : json);
 }
 
-/** `cells`: the JSON texts of the cells of a row. */
 const csvRows = (names: readonly string[], cells: (text: string) => readonly string[]): RowFormat => ({
   open: `${names.map(quoted).join(',')}\r\n`,
   row: (text) => csvLine(cells(text)),
@@ -240,7 +238,6 @@ function groupRows({ keys, measures }: SummaryQuery): RowFormat {
   );
 }
 
-/** Finds the members of a JSON text that have these names. */
 export const membersAt =
   (names: readonly string[]) =>
   (text: string): readonly string[] => {

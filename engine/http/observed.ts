@@ -9,7 +9,6 @@ import type { OnStatement } from '../storage/database.ts';
 import { problemAnswered, requestIdOf } from './answer.ts';
 import { fullPath, targetOf } from './request.ts';
 
-/** Which operation of which type. */
 export interface Label {
   readonly type: string;
   readonly operation: string;
@@ -21,7 +20,6 @@ export interface Watched {
   readonly requestId: string;
   /** The address of the client: not known any more once the connection is closed. */
   readonly address: string;
-  /** Once the operation is known. */
   label: Label | undefined;
 }
 
@@ -32,12 +30,10 @@ export type Watch = (
   work: (watched: Watched | undefined) => void,
 ) => void;
 
-/** Where requests are counted, and how their clients are named. */
 interface ObserverOptions {
   readonly log: Log;
   readonly metrics: Metrics | undefined;
   readonly addressOf: AddressOf;
-  /** Finds the name of the token of a request. */
   readonly nameOf: (request: IncomingMessage) => string | undefined;
 }
 
@@ -99,7 +95,6 @@ export function createObservers(
   };
 }
 
-/** Characters of a query string in the log. */
 const MAX_SHOWN = 1000;
 const WITH_NAMES = /^(_cnd\[orderBy\]|include$|fields$)/;
 const NAMES = /^[\p{L}\p{N}_.,\s-]*$/u;

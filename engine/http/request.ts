@@ -13,14 +13,12 @@ import { Problem, type ProblemCode } from '../problem.ts';
 import type { Answer, HeaderMap } from './answer.ts';
 import type { ReadContent } from './content.ts';
 
-/** A request on its way through an operation. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly caller: Caller;
   readonly target: Target;
   /** The identifier as the path writes it; the empty string for a collection. */
   readonly identifier: string;
-  /** The media type of the answer. */
   readonly mediaType: string;
 }
 
@@ -35,7 +33,6 @@ export interface Service extends OperationContext {
   readonly translate?: (body: Body, identifier: string) => Body;
 }
 
-/** Makes the adapter of an operation. */
 export type Server = (service: Service, entry: OperationEntry) => ServeOperation;
 
 export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => ({
@@ -49,7 +46,6 @@ export interface Target {
   /** The path under which the handler is mounted, which the host application has stripped from the URL. */
   readonly base: string;
   readonly path: string;
-  /** Without the question mark. */
   readonly query: string;
 }
 
@@ -61,7 +57,6 @@ export function targetOf(request: IncomingMessage): Target {
   return { base, path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
-/** The path as the client sees it. */
 export const fullPath = ({ base, path }: Target): string => base + path;
 
 // Clients.

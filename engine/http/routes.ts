@@ -120,7 +120,6 @@ function bodyIn(
   return translate ? translate(body, identifier) : body;
 }
 
-/** A retry has the same hash, another request another. */
 function requestHash({ request, target }: Exchange, content: Content): string {
   const mediaType = bodyTypeOf(request);
   return createHash('sha256')
@@ -147,17 +146,14 @@ export const API_ROOT = '/api/';
 interface Offer {
   readonly serve: ServeOperation;
   readonly label: Label;
-  /** Media types of its answers. */
   readonly mediaTypes: readonly string[];
 }
 
 export interface Route {
-  /** By method. */
   readonly offers: ReadonlyMap<string, Offer>;
   /** Methods that the path has, but that the client's token does not allow. */
   readonly withheld: ReadonlySet<string>;
   readonly allow: string;
-  /** The answer to OPTIONS. */
   readonly options: Answer;
 }
 
@@ -169,7 +165,6 @@ export interface Routes {
   paths(): readonly string[];
 }
 
-/** An operation, and how it is served. */
 export interface Binding {
   readonly name: OperationName;
   readonly entry: OperationEntry;
@@ -270,7 +265,6 @@ function unknownPath(path: string, routes: Routes, root: string): Problem {
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 
-/** Paths that a message names. */
 const NAMED_PATHS = 20;
 
 export function knownPaths(routes: Routes, root: string): string {

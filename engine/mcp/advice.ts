@@ -29,7 +29,6 @@ const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
   'storage-full': 'Tell the user that the disk of the service is full.',
 };
 
-/** A problem in the words of the tools. */
 export function nextStep({ code, status, message, errors, retryAfter }: Problem): JsonObject {
   return {
     problem: code,

@@ -51,7 +51,6 @@ interface AgentTool {
   readonly description: string;
   /** What it does with records, and the name of its result; undefined for tools that only describe. */
   readonly call?: readonly [Exclude<CallName, 'createMany' | 'updateMany'>, result: string];
-  /** By name, as JSON Schema. */
   readonly properties: Readonly<Record<string, JsonObject>>;
   readonly required: readonly string[];
 }
@@ -195,7 +194,6 @@ function listed(name: string, { description, properties, required, call }: Agent
   };
 }
 
-/** Resolves with JSON text. */
 async function run(name: string, tool: AgentTool, given: JsonObject, { model, call }: AgentRights): Promise<string> {
   // Clients send null for what may be left out.
   const meant = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
@@ -298,7 +296,6 @@ function termsOf(order: JsonValue): readonly string[] {
 
 const viewNames = (view: JsonObject): readonly string[] => Object.keys(VIEW).filter((name) => view[name] !== undefined);
 
-/** Empty if the type has no tags. */
 function etagFor(tag: string | undefined, view: JsonObject): JsonObject {
   if (tag === undefined) return {};
   const named = viewNames(view).map((name): [string, string] => [name, String(view[name])]);
@@ -321,7 +318,6 @@ function viewIn(view: JsonObject, etag: JsonValue | undefined): { readonly view:
 
 // Descriptions of types.
 
-/** Types that one answer names. */
 const MAX_LISTED = 200;
 
 function listTypes({ types }: Model, search: string): JsonObject {

@@ -7,10 +7,8 @@ import type { RecordType } from '../model/model.ts';
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { BodyShape } from './table.ts';
 
-/** A record in a body. */
 export interface ParsedRecord {
   readonly body: JsonObject;
-  /** Its JSON Pointer in the body. */
   readonly pointer: string;
   /** The value of an item of an array under ITEM_TAG. */
   readonly tag: JsonValue | undefined;
@@ -26,7 +24,6 @@ export interface Body {
   readonly lines?: readonly number[];
 }
 
-/** The body of an operation that takes none. */
 export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });
 
 export interface BodyLimits extends TextLimits {
@@ -37,7 +34,6 @@ export interface BodyLimits extends TextLimits {
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 const TOO_LARGE = rawJSON('1e999');
 
-/** The JSON text of a value. */
 export function textOf(value: unknown): string {
   try {
     // JSON.parse makes Infinity of a number that is too large.

@@ -27,7 +27,6 @@ import type { Body, BodyLimits } from './body.ts';
 /** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
 export interface OperationContext {
   readonly type: RecordType;
-  /** The rights of the client. */
   readonly rights: Rights;
   readonly store: Store;
   readonly queries: TypeQueries;
@@ -35,7 +34,6 @@ export interface OperationContext {
   readonly limits: BodyLimits;
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
-  /** Hours for which an idempotency key is kept. */
   readonly idempotencyHours: number;
 }
 
@@ -61,13 +59,11 @@ export interface WriteResult {
   readonly tag?: string | undefined;
   /** The identifier of the one record that was created. */
   readonly created?: number | undefined;
-  /** The effects that a dry run found. */
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 
 interface ResultOptions {
   readonly minimal: boolean;
-  /** Whether an array of records is answered. */
   readonly several: boolean;
 }
 
@@ -116,7 +112,6 @@ interface Verb<R, W> {
   readonly write: (request: R) => Promise<W>;
   readonly writeOnce: DoneOnce<R, W>;
   readonly answer: (written: W) => WriteResult;
-  /** Whether an array of records is answered. */
   readonly several?: boolean;
 }
 

@@ -7,7 +7,6 @@ import { encodeCursor } from '../query/paging.ts';
 import { type OperationContext, tagOf } from './operation.ts';
 
 export interface RecordResult {
-  /** JSON text. */
   readonly json: string;
   /** undefined if the type goes without. */
   readonly tag: string | undefined;
@@ -34,7 +33,6 @@ export type ListResult = {
   readonly total: number | undefined;
 } & (
   | {
-      /** JSON texts. */
       readonly rows: readonly string[];
       readonly hasNext: boolean;
       /** Cursors of the neighbouring pages, for `after` and `before`. */

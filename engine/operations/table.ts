@@ -38,13 +38,11 @@ interface BodyEntry {
   readonly mediaTypes: readonly string[];
 }
 
-/** A record, an array of them or of groups, or how many were deleted. */
 export type ResponseContent = 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
 
 export interface OperationEntry {
   /** The right that the descriptor and the token must grant. */
   readonly right: Operation;
-  /** A second right that is needed. */
   readonly and?: Operation;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: OperationPath;
@@ -234,7 +232,6 @@ export const isOffered = ({ right, and = right, suits }: OperationEntry, type: R
 /** A response, with its own headers; all have Cache-Control, Vary and X-Request-Id. */
 export interface ResponseEntry {
   readonly status: 200 | 201 | 204 | 304;
-  /** undefined where there is no content. */
   readonly holds?: ResponseContent;
   readonly description: string;
   readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];

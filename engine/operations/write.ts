@@ -33,7 +33,6 @@ interface CheckedItems {
   /** Faults of items that are known already. */
   readonly known: readonly Fault[];
   readonly mergePatch: boolean;
-  /** Whether an array is answered. */
   readonly several: boolean;
   readonly precondition?: () => void;
 }

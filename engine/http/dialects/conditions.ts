@@ -69,7 +69,6 @@ export function conditionsOf(
   return compared(values, path, operator);
 }
 
-/** Finds a text in any field of text. */
 function searched({ type }: PathNames, values: readonly string[], faults: Fault[]): readonly Parameter[] {
   const complain = complainAbout(faults, SEARCH);
   const texts = [...type.fields.values()].filter((field) => field.type.operators.includes('like'));
@@ -106,7 +105,6 @@ export const limitedTo = (key: string, offset: number, limit: number | undefined
   ...(limit === undefined ? [] : [{ key, steps: ['limit', '1'], value: String(limit) }]),
 ];
 
-/** The relations to show. */
 export const shownRelations = (paths: readonly string[]): Parameter => ({
   key: 'include',
   steps: undefined,

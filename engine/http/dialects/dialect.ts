@@ -33,7 +33,6 @@ const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
   'simple-rest': simpleRest,
 };
 
-/** The dialects that are served, by their root. */
 export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<string, HttpDialect> =>
   new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
 

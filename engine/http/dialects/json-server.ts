@@ -13,7 +13,6 @@ const OTHERS = [...ONCE, ...EMBEDS];
 /** Records of a page whose size the client does not say. */
 const USUAL_SIZE = 10;
 
-/** The values of parameters, by their names. */
 type ParameterValues = ReadonlyMap<string, readonly string[]>;
 
 const valuesIn = (all: readonly Parameter[]): ParameterValues =>

@@ -20,7 +20,6 @@ const listIn = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value)
 const isPlace = (value: JsonValue | undefined, least: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= least;
 
-/** The readers of parameters, from their JSON values. */
 const READERS: Readonly<Record<string, (value: JsonValue, context: ReadingContext) => readonly Parameter[]>> = {
   /** `range=[0,24]`: the first and the last place. */
   range: (value, { complain }) => {
