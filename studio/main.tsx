@@ -1,6 +1,6 @@
 /** Starts the studio in the page that the service sends. */
 import { createRoot } from 'react-dom/client';
-import { answerTabs } from './data/shared-token.ts';
+import { answerTabs } from './data/token.ts';
 import { Studio } from './app/studio.tsx';
 
 export function start(asked: Promise<string>): void {

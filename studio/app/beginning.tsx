@@ -13,7 +13,6 @@ import { makeSamples } from './samples.ts';
 
 const ImportDialog = dialog(() => import('../many/import-dialog.tsx'));
 
-/** As many buttons are easily looked at. */
 const MOST = 4;
 
 export default function Beginning({ types }: { readonly types: readonly TypeInfo[] }) {

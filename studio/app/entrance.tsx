@@ -4,10 +4,9 @@ import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { readModel, type StudioModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { fetchModel } from '../data/request.ts';
-import { askTabs } from '../data/shared-token.ts';
-import { forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
+import { askTabs, forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
 import { useText } from '../texts/texts.ts';
-import { Late } from './late.tsx';
+import { Late } from './waiting.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
 
 interface EntranceProps {

@@ -9,7 +9,6 @@ import { numberText, useText } from '../texts/texts.ts';
 import { HomeIcon } from './icons.tsx';
 import { TypeIcon } from './type-icon.tsx';
 
-/** As many are seen at once. */
 const MANY = 12;
 
 const ITEM = { borderRadius: 1.5, minHeight: 40 } as const;

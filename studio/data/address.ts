@@ -94,5 +94,4 @@ export function formerAddress(hash: string): string | undefined {
   return path + addressSearch(search);
 }
 
-/** Of a list with these filters. */
 export const listSearch = (where: string): string => queryOf(whereInAddress(where));

@@ -35,7 +35,6 @@ const isSeenWithin = (relation: RelationInfo, through: RelationInfo): boolean =>
 /** The nearest ones, if a request cannot show all of them. */
 export function includesOf(model: StudioModel, type: TypeInfo): readonly string[] {
   const steps = [...stepsInto(model, type)];
-  // Those that are added are looked at as well.
   for (const step of steps) {
     const { relation, path, types } = step;
     if (!isWritten(relation) || path.length === MAX_DEPTH || types.includes(relation.type)) continue;

@@ -1,5 +1,3 @@
-/** Filters in an address. */
-
 /** Filters as the interface writes them: `_cnd[name][like]` and its values. */
 export type Where = readonly (readonly [parameter: string, value: string])[];
 

@@ -12,7 +12,6 @@ interface RowDraft {
   /** Undefined: the first one of the subject. Of a set: `$some`, or `$count.gte`. */
   readonly operator: string | undefined;
   readonly text: string;
-  /** Of a set. */
   readonly items: readonly FilterDraft[];
 }
 

@@ -81,7 +81,6 @@ export function FilterGroup({ mode, onMode, onRemove, children }: FilterGroupPro
   );
 }
 
-/** As many are drawn: a type may have a hundred fields, and lead to others. */
 const filterOptions = createFilterOptions<FilterSubject>({ limit: 50 });
 
 interface FilterRowProps {

@@ -9,7 +9,7 @@ import { dialog } from '../app/boundary.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { keepList, keepSeen } from '../app/kept-lists.ts';
 import { useKeys } from '../app/keys.ts';
-import { Late } from '../app/late.tsx';
+import { Late } from '../app/waiting.tsx';
 import { AddIcon, ChartIcon, RefreshIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
 import { chartsHeight } from '../charts/figures.ts';
@@ -33,7 +33,6 @@ const Strip = dialog(() => import('../charts/strip.tsx'));
 
 const PER_PAGE = 25;
 const BARE: ListMeta = { columns: [] };
-/** As many are added up without being asked. */
 const MOST_ADDED = 50_000;
 
 export default function ListPage({ type }: { readonly type: TypeInfo }) {

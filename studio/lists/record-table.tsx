@@ -16,7 +16,7 @@ import { useListContext } from 'ra-core';
 import { memo, type ReactNode } from 'react';
 import { type NavigateFunction, useNavigate } from 'react-router-dom';
 import { hrefOf } from '../app/router.ts';
-import { Late } from '../app/late.tsx';
+import { Late } from '../app/waiting.tsx';
 import { textOf, type ValueObject } from '../data/json.ts';
 import { can, nameOf, recordPath, type TypeInfo } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
@@ -237,7 +237,6 @@ function OpenLink({ type, navigate, address, id, values, children }: OpenLinkPro
         event.preventDefault();
         void navigate(address);
       }}
-      // What is seen is part of what is heard.
       aria-label={say('list.open', {
         name: nameOf(type, values).includes(id) ? nameOf(type, values) : `${id} ${nameOf(type, values)}`,
       })}

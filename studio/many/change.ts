@@ -69,7 +69,6 @@ const queryOf = (model: StudioModel, { name, relation }: Target): string =>
 
 interface Seen {
   readonly items: readonly Item[];
-  /** What the records have now. */
   readonly values: readonly (Value | undefined)[];
 }
 

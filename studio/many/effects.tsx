@@ -96,6 +96,5 @@ export function Uses({ type, id }: { readonly type: TypeInfo; readonly id: strin
   );
 }
 
-/** As the address of a list holds its filters. */
 const listAddress = (where: Where): string =>
   new URLSearchParams({ filter: JSON.stringify({ where: textOfWhere(where) }) }).toString();

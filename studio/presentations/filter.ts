@@ -4,7 +4,8 @@ import type { FilterNode } from '../data/filter-tree.ts';
 import { containing } from '../data/search.ts';
 import type { Say } from '../texts/texts.ts';
 import { presentationName } from './choose.ts';
-import { plainText } from './plain.ts';
+import { numberRead } from './numbers.ts';
+import { pageLanguage, plainText } from './plain.ts';
 import { periodDays, PERIODS, spanOf, storedTime } from './times.ts';
 
 const FLAGS = ['true', 'false'];
@@ -81,5 +82,7 @@ export function filterNodes(
     if (operator === 'lte') return [condition('lt', to)];
     if (operator !== 'in' && operator !== 'null') return [condition(operator, from)];
   }
-  return [{ kind: 'condition', path, operator, values: isPoint ? values.map(storedTime) : values }];
+  const isNumber = field !== undefined && presentationName(field) === 'number' && operator !== 'in';
+  const read = isPoint ? storedTime : isNumber ? (text: string) => numberRead(text, pageLanguage()) : undefined;
+  return [{ kind: 'condition', path, operator, values: read ? values.map(read) : values }];
 }

@@ -1,7 +1,6 @@
 /** Numbers in the way of the reader's language, with each of their digits. */
 
 const PLAIN = /^-?\d+(?:\.(\d+))?$/;
-/** As many digits behind the point as formats take. */
 const MOST_DIGITS = 100;
 
 const formats = new Map<string, Intl.NumberFormat>();
@@ -21,4 +20,19 @@ export function numberInWords(text: string, language: string): string {
   formats.set(key, format);
   // A text is formatted digit by digit; as a number it would be rounded.
   return format.format(text as Intl.StringNumericLiteral);
+}
+
+/** What stands before the fraction of a number: a comma in many languages. */
+const decimalMark = (language: string): string => new Intl.NumberFormat(language).format(1.5).charAt(1);
+
+const TYPED = /^-?\d*\.\d*$/;
+
+/** A number in an input: with the decimal mark of the language. */
+export const numberTyped = (text: string, language: string): string =>
+  TYPED.test(text) ? text.replace('.', decimalMark(language)) : text;
+
+/** The number that was typed with a decimal comma, where the language has one. */
+export function numberRead(text: string, language: string): string {
+  const isLocal = decimalMark(language) === ',' && /^-?[\d.]*,\d*$/.test(text);
+  return isLocal ? text.replaceAll('.', '').replace(',', '.') : text;
 }

@@ -17,7 +17,6 @@ import { useText } from '../texts/texts.ts';
 interface DeleteButtonProps {
   readonly type: TypeInfo;
   readonly record: StudioRecord;
-  /** That the record is shown in. */
   readonly variant: string | undefined;
 }
 
@@ -52,7 +51,6 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
     queryFn: async ({ signal }) =>
       effectsIn((await send({ method: 'DELETE', target: `${target}&dryRun=true`, headers: tag }, signal)).body),
     gcTime: 0,
-    // What a person decides about does not change meanwhile.
     refetchOnWindowFocus: false,
   });
   const error = failure ?? refusal ?? undefined;
@@ -60,7 +58,6 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
   const [hasChanged, setChanged] = useState(false);
   useEffect(() => {
     if (!isOutdated) return;
-    // What is shown behind the question is what would be deleted.
     setChanged(true);
     setFailure(undefined);
     void queries.invalidateQueries({ queryKey: [type.path, 'getOne'] });
@@ -72,7 +69,6 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
       await send(attempts.keyed({ method: 'DELETE', target, headers: { ...tag, Prefer: 'return=minimal' } }));
       attempts.done();
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });
-      // What is gone is not tried again.
       await queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== 'deletion' });
       notify(say('record.deleted', { name }), { type: 'success' });
       await navigate(`/${type.path}`);

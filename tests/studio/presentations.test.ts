@@ -3,7 +3,7 @@ import type { FieldInfo } from '../../studio/data/model.ts';
 import { isRight, presentationName } from '../../studio/presentations/choose.ts';
 import { CONTAINS, filterNodes, filterOperators, readCondition } from '../../studio/presentations/filter.ts';
 import { brokenLimits } from '../../studio/presentations/limits.ts';
-import { numberInWords } from '../../studio/presentations/numbers.ts';
+import { numberInWords, numberRead, numberTyped } from '../../studio/presentations/numbers.ts';
 import { dateText, localInput, periodDays, spanOf, storedTime, timeText } from '../../studio/presentations/times.ts';
 import { writeTree } from '../../studio/data/filter-tree.ts';
 
@@ -150,4 +150,19 @@ test('a part of a text is the first operator, and needs no *', () => {
   ]);
   expect(readCondition('like', '*a*')).toEqual({ operator: CONTAINS, value: 'a' });
   expect(readCondition('like', '*a*b*')).toEqual({ operator: 'like', value: '*a*b*' });
+});
+
+test.each([
+  ['12,5', 'de', '12.5', '12,5'],
+  ['1.234,50', 'de', '1234.50', '1234,50'],
+  ['-,5', 'fr', '-.5', '-,5'],
+  ['12.5', 'de', '12.5', '12,5'],
+  ['12,', 'de', '12.', '12,'],
+  ['12', 'de', '12', '12'],
+  ['12.5', 'en', '12.5', '12.5'],
+  ['1,5', 'en', '1,5', '1,5'],
+  ['many', 'de', 'many', 'many'],
+])('%s typed in %s is %s, shown as %s', (text, language, read, shown) => {
+  expect(numberRead(text, language)).toBe(read);
+  expect(numberTyped(read, language)).toBe(shown);
 });
