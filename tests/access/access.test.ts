@@ -1,21 +1,15 @@
 /** Tokens: who may do what, what nobody learns of the rest, and how tokens are made and exchanged. */
-import { execFileSync } from 'node:child_process';
-import { EventEmitter } from 'node:events';
-import { chmodSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createToken, parseGrants, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import type { TypeNames } from '../../engine/model/rights.ts';
-import { openAccess } from '../../engine/access/access.ts';
 import { token as tokenCommand } from '../../engine/commands/token.ts';
 import { serveReloading } from '../../engine/commands/dev.ts';
-import { type Engine, startEngine } from '../../engine/engine.ts';
 import { forHost, serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { collectGarbage } from '../support/garbage.ts';
 import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/access';
@@ -211,15 +205,6 @@ test.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/studio/model.json']
   },
 );
 
-test('lines are written and read back', () => {
-  const { grants, faults } = parseGrants({ name: 'f', text: `# people\n\n${names.map(lineOf).join('\n')}` });
-  expect(faults).toEqual([]);
-  expect(grants.map(({ name, read, write }) => ({ name, read, write }))).toEqual(
-    names.map((name) => ({ name, read: typesOf(RIGHTS[name][0]), write: typesOf(RIGHTS[name][1]) })),
-  );
-  expect(names.map(lineOf).join().includes(tokens.root)).toBe(false);
-});
-
 test.each(['x', 'x read=*', 'x sha256=00', `read=* sha256=${'0'.repeat(64)}`, `${lineOf('root')}\n${lineOf('root')}`])(
   'refused as tokens: %s',
   (text) => {
@@ -258,90 +243,10 @@ describe('a file of tokens', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(root, 'own-'));
     file = join(folder, 'tokens');
-    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   });
-  afterEach(() => void jest.useRealTimers());
   afterAll(() => rmSync(root, { recursive: true }));
 
-  /** A service looks at the file twice a second. */
-  async function look(): Promise<void> {
-    await jest.advanceTimersByTimeAsync(500);
-    // The file is read by a thread.
-    while (jest.getTimerCount() === 0) await new Promise(setImmediate);
-  }
-
-  /** The file as a service follows it; `next` answers who has access after the next change. */
-  function following(text: string, others = '') {
-    writeFileSync(file, text);
-    const events = new EventEmitter();
-    const refused: string[] = [];
-    const access = openAccess(
-      { tokensFile: file, tokens: others },
-      {
-        changed: (grants) =>
-          void setImmediate(() =>
-            events.emit(
-              'changed',
-              grants.map(({ name }) => name),
-            ),
-          ),
-        refused: (faults) => void refused.push(...faults),
-      },
-    );
-    const may = (name: Name): boolean => {
-      try {
-        return (
-          access.grantOf({ headers: { authorization: `Bearer ${tokens[name]}` } } as IncomingMessage).name === name
-        );
-      } catch {
-        return false;
-      }
-    };
-    const next = async (meanwhile = (): void => undefined): Promise<readonly string[]> => {
-      const found: (readonly string[])[] = [];
-      events.once('changed', (allowed: readonly string[]) => found.push(allowed));
-      while (found.length === 0) {
-        meanwhile();
-        await look();
-        await new Promise(setImmediate);
-      }
-      return found[0] ?? [];
-    };
-    return { may, next, refused, close: () => access.close() };
-  }
-  const all = `${lineOf('reader')}\n${lineOf('root')}`;
-
-  test.each<[what: string, change: () => void, left: readonly Name[], said: readonly string[]]>([
-    ['a line beside a malformed one', () => writeFileSync(file, `nonsense\n${ENTRY}`), ['root'], ['tokens: line 1: ']],
-    ['a line, in steps of an editor', () => execFileSync('sed', ['-i', '/^reader/d', file]), ['root'], []],
-    ['every line', () => truncateSync(file), [], []],
-    ['the file', () => rmSync(file), [], ['which cannot be read: ']],
-    ['the folder', () => renameSync(folder, `${folder}-away`), [], ['which cannot be read: ']],
-    ['the text', () => writeFileSync(file, Buffer.alloc(300, 0xff)), [], ['tokens: line 1: ']],
-    ...(process.getuid?.() === 0
-      ? []
-      : [
-          ['the right to read it', () => chmodSync(file, 0), [], ['which cannot be read: ']] as [
-            string,
-            () => void,
-            readonly Name[],
-            readonly string[],
-          ],
-        ]),
-  ])('what is removed gives no access: %s', async (_, change, left, said) => {
-    const { may, next, refused, close } = following(all, lineOf('crm'));
-    expect([may('reader'), may('root'), may('crm')]).toEqual([true, true, true]);
-    change();
-    expect(await next()).toEqual([...left, 'crm']);
-    expect([may('reader'), may('root'), may('crm')]).toEqual([false, left.includes('root'), true]);
-    await new Promise(setImmediate);
-    expect(refused).toEqual(said.map((fault) => expect.stringContaining(fault)));
-    expect(refused.join()).not.toContain('nonsense');
-    close();
-  });
-
   test('is followed by a service, without a restart', async () => {
-    jest.useRealTimers();
     writeFileSync(file, lineOf('reader'));
     const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
     const status = async (name: Name): Promise<number> =>
@@ -350,6 +255,9 @@ describe('a file of tokens', () => {
     writeFileSync(file, `${lineOf('root')}\nnonsense`);
     await until(async () => (await status('root')) === 200);
     expect([await status('reader'), await status('root')]).toEqual([401, 200]);
+    // A file that cannot be read any more gives nobody access.
+    rmSync(file);
+    await until(async () => (await status('root')) === 401);
     await own.close();
   });
 
@@ -418,43 +326,6 @@ describe('a request for another host', () => {
     expect([await status(named.url, REBOUND), await status(named.url, 'other.example')]).toEqual([401, 421]);
     await named.close();
     expect(await status(server.url, REBOUND)).toBe(401);
-  });
-});
-
-describe('what the process keeps for tokens', () => {
-  let directory: string;
-  beforeAll(() => void (directory = mkdtempSync(join(tmpdir(), 'tokens-'))));
-  afterAll(() => rmSync(directory, { recursive: true }));
-
-  const asks = (token: string): IncomingMessage =>
-    ({ headers: { authorization: `Bearer ${token}` } }) as unknown as IncomingMessage;
-  const [first, second] = [createToken(), createToken()];
-  const lineFor = (name: string, token: string): string => tokenLine({ name, read: 'all', write: new Set() }, token);
-  const start = async (tokensFile: string): Promise<Engine> => {
-    writeFileSync(tokensFile, `${lineFor('first', first)}\n${lineFor('second', second)}\n`);
-    const databaseUrl = `sqlite:${tokensFile}.db`;
-    return startEngine(readSettings({ SCHEMA_DIR: SCHEMA, DATABASE_URL: databaseUrl, TOKENS_FILE: tokensFile }));
-  };
-
-  test('two tokens with equal rights share one model', async () => {
-    const engine = await start(join(directory, 'equal'));
-    const [one, other] = [engine.modelFor(asks(first)), engine.modelFor(asks(second))];
-    await engine.close();
-    expect(one.types.size).toBeGreaterThan(0);
-    // toBe would print both.
-    expect(one === other).toBe(true);
-  });
-
-  test('nothing of a token that was revoked', async () => {
-    const file = join(directory, 'revoked');
-    const engine = await start(file);
-    const kept = new WeakRef(engine.modelFor(asks(first)));
-    writeFileSync(file, `${lineFor('second', second)}\n`);
-    await until(async () => engine.modelFor(asks(first)).types.size === 0);
-    await collectGarbage();
-    const isKept = kept.deref() !== undefined;
-    await engine.close();
-    expect(isKept).toBe(false);
   });
 });
 

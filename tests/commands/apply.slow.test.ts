@@ -63,24 +63,6 @@ describe.each(databaseKinds)('apply on %s', (kind) => {
       look();
     });
 
-  it('shows each task in a line, and how far work on rows has come', async () => {
-    const running = start();
-    expect(await running.ended).toBe(0);
-    const [first = '', ...lines] = running.err().trimEnd().split('\n');
-    expect(first).toContain('You can stop this with Ctrl-C or SIGTERM');
-    const all = lines.map((line) =>
-      /^\[(\d+)\/(\d+)\] (?:[A-Z][a-z ]+) books(?:: \d+%(?:, \d+ rows per second)?)?$/.exec(line)?.slice(1).map(Number),
-    );
-    expect(all).not.toContain(undefined);
-    const last = all[0]?.[1] ?? 0;
-    expect(new Set(all.map((one) => one?.[0]))).toEqual(new Set(Array.from({ length: last }, (_, index) => index + 1)));
-    expect(lines).toContainEqual(expect.stringMatching(/Work through the rows of books: 0%$/));
-    expect(lines).toContainEqual(
-      expect.stringMatching(/Work through the rows of books: 100%, [1-9]\d* rows per second$/),
-    );
-    await finished();
-  });
-
   it('with --json, shows each task as JSON on standard error, and prints its result', async () => {
     const running = start(['--json']);
     expect(await running.ended).toBe(0);

@@ -7,7 +7,7 @@ import { StartError } from '../../engine/problem.ts';
 import { backUp, restore, verify } from '../../engine/storage/sqlite/backup.ts';
 import { fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
-import { createProject, type Project, runCommand } from '../support/project.ts';
+import { createProject, type Project } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { type Assembly, WriteLoad } from '../support/write-load.ts';
 import { until } from '../support/leaving.ts';
@@ -53,31 +53,6 @@ test('a backup under load is one state of the database: restored, no record is t
   const stillThere = acknowledged.filter((id) => load.known.get(id)?.acknowledged !== 'gone');
   expect(stillThere.filter((id) => !there.has(id))).toEqual([]);
   await again.close();
-});
-
-test('a commit after each of its steps does not begin a backup anew', async () => {
-  await (await startOn('busy.db')).close();
-  const database = new Database(at('busy.db'));
-  const insert = database.prepare('insert into assemblies (stamp, filling) values (1, ?)');
-  const fill = database.transaction(() => {
-    for (let count = 0; count < 400; count += 1) insert.run('x'.repeat(10_000));
-  });
-  fill();
-  const copied = backUp(at('busy.db'), at('busy-copy.db'));
-  let commits = 0;
-  const isDone = copied.then(() => true);
-  const next = (): Promise<boolean> => new Promise((resolve) => setImmediate(resolve, false));
-  while (commits < 1000 && !(await Promise.race([isDone, next()]))) {
-    insert.run('meanwhile');
-    commits += 1;
-  }
-  database.close();
-  await copied;
-  expect(commits).toBeLessThan(1000);
-  expect(commits).toBeGreaterThan(5);
-  const copy = new Database(at('busy-copy.db'), { readonly: true });
-  expect(copy.prepare('select count(*) from assemblies').pluck().get()).toBe(400);
-  copy.close();
 });
 
 describe('nothing is replaced', () => {
@@ -167,15 +142,6 @@ describe('the command', () => {
     ]);
     expect(files()).toEqual(before);
     expect(await project.run('restore', at('shelves.db'), '--force')).toMatchObject({ code: 0, err: '' });
-  });
-
-  test.each(['backup', 'restore'] as const)('%s says what does it with PostgreSQL', async (command) => {
-    const environment = { DATABASE_URL: 'postgres://nobody@127.0.0.1/nothing' };
-    const { code, err } = await runCommand(command, ['file'], environment);
-    expect([code, err]).toEqual([
-      1,
-      expect.stringMatching(/PostgreSQL has a program of its own for it: pg_(dump|restore) /),
-    ]);
   });
 });
 

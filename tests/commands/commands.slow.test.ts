@@ -213,21 +213,6 @@ describe('diff', () => {
     expect(code).toBe(told.startsWith('breaking') ? 3 : 0);
   });
 
-  test('is a table for people, what breaks first', async () => {
-    const project = await projectOf({
-      'old/b.yaml': book(A),
-      'new/b.yaml': book(`${A.replace('9', '8')}, b: { type: any }`, 'path: x'),
-    });
-    const { code, out } = await project.run('diff', join(project.directory, 'old'), join(project.directory, 'new'));
-    expect(code).toBe(3);
-    expect(out).toBe(`breaking  Book    path-changed    was /api/books, is /api/x
-breaking  Book.a  field-narrowed  must now be a string of at most 8 characters
-          Book.b  field-added     new
-
-2 of 3 break clients.
-`);
-  });
-
   test.each([
     [['schema'], 'Give two schema directories'],
     [['schema', 'no/such/folder'], 'the schema directory cannot be read'],
@@ -298,48 +283,6 @@ describe('describe', () => {
     await project.starts();
     const environment = { ...project.environment, SCHEMA_DIR: described.directory };
     expect(await runCommand('plan', [], environment)).toMatchObject({ code: 0 });
-  });
-
-  test('fills in every default', async () => {
-    const project = await projectOf({ 'a.yaml': 'type: TaxClass\nfields: { rate: { type: decimal } }' });
-    const { out } = await project.run('describe', 'TaxClass', '--json');
-    expect(JSON.parse(out)).toEqual([
-      {
-        type: 'TaxClass',
-        title: { one: 'Tax class', many: 'Tax classes' },
-        description: '',
-        path: 'tax-classes',
-        table: 'tax_classes',
-        operations: ['list', 'get', 'create', 'update', 'delete'],
-        identifier: { name: 'id', title: 'ID', description: 'Unique identifier of the record', inRecord: true },
-        order: ['id'],
-        fields: {
-          rate: {
-            type: 'decimal',
-            title: 'Rate',
-            description: '',
-            required: false,
-            nullable: true,
-            default: null,
-            readOnly: false,
-            sensitive: false,
-            unique: false,
-            index: false,
-            precision: 15,
-            scale: 0,
-            examples: [],
-          },
-        },
-        relations: {},
-        unique: [],
-        indexes: [],
-        checks: [],
-        list: { maxLimit: 1000, count: 'exact' },
-        open: false,
-        preconditions: 'optional',
-        seed: [],
-      },
-    ]);
   });
 
   test('--diagram', async () => {

@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { newFile } from '../../engine/files.ts';
 import { printable } from '../../engine/process.ts';
 import { ask } from '../support/ask.ts';
 import { fileOf } from '../support/databases.ts';
@@ -131,14 +130,6 @@ afterAll(() => small?.remove());
     ]);
     expect(readdirSync(on)).toEqual([]);
   }
-});
-
-it('a name that is taken while the file is written is not replaced', () => {
-  const file = newFile(at('out'), { force: false, database: undefined });
-  writeFileSync(at('out'), 'first');
-  expect(() => file.finish()).toThrow('already exists');
-  file.discard();
-  expect([readFileSync(at('out'), 'utf8'), readdirSync(directory)]).toEqual(['first', ['out']]);
 });
 
 describe('restore', () => {

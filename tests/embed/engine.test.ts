@@ -11,7 +11,6 @@ import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
 import type { Limits } from '../../engine/settings/settings.ts';
-import { lazy } from '../../engine/memo.ts';
 import { doubtsAbout, readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { alone, answersOf } from '../support/guest.ts';
 
@@ -97,16 +96,6 @@ describe('settings', () => {
   });
 });
 
-test('a Node.js that is too old is told by a StartError', async () => {
-  const { node } = process.versions;
-  Object.defineProperty(process.versions, 'node', { value: '20.20.2', configurable: true });
-  try {
-    await expect(createEngine()).rejects.toThrow(/needs Node\.js 22 or later, but this is 20\.20\.2/);
-  } finally {
-    Object.defineProperty(process.versions, 'node', { value: node, configurable: true });
-  }
-});
-
 test.each<[string, string, readonly string[]]>([
   ['TOKEN', 'x', ['TOKEN is set, and is no setting; did you mean TOKENS?']],
   ['PROT', '1', ['PROT is set, and is no setting; did you mean PORT?']],
@@ -120,16 +109,6 @@ test.each<[string, string, readonly string[]]>([
   ['PATH', '/bin', []],
 ])('%s=%s in the environment', (name, value, doubts) => {
   expect(doubtsAbout({ [name]: value })).toEqual(doubts);
-});
-
-test('what is loaded with the first request is loaded by the next one, if that failed', async () => {
-  let loads = 0;
-  const load = lazy(async () => {
-    if ((loads += 1) === 1) throw new Error('EMFILE: too many open files');
-    return loads;
-  });
-  await expect(load()).rejects.toThrow('EMFILE');
-  expect([await load(), await load()]).toEqual([2, 2]);
 });
 
 describe('mounted in Express', () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../chaos/instances.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { connectTo } from '../support/databases.ts';

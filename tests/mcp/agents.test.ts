@@ -95,42 +95,6 @@ describe('arguments', () => {
     ]);
   });
 
-  test('null for one that may be left out means that it is', async () => {
-    const record = { name: 'Null' };
-    const created = await use('create_record', {
-      type: 'Author',
-      record,
-      records: null,
-      idempotency_key: null,
-      dry_run: null,
-      fields: null,
-      include: null,
-      variant: null,
-    });
-    expect(created).toMatchObject({ isError: false, says: { record: { name: 'Null', books: [] } } });
-    const { id } = created.says['record'] as { readonly id: number };
-    const changed = await use('update_record', { type: 'Author', id, changes: record, etag: null, dry_run: null });
-    expect(changed.isError).toBe(false);
-    const listed = await use('list_records', {
-      type: 'Author',
-      where: { id, name: { ne: 'x' } },
-      order: null,
-      limit: null,
-      offset: null,
-      after: null,
-      count: null,
-    });
-    expect(listed.says).toMatchObject({ total: 1 });
-    const nothing = { where: null, by: null, measure: null, order: null };
-    expect(await use('summarize_records', { type: 'Author', ...nothing })).toMatchObject({ isError: false });
-    expect(await use('list_types', { search: null })).toMatchObject({ isError: false });
-    expect(await use('get_record', { type: 'Author', id: null })).toMatchObject({
-      isError: true,
-      says: { errors: [{ argument: 'id', code: 'required' }] },
-    });
-    expect(await use('delete_record', { type: 'Author', id, etag: null })).toMatchObject({ isError: false });
-  });
-
   test.each<[given: object, argument: string, message: string]>([
     [{}, 'record', 'create_record needs "record", or "records" for several'],
     [{ record: { name: 'x' }, records: [{ name: 'y' }] }, 'records', 'not both'],
@@ -250,16 +214,6 @@ describe('records', () => {
       total: 3,
       groups: authors.map(({ name }) => ({ by: { name }, measures: { count: 1 } })),
     });
-  });
-
-  test('values go through as over HTTP', async () => {
-    const title = 'ä😀"\\\u2028 ';
-    const { says } = await use('create_record', { type: 'Book', record: { title, extra: { b: [1, null], a: 1.5 } } });
-    const { id } = says['record'] as { readonly id: number };
-    const headers = { authorization: `Bearer ${tokens.all}` };
-    const { text } = await exchange(url, `GET /api/books/${id}`, { headers });
-    expect(JSON.parse(text)).toMatchObject({ title, extra: { b: [1, null], a: 1.5 } });
-    expect((await use('get_record', { type: 'Book', id })).text).toContain(`"record":${text}`);
   });
 });
 

@@ -52,18 +52,6 @@ test('what is copied into it has its licence', () => {
     expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
 });
 
-test('its bill of materials names what the bundler reports, and Swagger UI', () => {
-  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
-  const { components } = read(resolve(folder, 'source/dist/sbom.cdx.json'));
-  const { libraries } = read(resolve(folder, 'source/dist/studio/studio.json'));
-  const folders: readonly string[] = [...libraries, 'node_modules/swagger-ui-dist'];
-  const expected = folders.map((library) => {
-    const { name, version } = read(`${library}/package.json`);
-    return `${name}@${version}`;
-  });
-  expect(components.map((one: { 'bom-ref': string }) => one['bom-ref']).toSorted()).toEqual(expected.toSorted());
-});
-
 test('it brings at most 150 packages', () => {
   // One is the package itself.
   expect(productionPackages().length).toBeGreaterThan(50);

@@ -1,5 +1,4 @@
 /** Connections: no kind of work leaves none to the others. */
-import { EventEmitter, once } from 'node:events';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
@@ -89,33 +88,5 @@ onServer('an instance whose rows are held', () => {
         expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
     });
     expect(await statuses(waiting)).toEqual(new Set([200]));
-  });
-
-  it('ends a transaction that does nothing, and frees its rows', async () => {
-    const { openPostgres } = await import('../../engine/storage/postgres/driver.ts');
-    const driver = await openPostgres(database.url, { statementTimeout: 60_000 });
-    const idle = { sql: 'set local idle_in_transaction_session_timeout = 50' };
-    const lock = { sql: `select id from tmp_vars where id = ${id(first)} for update` };
-    const [idling, freed] = [new EventEmitter(), new EventEmitter()];
-    const [isIdle, isFreed] = [once(idling, 'so'), once(freed, 'so')];
-    let tries = 0;
-    const write = driver.write(async (writer) => {
-      const locked = await writer.value(lock, []);
-      if ((tries += 1) > 1) return locked;
-      // The last statement before it does nothing.
-      await writer.run(idle, []);
-      idling.emit('so');
-      await isFreed;
-      return writer.value(lock, []);
-    });
-    await isIdle;
-    expect((await send(`PUT ${first}`, { value: 'free' })).status).toBe(200);
-    freed.emit('so');
-    // It is repeated on another connection.
-    expect(String(await write)).toBe(id(first));
-    // The limit of every other transaction.
-    const limit = { sql: `select current_setting('idle_in_transaction_session_timeout')` };
-    expect(await driver.write((writer) => writer.value(limit, []))).toBe('10s');
-    await driver.close();
   });
 });

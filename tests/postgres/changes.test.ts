@@ -57,21 +57,6 @@ onServer('a change of tables', () => {
     ).toHaveLength(1);
   });
 
-  it.each([
-    ['insufficient_privilege', '42501: no'],
-    ['invalid_text_representation', '22P02'],
-    ['unique_violation', '23505'],
-    ['query_canceled', '57014: no'],
-  ])('that fails with %s prints a sentence, without values of records', async (code, shown) => {
-    await client.query(SLOW.replace('perform pg_sleep(36000)', `raise exception 'no' using errcode = '${code}'`));
-    const { err, ...rest } = await apply();
-    expect(rest).toEqual({ code: 1, out: '' });
-    expect(err.split('\n').at(-1)).toMatch(
-      /^The database did not carry out "create index .+" \(SQLSTATE .+\)\. Nothing was changed(\. What helps: .+)?$/,
-    );
-    expect(err).toContain(`(SQLSTATE ${shown})`);
-  });
-
   it('needs no right but that to the schema of its own', async () => {
     const name = `limited_${databases}`;
     await client.query(`

@@ -4,7 +4,6 @@ import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { connectTo } from '../support/databases.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { urlOf, useCompiled } from '../support/compiled.ts';
 import { until } from '../support/leaving.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { administer, onServer, pause, startInstance, withParameters } from '../support/postgres.ts';
@@ -22,8 +21,6 @@ const pidsOf = async (url: string, condition: string): Promise<readonly number[]
   await client.end();
   return rows.map(({ pid }) => pid);
 };
-
-const compiled = useCompiled();
 
 onServer('a server that fails', () => {
   let cluster: Cluster;
@@ -85,47 +82,6 @@ onServer('a server that fails', () => {
     expect((await waiting)?.status).toBe(200);
     await patient.close();
     expect((await send('GET /api/tmp-vars/1')).status).toBe(404);
-  });
-
-  it('goes away and comes back: the log tells each of both once, and that connections were closed', async () => {
-    const service = compiled.run('server.js', [], {
-      PORT: '0',
-      DATABASE_URL: withParameters(cluster.url, { pool: '2' }),
-    });
-    const url = await urlOf(service);
-    const get = (): Promise<Answer> => ask(url, 'GET /api/tmp-vars/1');
-    const lines = (): readonly string[] =>
-      service
-        .err()
-        .split('\n')
-        .filter((line) => line.includes('the database') || line.includes('The database'));
-    await administer(cluster.url, CUT, async () => undefined, 'select 1');
-    await until(() => lines().length === 1);
-    await cluster.stop('fast');
-    const refused = await Promise.all([get(), get(), get()]);
-    expect(refused.map(({ status }) => status)).toEqual([503, 503, 503]);
-    await cluster.again();
-    await until(async () => (await get()).status === 404);
-    await until(() => lines().some((line) => line.includes('works again')));
-    service.child.kill('SIGTERM');
-    await service.ended;
-    const told = lines().map((line) => JSON.parse(line) as JsonObject);
-    const shown = new URL(cluster.url).host;
-    expect(told.filter(({ level }) => level === 'error')).toEqual([
-      expect.objectContaining({
-        database: expect.stringContaining(shown),
-        problem: 'storage-busy',
-        cause: expect.stringMatching(/ECONNREFUSED|57P0/),
-        msg: 'The database cannot be reached',
-      }),
-    ]);
-    const back = told.find(({ msg }) => msg === 'the database works again');
-    expect(Number(back?.['failedRequests'])).toBeGreaterThanOrEqual(3);
-    expect(told[0]).toMatchObject({
-      level: 'warn',
-      msg: 'the database closed connections',
-      cause: expect.stringContaining('57P01'),
-    });
   });
 
   it('has another column type since a neighbour has changed it: nobody notices', async () => {

@@ -68,16 +68,6 @@ onServer('a transaction', () => {
     expect(told(await conflicting())).toEqual(always);
   });
 
-  it.each(['savepoint run', 'rollback to run'])('that loses its connection at "%s"', async (statement) => {
-    for (const fate of ['cut', 'unanswered'] as const) {
-      let failures = 0;
-      wire.fate = (sql) => (sql === statement && (failures += 1) === 1 ? fate : 'pass');
-      expect(told(await conflicting())).toEqual(CONFLICT);
-      wire.fate = (sql) => (sql === statement ? fate : 'pass');
-      expect(told(await conflicting())).toEqual(BUSY);
-    }
-  });
-
   it.each([
     ['40001', BUSY],
     ['57014', TOO_SLOW],

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { freePort } from '../chaos/instances.ts';
+import { freePort } from '../support/free-port.ts';
 import { openBuild } from '../support/compiled.ts';
 import { createDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

@@ -1,7 +1,4 @@
 /** Starts that a server refuses, or keeps waiting: what the operator is told. */
-import { createServer, type Server } from 'node:net';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';
@@ -22,40 +19,6 @@ const refusal = (databaseUrl: string): Promise<string> =>
     },
     (error: Error) => `${error.name}: ${error.message}`,
   );
-
-/** A server that answers every connection with this error. */
-async function refusing(code: string, message: string): Promise<{ server: Server; url: string }> {
-  const fields = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(fields.length + 4);
-  const server = createServer((socket) => {
-    socket
-      .on('error', () => undefined)
-      .once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, url: `postgres://me:secret@127.0.0.1:${(server.address() as AddressInfo).port}/shop` };
-}
-
-it.each([
-  ['28P01', 'password authentication failed for user "me"', 'check user and password in the URL'],
-  ['28000', 'no pg_hba.conf entry for host "10.0.0.1", user "me", database "shop", no encryption', 'sslmode=require'],
-  ['28000', 'role "me" is not permitted to log in', 'the user must exist and may log in'],
-  ['3D000', 'database "shop" does not exist', 'create the database'],
-  ['53300', 'sorry, too many clients already', 'max_connections'],
-  ['08P01', 'unsupported startup parameter: search_path', 'prepared=off'],
-  ['42704', 'something else', undefined],
-])('a server that answers %s %s: its words, and what helps', async (code, message, cure) => {
-  const { server, url } = await refusing(code, message);
-  const said = await refusal(url);
-  server.close();
-  const place = new URL(url).host;
-  expect(said).toContain(`StartError: The database at ${place}/shop cannot be used (SQLSTATE ${code}): ${message}`);
-  if (cure === undefined) expect(said).not.toContain('What helps');
-  else expect(said).toContain(cure);
-  expect(said).not.toContain('secret');
-});
 
 onServer('a start', () => {
   let cluster: Cluster;

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { PATIENT } from '../../engine/edge/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
-import { createDatabase as admitting } from '../../engine/storage/database.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 import { ask } from '../support/ask.ts';
@@ -90,29 +89,6 @@ onServer('statements', () => {
       expect(await next).toMatchObject({ name: 'CallerGone' });
       await snapshot.close();
       await until(async () => (await running()) === 0);
-    });
-
-    it('searches leave connections to single records', async () => {
-      driver = await open(url(), 600_000);
-      const admitted = admitting(driver);
-      const client = leaving();
-      const searches = Array.from({ length: 20 }, () =>
-        settled(Promise.resolve(admitted.scan((reader) => reader.value(HOURS, []), client))),
-      );
-      await until(async () => (await running()) === 2);
-      expect(await admitted.read((reader) => reader.value(ONE, []), PATIENT)).toBe('1');
-      client.leave();
-      await Promise.all(searches);
-    });
-
-    it('what changes tables has no limit', async () => {
-      driver = await open(url(), 300);
-      const slow = { sql: 'select pg_sleep(0.6)::text' };
-      await driver.exclusively(() => driver.write((writer) => writer.value(slow, [])));
-      await driver.define([slow.sql]);
-      await expect(driver.write((writer) => writer.value(slow, []))).rejects.toMatchObject({
-        code: 'statement-timeout',
-      });
     });
   });
 });

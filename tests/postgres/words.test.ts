@@ -1,38 +1,10 @@
 /** What needs no server: statements with numbers, errors in words, URLs. */
 import { StartError } from '../../engine/problem.ts';
-import { numbered } from '../../engine/storage/postgres/dialect.ts';
-import { isConnectionLost, translate } from '../../engine/storage/postgres/errors.ts';
 import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 
 describe('without a server', () => {
-  it.each([
-    ['select ? from t where a = ?', 'select $1 from t where a = $2'],
-    [`select '?' || "a?" || ?`, `select '?' || "a?" || $1`],
-    [`select 'it''s ?' = ?`, `select 'it''s ?' = $1`],
-  ])('%s is numbered', (sql, expected) => expect(numbered(sql)).toBe(expected));
-
-  it.each([
-    ['40001', 'storage-busy'],
-    ['40P01', 'storage-busy'],
-    ['53100', 'storage-full'],
-    ['58030', 'storage-busy'],
-    ['53300', 'storage-busy'],
-    ['55P03', 'storage-busy'],
-    ['25006', 'storage-busy'],
-    ['57P01', 'storage-busy'],
-    ['08006', 'storage-busy'],
-    ['ECONNREFUSED', 'storage-busy'],
-  ])('%s is told as %s', (code, expected) =>
-    expect(translate(Object.assign(new Error('x'), { code }))).toMatchObject({ code: expected }),
-  );
-
-  it('a fault of ours stays as it is', () => {
-    const error = Object.assign(new Error('syntax'), { code: '42601' });
-    expect([translate(error), isConnectionLost(error)]).toEqual([error, false]);
-  });
-
   const bad = ['pool=0', 'pool=many', 'prepared=maybe', 'prepared=toString', 'lock_timeout=-1'];
   it.each(bad)('?%s is refused by its name', (parameter) => {
     expect(() => parseAddress(`postgres://localhost/x?${parameter}`)).toThrow(StartError);

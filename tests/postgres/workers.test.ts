@@ -174,14 +174,4 @@ onServer('WORKERS', () => {
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429, 429, 429]);
     expect(await stop(service)).toBe(0);
   });
-
-  test('a start that fails is told once, as without workers', async () => {
-    const failed = async (workers: string): Promise<readonly [number | null, string]> => {
-      const environment = { DATABASE_URL: database.url, WORKERS: workers, SCHEMA_DIR: 'nowhere' };
-      const service = compiled.run('server.js', [], environment);
-      return [await service.ended, service.err()];
-    };
-    const alone = await failed('1');
-    expect([alone, await failed('2')]).toEqual([[1, expect.stringContaining('nowhere')], alone]);
-  });
 });

@@ -1,5 +1,5 @@
 import { encodeCursor } from '../../engine/query/paging.ts';
-import { faultsOf, list, problemOf, typeOf } from '../support/library.ts';
+import { faultsOf, list, problemOf } from '../support/library.ts';
 
 describe('cursors', () => {
   const page = '_cnd[limit]=0&_cnd[limit]=20';
@@ -9,22 +9,6 @@ describe('cursors', () => {
     const content: unknown[] = JSON.parse(Buffer.from(cursorOf(search, [5, 7]), 'base64url').toString());
     return Buffer.from(JSON.stringify(change(content))).toString('base64url');
   };
-
-  test.each<[string, Parameters<typeof encodeCursor>[1]]>([
-    [page, [5, 7]],
-    [page, [null, 7]],
-    ['_cnd[limit][1]=1', [0, 1]],
-    [`${page}&_cnd[orderBy]=title`, ['é\u{1F600}"', 7]],
-    [`${page}&_cnd[orderBy]=price&_cnd[orderBy]=in_print&_cnd[orderBy]=weight`, ['-1.50', false, 1e21, 7]],
-    [`${page}&_cnd[orderBy]=published&_cnd[orderBy]=sold_at`, ['2024-02-29', '2024-02-28T23:00:00.5Z', 7]],
-    [`${page}&_cnd[orderBy]=author.name&_cnd[orderBy]=author`, [null, null, 7]],
-    [`${page}&_cnd[title][like]=a*&_cnd[pages][in]=1&_cnd[pages][in]=2`, [5, 7]],
-  ])('?%s after %j', (search, values) => {
-    const cursor = cursorOf(search, values);
-    expect(cursor).toMatch(/^[\w-]+$/);
-    expect(list(`${search}&after=${cursor}`)).toEqual({ ...list(search), cursor: { direction: 'after', values } });
-    expect(list(`before=${cursor}&${search}`).cursor).toEqual({ direction: 'before', values });
-  });
 
   test.each<[string, string, boolean]>([
     [page, '_cnd[limit][1]=7', true],
@@ -44,12 +28,6 @@ describe('cursors', () => {
       expect(problemOf(() => list(search)).errors).toEqual([
         { parameter: 'after', code: 'invalid-cursor', message: expect.stringContaining('another') },
       ]);
-  });
-
-  test('a cursor of another type is refused', () => {
-    const cursor = encodeCursor(list('', typeOf('Cover')), [7]) ?? '';
-    expect(list(`${page}&after=${cursor}`, typeOf('Cover')).cursor?.values).toEqual([7]);
-    expect(faultsOf(() => list(`${page}&after=${cursor}`, typeOf('Author')))).toEqual(['after: invalid-cursor']);
   });
 
   test.each<[string, (content: unknown[]) => unknown]>([

@@ -64,11 +64,6 @@ describe('parameters', () => {
   });
 });
 
-test('a request with too many pieces that cannot be decoded is read no further', () => {
-  const { all, faults } = parseParameters(`${'%&'.repeat(100)}a=1`);
-  expect([all.length, faults.length]).toEqual([0, 100]);
-});
-
 describe('limit', () => {
   test.each<[string, number, number | undefined]>([
     ['', 0, undefined],
@@ -373,42 +368,6 @@ describe('filters', () => {
     const { errors } = problemOf(() => list(search, loan));
     expect(errors.map((fault) => fault.message).join('\n')).toContain(message);
   });
-
-  const repeated = (count: number, piece: (index: number) => string): string =>
-    Array.from({ length: count }, (_, index) => piece(index)).join('&');
-  const filters = ['title', 'pages', 'price', 'weight', 'published', 'sold_at', 'position', 'book_id'].flatMap((name) =>
-    ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'null'].map((operator) => `_cnd[${name}][${operator}]=`),
-  );
-  /** Different paths through four relations each. */
-  const deepPaths = ['author', 'editor'].flatMap((a) =>
-    ['mentor', 'rival'].flatMap((b) =>
-      ['mentor', 'rival'].flatMap((c) => ['mentor', 'rival'].map((d) => `_cnd[${a}.${b}.${c}.${d}.name]=x`)),
-    ),
-  );
-
-  const orderable = [
-    'title,pages,price,weight,in_print,published,sold_at,position,author,author.name,author.born',
-    'editor,editor.name,editor.born,cover,cover.image,author.mentor,author.rival,editor.mentor,editor.rival',
-    'author.mentor.name',
-  ].flatMap((names) => names.split(','));
-  const orderBy = (names: readonly string[]): string => names.map((name) => `_cnd[orderBy]=${name}`).join('&');
-
-  test('as many as there may be', () => {
-    for (const pattern of ['x'.repeat(200), '😀'.repeat(200), '*x'.repeat(5)])
-      expect(list(`_cnd[title][like]=${pattern}`).filters).toHaveLength(1);
-    for (const pattern of ['x'.repeat(201), '😀'.repeat(201), '*x'.repeat(6), '******'])
-      expect(faultsOf(() => list(`_cnd[title][like]=${pattern}`))).toEqual(['_cnd[title][like]: too-many']);
-    expect(list(repeated(100, (index) => `_cnd[pages][in]=${index}`)).filters).toHaveLength(1);
-    expect(faultsOf(() => list(repeated(101, (index) => `_cnd[pages][in]=${index}`)))).toEqual([
-      '_cnd[pages][in]: too-many',
-    ]);
-    expect(faultsOf(() => list(filters.slice(0, 50).join('&')))).not.toContain('_cnd[title][eq]: too-many');
-    expect(faultsOf(() => list(filters.slice(0, 51).join('&')))).toContain('_cnd[title][eq]: too-many');
-    expect(list(deepPaths.join('&')).filters).toHaveLength(16);
-    expect(faultsOf(() => list([...deepPaths, '_cnd[cover.image]=x'].join('&')))).toEqual(['_cnd: too-many']);
-    expect(list(orderBy(orderable.slice(0, 20))).order).toHaveLength(21);
-    expect(faultsOf(() => list(orderBy(orderable)))).toEqual(['_cnd[orderBy]: too-many']);
-  });
 });
 
 describe('messages', () => {
@@ -449,33 +408,5 @@ describe('messages', () => {
   ])('?%s: %s', (search, message) => {
     const { errors } = problemOf(() => list(search));
     expect(errors.map((fault) => fault.message).join('\n')).toContain(message);
-  });
-
-  test('a long text is cut', () => {
-    const { message } = problemOf(() => list('z'.repeat(500)));
-    expect(message).toBe(`Unknown parameter "${'z'.repeat(60)}…"`);
-  });
-
-  test('a name that nothing resembles gets no suggestion', () => {
-    expect(problemOf(() => list('utm_source=x')).errors[0]?.message).toBe('Unknown parameter "utm_source"');
-  });
-
-  test('all faults of a request are reported together', () => {
-    const search =
-      'a=%&nope=1&include=x&fields=y&variant=z&_cnd[limit]=x&_cnd[limit]=-1&_cnd[orderBy]=q&_cnd[r]=1&_cnd[pages][lt]=x';
-    expect([...faultsOf(() => list(search))].toSorted()).toEqual(
-      [
-        'a: malformed',
-        'nope: unknown-parameter',
-        'include: unknown-relation',
-        'fields: unknown-field',
-        'variant: unknown-variant',
-        '_cnd[limit]: invalid-value',
-        '_cnd[limit]: invalid-value',
-        '_cnd[orderBy]: unknown-field',
-        '_cnd[r]: unknown-field',
-        '_cnd[pages][lt]: invalid-value',
-      ].toSorted(),
-    );
   });
 });

@@ -3,47 +3,6 @@ import { countRelations } from '../../engine/query/views.ts';
 import { faultsOf, list, typeOf, view, viewText } from '../support/library.ts';
 
 describe('views', () => {
-  const own = 'book_id title pages price weight in_print published sold_at position notes tags';
-  const author = 'author_id name born rank';
-  test.each([
-    ['', `${own} author(${author}) editor(author_id name) cover(id image …) shelves(id label room height)`],
-    ['include=', own],
-    ['include=author', `${own} author(${author})`],
-    ['include=author,author', `${own} author(${author})`],
-    ['include=shelves,author', `${own} author(${author}) shelves(id label room height)`],
-    ['include=author.mentor', `${own} author(${author} mentor(${author}))`],
-    ['include=author.mentor,author.books', `${own} author(${author} books(${own}) mentor(${author}))`],
-    ['include=author%2Cauthor.mentor', `${own} author(${author} mentor(${author}))`],
-    [
-      'include=author.mentor.rival.mentor',
-      `${own} author(${author} mentor(${author} rival(${author} mentor(${author}))))`,
-    ],
-    ['include=editor.mentor', `${own} editor(author_id name mentor(${author}))`],
-    ['fields=', 'book_id'],
-    ['fields=book_id', 'book_id'],
-    ['fields=title', 'book_id title'],
-    ['fields=pages,title,pages', 'book_id title pages'],
-    ['fields=author', `book_id author(${author})`],
-    ['fields=title,author.name', 'book_id title author(author_id name)'],
-    ['fields=author.author_id', 'book_id author(author_id)'],
-    ['fields=author,author.name', `book_id author(${author})`],
-    ['fields=author.mentor', `book_id author(author_id mentor(${author}))`],
-    ['fields=author.mentor.name,author.born', 'book_id author(author_id born mentor(author_id name))'],
-    ['fields=cover', 'book_id cover(id image …)'],
-    ['fields=cover.image', 'book_id cover(id image)'],
-    ['fields=editor', 'book_id editor(author_id name)'],
-    ['fields=editor.name', 'book_id editor(author_id name)'],
-    ['fields=title&include=', 'book_id title'],
-    ['fields=title&include=author', `book_id title author(${author})`],
-    ['fields=author.name&include=author,cover', 'book_id author(author_id name) cover(id image …)'],
-    ['fields=author.name&include=author.mentor', `book_id author(author_id name mentor(${author}))`],
-    ['fields=author&include=author.mentor', `book_id author(${author} mentor(${author}))`],
-    ['include=author.mentor&fields=author.mentor.name', 'book_id author(author_id mentor(author_id name))'],
-  ])('?%s', (search, expected) => {
-    expect(viewText(view(search))).toBe(expected);
-    expect(viewText(list(search).view)).toBe(expected);
-  });
-
   test.each([
     ['', 'id image … book(book_id title pages price weight in_print published sold_at position notes tags)'],
     ['include=', 'id image …'],

@@ -2,12 +2,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describeError } from '../../engine/log.ts';
-import { VERSION } from '../../engine/process.ts';
-import { Problem } from '../../engine/problem.ts';
-import { translate as translatePostgres } from '../../engine/storage/postgres/errors.ts';
-import { translate } from '../../engine/storage/sqlite/connection.ts';
 import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { fileOf } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
@@ -185,111 +180,6 @@ test('the log has a line for each request and each slow statement, without value
     expect.objectContaining({ path: '/api/purchases', status: 403, problem: 'forbidden', token: 'reader' }),
   ]);
   expect(service.err() + service.out()).not.toMatch(new RegExp(`value-of-a-record|wrong-token|${token}`));
-});
-
-test('the log has a line for whatever is no record, too, and one only', async () => {
-  const service = start({ ACCESS_LOG: 'on', METRICS: 'on', RATE_LIMIT: '3' });
-  const url = await urlOf(service);
-  const asked = [
-    ['GET', '/llms.txt', 200],
-    ['GET', '/nothing', 404],
-    ['POST', '/', 405],
-    ['GET', '/metrics', 429],
-    ['GET', '/health/ready', 200],
-  ] as const;
-  const ids: unknown[] = [];
-  for (const [method, path, status] of asked) {
-    const answer = await exchange(url, `${method} ${path}?q=hidden`);
-    expect(answer.status).toBe(status);
-    ids.push(answer.headers['x-request-id']);
-  }
-  expect((await exchange(url, 'GET /docs', { headers: { host: 'rebound.example' } })).status).toBe(421);
-  service.child.kill('SIGTERM');
-  expect(await service.ended).toBe(0);
-  const lines = service
-    .err()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  const requests = lines.filter(({ msg }) => msg === 'request');
-  expect(requests.map(({ method, path, status }) => [method, path, status])).toEqual([...asked, ['GET', '/docs', 421]]);
-  expect(lines.filter(({ msg }) => !['request', 'the tables were changed'].includes(String(msg)))).toEqual([
-    expect.objectContaining({ msg: 'serving', version: VERSION, address: url, database: expect.any(String), model: 1 }),
-    expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }),
-    expect.objectContaining({ msg: 'stopped', inTime: true }),
-  ]);
-  const logged = requests.map(({ requestId }) => requestId);
-  expect([1, 2, 3].map((at) => logged[at])).toEqual([1, 2, 3].map((at) => ids[at]));
-  expect(service.err()).not.toContain('hidden');
-});
-
-describe('a database of many records', () => {
-  const file = (): string => join(directory, 'many.db');
-  const serveMany = (environment: Environment = {}): Running =>
-    start({ DATABASE_URL: `sqlite:${file()}`, ...environment });
-  beforeAll(async () => {
-    const service = serveMany();
-    await urlOf(service);
-    service.child.kill('SIGTERM');
-    await service.ended;
-    const database = new Database(file());
-    database.exec(
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into memos (text) select printf('%0200d', i) from n`,
-    );
-    database.close();
-  });
-
-  test('a whole list is a statement of which the log of slow ones and the figures know', async () => {
-    const service = serveMany({ SLOW_STATEMENT_MS: '1', METRICS: 'on' });
-    const url = await urlOf(service);
-    const countOf = async (): Promise<number> =>
-      Number(/statement_duration_seconds_count (\d+)/.exec((await exchange(url, 'GET /metrics')).text)?.[1]);
-    await exchange(url, 'GET /api/memos', { headers: { 'x-request-id': 'mine', traceparent: TRACE } });
-    const first = await countOf();
-    await exchange(url, 'GET /api/memos', { headers: { prefer: 'count=none' } });
-    expect(await countOf()).toBeGreaterThan(first);
-    service.child.kill('SIGTERM');
-    await service.ended;
-    const lines = service
-      .err()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines).toContainEqual({
-      level: 'warn',
-      time: expect.any(String),
-      type: 'Memo',
-      operation: 'list',
-      requestId: 'mine',
-      address: '127.0.0.1',
-      traceparent: TRACE,
-      sql: expect.stringMatching(/^select concat\(.+ from `memos` as t\$ +order by /),
-      milliseconds: expect.any(Number),
-      msg: 'slow statement',
-    });
-  });
-});
-
-test.each([
-  ['SQLITE_IOERR_READ', 'storage-busy'],
-  ['SQLITE_IOERR_SHMSIZE', 'storage-busy'],
-  ['SQLITE_CANTOPEN_ISDIR', 'storage-busy'],
-  ['SQLITE_READONLY_DBMOVED', 'storage-busy'],
-  ['SQLITE_FULL', 'storage-full'],
-  ['SQLITE_IOERR_WRITE', 'storage-full'],
-  ['SQLITE_CORRUPT_INDEX', undefined],
-])('%s of SQLite is %s', (code, problem) => {
-  const translated = translate(Object.assign(new Error('said'), { code }), 'no-file');
-  expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
-});
-
-test.each([
-  ['XX000', 'mdextend', 'storage-full'],
-  ['XX000', 'ExecEvalExpr', undefined],
-  ['53100', 'mdextend', 'storage-full'],
-])('%s of PostgreSQL in %s is %s', (code, routine, problem) => {
-  const translated = translatePostgres(Object.assign(new Error('said'), { code, routine }));
-  expect(translated instanceof Problem ? translated.code : undefined).toBe(problem);
 });
 
 test.each([

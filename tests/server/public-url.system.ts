@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../chaos/instances.ts';
+import { freePort } from '../support/free-port.ts';
 import { until } from '../support/leaving.ts';
 import { type Ask, follow, HOST, JSON_TYPE, PREFIX, startPublicServer } from '../support/public-url.ts';
 import type { TestServer } from '../support/server.ts';

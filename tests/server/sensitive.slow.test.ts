@@ -3,11 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { errorText } from '../../engine/log.ts';
-import { createDocument } from '../../engine/openapi/document.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { loadModel } from '../support/model.ts';
 
 const SECRET = 'planted-secret';
 const PATIENT = `
@@ -127,21 +124,4 @@ test('an import that is refused says which record, and not what is in it', async
   const broken = await run(lines.join('\n').replace(`"P${SECRET}"`, SECRET));
   expect(broken).toMatch(/^Line 2 \/fields\/number: The line is not valid JSON: .*\n/);
   expect(twice + broken).not.toContain(SECRET);
-});
-
-test('what ends a command is printed without it', () => {
-  const refused = Object.assign(new Error(SECRET), { code: '23505', detail: SECRET });
-  const text = errorText(new Error('It failed', { cause: refused }));
-  expect(text).toMatch(/^Error: It failed\n +at .*\nbecause of the database rejected a statement$/s);
-  expect(text).not.toContain(SECRET);
-});
-
-test('OpenAPI marks the field', () => {
-  const document = createDocument(loadModel(schema), { title: 'x', version: '1' });
-  const marked: string[] = [];
-  JSON.stringify(document, (key, value: unknown) => {
-    if (typeof value === 'object' && value !== null && 'x-sensitive' in value) marked.push(key);
-    return value;
-  });
-  expect([...new Set(marked)].toSorted()).toEqual(['age', 'born', 'finding', 'notes', 'number']);
 });
