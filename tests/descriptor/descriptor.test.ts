@@ -3,7 +3,7 @@ import { checkSchema } from '../../engine/check.ts';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { diagnose, frame } from '../../engine/descriptor/source.ts';
+import { diagnose } from '../../engine/descriptor/source.ts';
 import { COUNT_MODES, DEFAULTS, FIELD_WORDS, OPERATIONS } from '../../engine/descriptor/descriptor.ts';
 import { constraintsOf, fieldWords, grammar, keysOf } from '../../engine/descriptor/grammar.ts';
 import { loadDescriptors } from '../../engine/descriptor/load.ts';
@@ -237,58 +237,6 @@ test('later stages point into the YAML', () => {
   ]);
 });
 
-describe('frames', () => {
-  const long = `${'x'.repeat(200)} here ${'y'.repeat(200)}`;
-  test.each([
-    ['a word', 'type: strng', 7, 5, ['3 | type: strng', '  |       ^^^^^']],
-    ['nothing after the end', 'fields:', 8, 0, ['3 | fields:', '  |        ^']],
-    ['a word after tabs', '\tname:\tx', 8, 1, ['3 | \tname:\tx', '  | \t     \t^']],
-    ['a control character', 'a\u001B: x', 5, 1, ['3 | a\uFFFD: x', '  |     ^']],
-    ['a word beyond the end of the line', 'a: bc', 4, 99, ['3 | a: bc', '  |    ^^']],
-    [
-      'a word in a long line',
-      long,
-      202,
-      4,
-      [`3 | …${'x'.repeat(39)} here ${'y'.repeat(55)}…`, `  | ${' '.repeat(41)}^^^^`],
-    ],
-  ])('%s', (_name, line, column, length, expected) => {
-    expect(frame(line, 3, column, length).split('\n')).toEqual(expected);
-  });
-});
-
-describe('the report', () => {
-  const at = (file: string, line: number, column: number, code: Diagnostic['code'] = 'unknown-key'): Diagnostic => ({
-    code,
-    severity: severities[code],
-    file,
-    line,
-    column,
-    message: `message ${line}`,
-    frame: '',
-  });
-
-  test('is sorted by file, line, column, and counts', () => {
-    const report = formatDiagnostics([
-      at('b.yaml', 1, 1),
-      at('a.yaml', 10, 2),
-      at('a.yaml', 10, 1, 'yaml-warning'),
-      at('a.yaml', 9, 3),
-    ]);
-    expect(report.split('\n\n')).toEqual([
-      'a.yaml:9:3 error unknown-key\n  message 9',
-      'a.yaml:10:1 warning yaml-warning\n  message 10',
-      'a.yaml:10:2 error unknown-key\n  message 10',
-      'b.yaml:1:1 error unknown-key\n  message 1',
-      '3 errors, 1 warning in 2 files',
-    ]);
-  });
-
-  test('says so where there is nothing to say', () => {
-    expect(formatDiagnostics([])).toBe('No faults found.');
-  });
-});
-
 test('the grammar knows the field types, formats, operations and defaults of the code', () => {
   const types = [...fieldTypes.values()];
   expect(keysOf('fieldWords')['type']?.['enum']).toEqual(types.map(({ name }) => name));
@@ -312,20 +260,4 @@ test('the grammar knows the field types, formats, operations and defaults of the
     },
   });
   expect([preconditions?.['default'], open?.['default']]).toEqual([DEFAULTS.preconditions, DEFAULTS.open]);
-});
-
-test('500 files, each with relations to the next', () => {
-  const descriptor = (index: number) => `type: Type${index}
-operations: [list, get, create, update, delete]
-order: [field0 desc]
-fields:
-${Array.from({ length: 12 }, (_, field) => `  field${field}: { type: string, maxLength: ${index + field + 1}, default: "", description: Field ${field} of type ${index} }`).join('\n')}
-relations:
-  next: { kind: belongsTo, type: Type${(index + 1) % 500}, inverse: previous }
-  previous: { kind: hasMany, type: Type${(index + 499) % 500} }
-`;
-  write(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`type-${index}.yaml`, descriptor(index)])));
-  const { files, diagnostics } = loadDescriptors(folder);
-  expect(diagnostics).toEqual([]);
-  expect(files.length).toBe(500);
 });

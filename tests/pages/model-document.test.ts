@@ -21,41 +21,6 @@ function documentOf(directory: string): Readonly<Record<string, Entry>> {
   return Object.fromEntries((types as unknown as readonly Entry[]).map((type) => [type.type, type]));
 }
 
-describe('of the shipped descriptors', () => {
-  const types = documentOf('tests/fixtures/store');
-
-  test('types have titles, labels and what they can be asked for', () => {
-    expect(types['Notification']).toMatchObject({
-      title: { one: 'Notification', many: 'Notifications' },
-      label: 'templatesDirectory',
-      operations: ['list', 'get', 'update', 'delete'],
-      list: { maxLimit: 1000, count: 'exact' },
-      variants: { default: 'A', omit: { A: [], B: ['editable'], C: ['position', 'editable'] } },
-      foundThrough: [],
-    });
-    expect(types['TaxClass']?.title).toEqual({ one: 'Tax class', many: 'Tax classes' });
-    expect(types['NewsletterSubscriber']).toMatchObject({ label: 'email' });
-    expect(types['ShippingMarkup']).toMatchObject({ label: null });
-  });
-
-  test('fields have titles, operators, limits, and say whether an index serves their order', () => {
-    expect(types['TaxClass']?.fields).toMatchObject({
-      providerOneVATRate: { title: 'Provider one VAT rate', isOrderIndexed: false },
-      position: { type: 'integer', isOrderIndexed: true, default: 0 },
-    });
-    expect(types['ContentImage']?.fields['cloudicons']).toMatchObject({ operators: [], isOrderIndexed: false });
-    expect(types['ShippingMarkup']).toMatchObject({
-      identifier: { name: 'markup_id', title: 'Markup ID', isOrderIndexed: true },
-      isOrderIndexed: true,
-      fields: { min_weight: { type: 'decimal', precision: 14, scale: 4, default: '0' } },
-    });
-  });
-
-  test('tables, columns and seeds are nobody’s business', () => {
-    expect(JSON.stringify(types)).not.toMatch(/"(?:table|column|through|seed|renamedFrom)":/);
-  });
-});
-
 test('a label is one that the variant, or the relation, shows', () => {
   expect(documentOf('tests/fixtures/schemas/variants')['Article']).toMatchObject({
     label: 'title',

@@ -39,17 +39,6 @@ describe('scripts', () => {
     expect(await answer.text()).toMatch(/^import/);
   });
 
-  it('the one that asks for the model is first, and small; those that it imports later are named with it', async () => {
-    const [first, ...others] = [...page.text.matchAll(/(?:href|src)="\.\/(studio\/[^"]+\.js)"/g)].map(
-      ([, name]) => name,
-    );
-    expect(first).toBe(script);
-    const text = await (await fetch(`${server.url}/${script}`)).text();
-    expect(text.length).toBeLessThan(2000);
-    const [, main] = /import\("\.\/([^"]+)"\)/.exec(text) ?? [];
-    expect(others).toContain(`studio/${main}`);
-  });
-
   it('what the first page loads at once is at most 450 KB, compressed', async () => {
     const names = [...page.text.matchAll(/(?:href|src)="\.\/(studio\/[^"]+\.js)"/g)].map(([, name = '']) => name);
     const sizes = await Promise.all(
