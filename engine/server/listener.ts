@@ -13,8 +13,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Budget } from '../edge/budget.ts';
 import { type ClientError, TOO_MANY_PIECES, watchConnections } from '../edge/connections.ts';
+import { codeOf } from '../files.ts';
 import type { Settings } from '../settings/settings.ts';
-import { StartError, Problem } from '../problem.ts';
+import { Problem, type ProblemCode, StartError } from '../problem.ts';
 import type { HostSteps } from '../http/handler.ts';
 import { destroyLater } from '../http/content.ts';
 import { render, UNEMBEDDED } from '../http/answer.ts';
@@ -84,8 +85,8 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
  * As many connections as MEMORY_LIMIT has room for, and three quarters of the files that the process may open: beyond
  * those, the system would refuse new ones.
  */
-export function mostConnections({ memoryLimit }: Pick<ListenerSettings, 'memoryLimit'>, files = openFiles()): number {
-  return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, files * 0.75)));
+function mostConnections({ memoryLimit }: ListenerSettings): number {
+  return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
 }
 
 /** The limit of the process; elsewhere than on Linux it is not known. */
@@ -101,24 +102,26 @@ function openFiles(): number {
 /** A client that expects 100 must not send a body that is refused: its next bytes would be taken for that body. */
 function continuing(serve: RequestListener, bodyLimit: number): RequestListener {
   return (request, response) => {
-    if (announced(request) <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
+    const length = Number(request.headers['content-length'] ?? 0);
+    if (length <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
     else response.shouldKeepAlive = false;
     serve(request, response);
   };
 }
 
-const announced = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0);
-
-const REASONS: ReadonlyMap<string, (settings: ListenerSettings) => string> = new Map([
-  ['EADDRINUSE', ({ host, port }) => `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`],
-  ['EACCES', ({ port }) => `This user may not use port ${port}; set PORT to a number above 1023`],
-  ['EADDRNOTAVAIL', ({ host }) => `HOST is "${host}", which is not an address of this machine`],
-  ['ENOTFOUND', ({ host }) => `HOST is "${host}", a name that cannot be resolved`],
-]);
-
-function whyNot(error: unknown, settings: ListenerSettings): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return REASONS.get(code)?.(settings) ?? `Cannot listen on ${settings.host}, port ${settings.port}: ${String(error)}`;
+function whyNot(error: unknown, { host, port }: ListenerSettings): string {
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`;
+    case 'EACCES':
+      return `This user may not use port ${port}; set PORT to a number above 1023`;
+    case 'EADDRNOTAVAIL':
+      return `HOST is "${host}", which is not an address of this machine`;
+    case 'ENOTFOUND':
+      return `HOST is "${host}", a name that cannot be resolved`;
+    default:
+      return `Cannot listen on ${host}, port ${port}: ${String(error)}`;
+  }
 }
 
 export function urlOf({ server }: Listener): string {
@@ -153,25 +156,19 @@ export async function drain({ server, sockets }: Listener, timeout: number): Pro
 
 // What Node's parser refuses is answered with a problem like any other, and the connection is closed.
 
-const REFUSALS: ReadonlyMap<string, Problem> = new Map([
-  [
-    'HPE_HEADER_OVERFLOW',
-    new Problem('headers-too-large', 'The headers of the request, including its URL, are too large'),
-  ],
-  [
-    TOO_MANY_PIECES,
-    new Problem('bad-request', 'The body arrives in too many small pieces; send at least 100 bytes in each'),
-  ],
-  ['ERR_HTTP_REQUEST_TIMEOUT', new Problem('request-timeout', 'The request did not arrive in time')],
-]);
-const MALFORMED = new Problem('bad-request', 'This is not a valid HTTP request');
+const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request did not arrive in time'],
+  [TOO_MANY_PIECES]: ['bad-request', 'The body arrives in too many small pieces; send at least 100 bytes in each'],
+};
+const MALFORMED = ['bad-request', 'This is not a valid HTTP request'] as const;
 
 function answerClientError(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const { status, headers, body } = render(REFUSALS.get(error.code ?? '') ?? MALFORMED);
+  const { status, headers, body } = render(new Problem(...(REFUSALS[error.code ?? ''] ?? MALFORMED)));
   const lines = {
     ...headers,
     'Content-Length': Buffer.byteLength(body),
@@ -204,14 +201,31 @@ const SINGLE: ReadonlySet<string> = new Set([
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
 /** The ambiguity of the request, if there is one. */
-function framingFault(request: IncomingMessage): string | undefined {
-  const { headers, httpVersionMinor, url = '' } = request;
-  return (
-    repeatedHeader(request.rawHeaders) ??
-    (headers['transfer-encoding'] === undefined ? undefined : codingFault(headers, httpVersionMinor)) ??
-    hostFault(headers.host, httpVersionMinor) ??
-    targetFault(url, request)
-  );
+function framingFault({
+  headers,
+  httpVersionMinor,
+  method,
+  rawHeaders,
+  url = '',
+}: IncomingMessage): string | undefined {
+  const { host, 'transfer-encoding': coding, 'content-length': length } = headers;
+  const repeated = repeatedHeader(rawHeaders);
+  if (repeated !== undefined) return `The request has more than one ${repeated}`;
+  if (coding !== undefined) {
+    if (httpVersionMinor === 0) return 'HTTP/1.0 has no Transfer-Encoding; send Content-Length';
+    if (length !== undefined) return 'The request has both Transfer-Encoding and Content-Length';
+    if (coding.toLowerCase() !== 'chunked') return 'Transfer-Encoding has to be chunked, and nothing else';
+  }
+  if (host === undefined && httpVersionMinor > 0) return 'HTTP/1.1 requires the header Host';
+  if (host !== undefined && !HOST.test(host)) return 'Host has to be a name or an address, with an optional port';
+  if (url.includes('#')) return 'The URL has a fragment, which is for the client alone';
+  if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return undefined;
+  const absolute = absoluteForm(url);
+  if (absolute === undefined) return 'The URL has to begin with a slash';
+  // A port that the scheme implies may be left out.
+  const port = absolute.scheme === 'https' ? /:443$/ : /:80$/;
+  const names = [absolute.authority, host ?? absolute.authority].map((name) => name.toLowerCase().replace(port, ''));
+  return names[0] === names[1] ? undefined : 'The URL names another host than the header Host';
 }
 
 /** `lines` are names and values in turn. */
@@ -220,48 +234,10 @@ function repeatedHeader(lines: readonly string[]): string | undefined {
   for (let at = 0; at < lines.length; at += 2) {
     const name = (lines[at] ?? '').toLowerCase();
     if (!SINGLE.has(name)) continue;
-    if (seen.includes(name)) return `The request has more than one ${lines[at]}`;
+    if (seen.includes(name)) return lines[at];
     seen.push(name);
   }
   return undefined;
-}
-
-function codingFault(headers: IncomingMessage['headers'], minor: number): string | undefined {
-  if (minor === 0) return 'HTTP/1.0 has no Transfer-Encoding; send Content-Length';
-  if (headers['content-length'] !== undefined) return 'The request has both Transfer-Encoding and Content-Length';
-  if (headers['transfer-encoding']?.toLowerCase() !== 'chunked')
-    return 'Transfer-Encoding has to be chunked, and nothing else';
-  return undefined;
-}
-
-/** Clients repeat themselves. */
-let lastHost: string | undefined;
-
-function hostFault(host: string | undefined, minor: number): string | undefined {
-  if (host === undefined) return minor === 0 ? undefined : 'HTTP/1.1 requires the header Host';
-  if (host === lastHost) return undefined;
-  if (!HOST.test(host)) return 'Host has to be a name or an address, with an optional port';
-  lastHost = host;
-  return undefined;
-}
-
-function targetFault(url: string, { method, headers }: IncomingMessage): string | undefined {
-  if (url.includes('#')) return 'The URL has a fragment, which is for the client alone';
-  if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return undefined;
-  const absolute = absoluteForm(url);
-  if (absolute === undefined) return 'The URL has to begin with a slash';
-  if (headers.host === undefined || sameHost(absolute, headers.host)) return undefined;
-  return 'The URL names another host than the header Host';
-}
-
-/** A port that the scheme implies may be left out. */
-function sameHost({ scheme, authority }: { scheme: string; authority: string }, host: string): boolean {
-  const implied = scheme === 'https' ? ':443' : ':80';
-  const plain = (name: string): string => {
-    const lower = name.toLowerCase();
-    return lower.endsWith(implied) ? lower.slice(0, -implied.length) : lower;
-  };
-  return plain(authority) === plain(host);
 }
 
 /**
