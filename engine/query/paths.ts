@@ -95,7 +95,7 @@ export function unknownRelation(
   complain: Complain,
 ): undefined {
   const isValue = type.fields.has(name) || name === type.identifier.name;
-  if (isValue) return complain('unknown-relation', `"${name}" of ${type.name} is not a relation`);
+  if (isValue) return complain('unknown-relation', `"${name}" of ${type.name} is a field, not a relation`);
   return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
     didYouMean(name, relationsFor(rights, type).keys()),
   );

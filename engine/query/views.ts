@@ -2,7 +2,7 @@
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
-import type { QueryReading, View } from './list-query.ts';
+import type { PathNames, QueryReading, View } from './list-query.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import { unknownRelation } from './paths.ts';
 
@@ -89,21 +89,13 @@ function keyOf({ type, variant, fields, openKeys, relations }: Omit<View, 'key'>
 
 // `include=publisher,author.country` names relations to show, `fields=title,author.name` what to show of records.
 
-export function resolveView({ names, view: usual, limits, plain, faults }: QueryReading): View {
+export function resolveView(reading: QueryReading): View {
+  const { names, view: usual, limits, plain, faults } = reading;
   const [include, fields] = [plain.get('include'), plain.get('fields')];
   if (include === undefined && fields === undefined) return usual;
   const before = faults.length;
-  const start = { ...names, fields: names.variant.fields, decidedBy: `Variant "${names.variant.name}"`, depth: 0 };
-  const partsOf = (parameter: 'include' | 'fields', text: string | undefined, included?: Parts): Parts | undefined => {
-    if (text === undefined) return undefined;
-    const parts = noParts();
-    const complain = complainAbout(faults, parameter);
-    for (const path of text === '' ? [] : text.split(','))
-      addPath(path.split('.'), { ...start, included, parts }, { parameter, path, complain });
-    return parts;
-  };
-  const included = partsOf('include', include);
-  const named = partsOf('fields', fields, included);
+  const included = include === undefined ? undefined : partsNamed('include', include, reading);
+  const named = fields === undefined ? undefined : partsNamed('fields', fields, reading, included);
   if (faults.length > before) return usual;
   const view = createView(names.type, names.variant, included, named);
   if (countRelations(view) <= limits.maxIncludes) return view;
@@ -111,69 +103,53 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   return complain('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? usual;
 }
 
-/** The record that a path has come to. */
-interface PartsPlace {
-  readonly type: RecordType;
-  readonly rights: Rights;
-  /** The fields that can be shown, and the variant or relation that limits them, for messages. */
-  readonly fields: readonly Field[];
-  readonly decidedBy: string;
-  /** How many relations lead to it. */
-  readonly depth: number;
-  /** The part of `include` for this record; undefined if there is no `include`. */
-  readonly included: Parts | undefined;
-  readonly parts: Parts;
+/** The parts that the paths name. `included`: those that `include` names, if it is given. */
+function partsNamed(
+  parameter: 'include' | 'fields',
+  text: string,
+  { names, faults }: QueryReading,
+  included?: Parts,
+): Parts {
+  const parts = noParts();
+  const complain = complainAbout(faults, parameter);
+  for (const path of text === '' ? [] : text.split(',')) addPath(path, parts, names, complain, { parameter, included });
+  return parts;
 }
 
-interface WrittenPath {
-  readonly parameter: 'include' | 'fields';
-  readonly path: string;
-  readonly complain: Complain;
-}
-
-/** Adds what the steps name, seen from a record. */
-function addPath([step = '', ...rest]: readonly string[], place: PartsPlace, written: WrittenPath): void {
-  const { type, rights, depth, included, parts } = place;
-  const { path, complain } = written;
-  const relation = relationsFor(rights, type).get(step);
-  if (relation === undefined)
-    return rest.length === 0 ? addField(place, step, written) : unknownRelation(place, step, complain);
-  if (depth === MAX_INCLUDE_DEPTH)
-    return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
-  const shown = included?.relations.get(relation);
-  if (included && !shown)
-    return complain('not-included', `${quote(path)} leads through "${relation.name}", which is not in include`);
-  const { target, fields, name } = relation;
-  const inner = parts.relations.get(relation) ?? noParts();
-  parts.relations.set(relation, inner);
-  if (rest.length === 0) {
-    inner.whole = true;
-    return undefined;
-  }
-  const decidedBy = `The relation "${name}"`;
-  return addPath(
-    rest,
-    { type: target, rights, fields, decidedBy, depth: depth + 1, included: shown, parts: inner },
-    written,
-  );
-}
-
-function addField(place: PartsPlace, name: string, { parameter, complain }: WrittenPath): void {
-  const { type, rights, fields, decidedBy, parts } = place;
-  const { identifier } = type;
-  const field = type.fields.get(name);
-  if (parameter === 'include') {
-    if (!field) return unknownRelation(place, name, complain);
-    const message = `"${name}" of ${type.name} is a field, not a relation; use fields= to choose fields`;
-    return complain('unknown-relation', message);
-  }
-  if (identifier.inRecord && name === identifier.name) return undefined;
-  if (field && fields.includes(field)) parts.fields.add(field);
-  else if (field) complain('not-shown', `${decidedBy} does not show the field "${name}" of ${type.name}`);
-  else
-    complain('unknown-field', `${type.name} has no field ${quote(name)}`, () => {
+function addPath(
+  path: string,
+  root: Parts,
+  { type: rootType, variant, rights }: PathNames,
+  complain: Complain,
+  { parameter, included: shown }: { readonly parameter: string; readonly included: Parts | undefined },
+): void {
+  let [parts, type, fields, included] = [root, rootType, variant.fields, shown];
+  let decidedBy = `Variant "${variant.name}"`;
+  const steps = path.split('.');
+  for (const [depth, step] of steps.entries()) {
+    const relation = relationsFor(rights, type).get(step);
+    if (relation === undefined) {
+      const isField = parameter === 'fields' && depth === steps.length - 1;
+      if (!isField) return unknownRelation({ type, rights }, step, complain);
+      const { identifier } = type;
+      const field = type.fields.get(step);
+      if (identifier.inRecord && step === identifier.name) return undefined;
+      if (field && !fields.includes(field))
+        return complain('not-shown', `${decidedBy} does not show the field "${step}" of ${type.name}`);
+      if (field) return void parts.fields.add(field);
       const own = identifier.inRecord ? [identifier.name] : [];
-      return didYouMean(name, [...own, ...fields.map((one) => one.name), ...relationsFor(rights, type).keys()]);
-    });
+      const known = [...own, ...fields.map(({ name }) => name), ...relationsFor(rights, type).keys()];
+      return complain('unknown-field', `${type.name} has no field ${quote(step)}`, () => didYouMean(step, known));
+    }
+    if (depth === MAX_INCLUDE_DEPTH)
+      return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
+    if (included && !included.relations.has(relation))
+      return complain('not-included', `${quote(path)} leads through "${step}", which is not in include`);
+    included &&= included.relations.get(relation);
+    const inner = parts.relations.get(relation) ?? noParts();
+    parts.relations.set(relation, inner);
+    [parts, type, fields, decidedBy] = [inner, relation.target, relation.fields, `The relation "${step}"`];
+  }
+  parts.whole = true;
   return undefined;
 }

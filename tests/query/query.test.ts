@@ -397,7 +397,7 @@ describe('messages', () => {
     ['_cnd[author][name][like]=x', 'did you mean "_cnd[author.name]"?'],
     ['_cnd[shelves][label]=x', 'did you mean "_cnd[shelves.label]"?'],
     ['_cnd[limit=5', 'did you mean "_cnd[limit]"?'],
-    ['include=title', '"title" of Book is a field, not a relation; use fields= to choose fields'],
+    ['include=title', '"title" of Book is a field, not a relation'],
     ['fields=editor.born', 'The relation "editor" does not show the field "born" of Author'],
     ['_cnd[pages]=', 'to find records without a value, use _cnd[pages][null]=true'],
     ['_cnd[shelves][$count]=1.5', '"1.5" is not a valid value of "_cnd[shelves][$count]"; expected'],
