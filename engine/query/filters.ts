@@ -86,7 +86,8 @@ class FilterReader {
     const inside = { parameters, at: at + 1 };
     if (name === '') return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
     if (name.startsWith('$')) return this.#group(name, inside, place);
-    const subject = resolveSubject(place, name, complainOfName(name, complain), at === 0 ? OTHER_CONDITIONS : []);
+    const others = at === 0 ? OTHER_CONDITIONS : [];
+    const subject = resolveSubject(place, name, withElsewhere(name, complain), others);
     if (!subject) return undefined;
     const { through, end } = subject;
     const found =
@@ -105,34 +106,34 @@ class FilterReader {
       return complain('unknown-group', `${quote(name)} is not a group; there are ${[...GROUPS.keys()].join(', ')}`);
     if (place.groups === MAX_GROUP_DEPTH)
       return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
-    const found = this.#items(inside, { ...place, groups: place.groups + 1 });
-    // Without brackets of their own, each condition is an item.
-    return found && [{ kind, items: found.isPlain ? found.items.flat().map((one) => [one]) : found.items }];
+    const items = this.#items(inside, { ...place, groups: place.groups + 1 }, true);
+    return items && [{ kind, items }];
   }
 
-  /** The conditions of each item of an array of objects: `[0][name]=x&[0][code]=y`, `[][name]=x`, or without either. */
-  #items({ parameters, at }: Unread, place: ReadingPlace) {
+  /**
+   * The conditions of each item of an array of objects: `[0][name]=x&[0][code]=y`, or `[][name]=x`. Without brackets of
+   * their own they are one item, or one each.
+   */
+  #items({ parameters, at }: Unread, place: ReadingPlace, isOneEach = false) {
     const array = wireArray(parameters, at, this.#complain(parameters));
-    if (!array) return undefined;
-    const isPlain = array.form === 'plain';
-    const inside = isPlain ? at : at + 1;
-    const items = [...array.items.values()].map((item) => this.conditions({ parameters: item, at: inside }, place));
-    return { items, isPlain };
+    if (array?.form === 'plain') {
+      const conditions = this.conditions({ parameters, at }, place);
+      return isOneEach ? conditions.map((one) => [one]) : [conditions];
+    }
+    return array && [...array.items.values()].map((item) => this.conditions({ parameters: item, at: at + 1 }, place));
   }
 
   /** Each item is about a record of its own; without indices, all conditions are about one. */
   #set(path: SetPath, word: string, rest: Unread, place: ReadingPlace): readonly Filter[] | undefined {
     const kind = QUANTIFIERS.get(word);
-    if (kind) return this.#items(rest, place)?.items.map((conditions) => ({ kind, path, conditions }));
+    if (kind) return this.#items(rest, place)?.map((conditions) => ({ kind, path, conditions }));
     if (word === COUNT) {
       const byOperator = Map.groupBy(rest.parameters, ({ steps = [] }) => steps[rest.at] ?? '');
       return [...byOperator.values()].flatMap((same) => this.#comparison(path, { ...rest, parameters: same }) ?? []);
     }
     const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
-    return this.#complain(rest.parameters)(
-      'to-many',
-      message,
-      () => this.#memberHint(path.set.target, path.name, word) ?? didYouMean(word, SET_WORDS),
+    return this.#complain(rest.parameters)('to-many', message, () =>
+      this.#meant(word, SET_WORDS, path.set.target, path.name),
     );
   }
 
@@ -147,7 +148,7 @@ class FilterReader {
     const field = fieldOf(path);
     const isOwnIdentifier = !('set' in path) && !field && path.relations.length === 0;
     const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
-    const read = READERS[operator.wants]({ parameters, at: at + 1 }, path, complain, most);
+    const read = readOperand(operator, { parameters, at: at + 1 }, path, complain, most);
     if (read === undefined) return undefined;
     const excess = operator.excess(read, most);
     if (excess) return complain('too-many', excess);
@@ -168,27 +169,24 @@ class FilterReader {
     if (record && SET_WORDS.includes(text))
       return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
     const message = `${quote(text)} is not an operator of "${nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
-    const way = path.relations.map((relation) => relation.name).join('.');
-    return complain(
-      'unknown-operator',
-      message,
-      () => (record && this.#memberHint(record.target, way, text)) ?? didYouMean(text, known),
-    );
+    const names = path.relations.map(({ name }) => name).join('.');
+    return complain('unknown-operator', message, () => this.#meant(text, known, record?.target, names));
   }
 
-  /** `_cnd[author.name]` for `_cnd[author][name]`. */
-  #memberHint(type: RecordType, path: string, name: string): string | undefined {
+  /** `_cnd[author.name]` for `_cnd[author][name]`, or the nearest of the known words. */
+  #meant(word: string, known: readonly string[], type: RecordType | undefined, path: string): string {
     const { rights } = this.#reading.names;
-    const isKnown = type.fields.has(name) || relationsFor(rights, type).has(name) || name === type.identifier.name;
-    return isKnown ? didYouMeanHint(`_cnd[${path}.${name}]`) : undefined;
+    const isMember =
+      type && (type.fields.has(word) || relationsFor(rights, type).has(word) || word === type.identifier.name);
+    return isMember ? didYouMeanHint(`_cnd[${path}.${word}]`) : didYouMean(word, known);
   }
 
   #complain = ([parameter]: readonly Parameter[]): Complain =>
     complainAbout(this.#reading.faults, parameter?.key ?? '_cnd');
 }
 
-/** Names that are not fields may be known elsewhere. */
-const complainOfName =
+/** A name that is not a field may be known elsewhere. */
+const withElsewhere =
   (name: string, complain: Complain): Complain =>
   (code, message, suggest) => {
     if (code !== 'unknown-field') return complain(code, message, suggest);
@@ -199,40 +197,33 @@ const complainOfName =
   };
 
 /** `most`: values of a list. */
-type ReadOperand = (rest: Unread, path: Compared, complain: Complain, most: number) => JsonValue | undefined;
-
-const READERS: Readonly<Record<Operator['wants'], ReadOperand>> = {
-  value: (rest, path, complain) => {
-    const text = single(rest, complain);
-    return text === undefined ? undefined : parse(path, text, rest, complain);
-  },
-  values: (rest, path, complain, most) => {
-    const items = textArray(rest.parameters, rest.at, complain, isJoined(path));
+function readOperand(
+  { wants }: Operator,
+  { parameters, at }: Unread,
+  path: Compared,
+  complain: Complain,
+  most: number,
+): JsonValue | undefined {
+  const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
+  if (wants === 'values') {
+    const items = textArray(parameters, at, complain, isJoined(path));
     // One more than there may be tells that there are too many; the others are not looked at.
     const texts = items && [...items.values()].slice(0, most + 1);
-    const values = texts?.flatMap(({ value }) => parse(path, value, rest, complain) ?? []);
+    const values = texts?.flatMap(({ value }) => parse(path, value, steps, at, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;
-  },
-  flag: (rest, path, complain) => {
-    const text = single(rest, complain);
-    if (text === undefined) return undefined;
-    return parseTruth(text) ?? complain('invalid-value', `${said(path, text)} is not true or false`);
-  },
-};
+  }
+  if (others.length > 0)
+    return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
+  if (steps.length > at) return complain('malformed-filter', 'Nothing can follow the operator of a filter');
+  if (wants === 'value') return parse(path, text, steps, at, complain);
+  return parseTruth(text) ?? complain('invalid-value', `${said(path, text)} is not true or false`);
+}
 
 /** Commas can separate values only where no value contains one. */
 function isJoined(path: Compared): boolean {
   const field = fieldOf(path);
   if (!field) return true;
   return field.type.hasNoCommas ?? listed(field)?.every((value) => !String(value).includes(',')) ?? false;
-}
-
-function single({ parameters: [parameter, ...others], at }: Unread, complain: Complain): string | undefined {
-  if (others.length > 0)
-    return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
-  if (!parameter?.steps || parameter.steps.length > at)
-    return complain('malformed-filter', 'Nothing can follow the operator of a filter');
-  return parameter.value;
 }
 
 /** Hides sensitive values, since clients and proxies log problems. */
@@ -243,12 +234,18 @@ const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name
 
 const NULL = 'null';
 
-function parse(path: Compared, text: string, { parameters, at }: Unread, complain: Complain): JsonValue | undefined {
+/** `steps[at - 1]` is the operator. */
+function parse(
+  path: Compared,
+  text: string,
+  steps: readonly string[],
+  at: number,
+  complain: Complain,
+): JsonValue | undefined {
   const field = fieldOf(path);
   const type = field?.type ?? integer;
-  const steps = parameters[0]?.steps ?? [];
   const operator = steps[at - 1] ?? operators.eq.name;
-  const key = ['_cnd', ...steps.slice(0, at - 1).map((step) => `[${step}]`)].join('');
+  const key = `_cnd[${steps.slice(0, at - 1).join('][')}]`;
   const values = field && EXACT.has(operator) ? listed(field) : undefined;
   const value = type.parse(text);
   const folded = (one: JsonValue): JsonValue => (field?.caseless ? foldedValue(one) : one);
@@ -259,9 +256,9 @@ function parse(path: Compared, text: string, { parameters, at }: Unread, complai
   }
   const canBeNull = !('set' in path) && (text === '' || text.toLowerCase() === NULL);
   const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
+  const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${NULL}]=${flag}` : '';
   const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
   const sign = isPlus ? '; a + in a URL is written %2B' : '';
-  const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${NULL}]=${flag}` : '';
   const expected = type.expected(field ?? { constraints: {}, examples: [] });
   const message = `${said(path, text)} is not a valid value of "${nameOf(path)}"; expected ${expected}${hint}${sign}`;
   return complain('invalid-value', message, () =>

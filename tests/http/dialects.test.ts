@@ -161,7 +161,7 @@ describe('lists', () => {
       'json-server/authors?_embed=rank',
       '_embed',
       'unknown-relation',
-      'use fields= to choose fields (as /api takes it)',
+      'is a field, not a relation',
     ],
     ['json-server/authors/1?_sort=rank', '_sort', 'unknown-parameter', 'can only be used with lists'],
     ['json-server/authors?name=null', 'name', 'invalid-value', 'use _cnd[name][null]=true'],
