@@ -13,7 +13,6 @@ interface CheckedSchema {
 }
 
 interface CheckReport {
-  /** undefined if any diagnostic is an error. */
   readonly schema: CheckedSchema | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -11,7 +11,6 @@ interface CommandEntry {
   readonly load: () => Promise<Command>;
 }
 
-/** In the order of `--help`. The README lists them; a test compares both. */
 export const commands = {
   init: {
     description: 'Set up a project here: a first record type, a test, scripts. Existing files are kept.',
@@ -101,7 +100,6 @@ export function run(line: readonly string[]): void {
 
 const HELP: ReadonlySet<string> = new Set(['--help', '-h']);
 
-/** Resolves with the exit code. */
 async function main([name = 'help', ...options]: readonly string[]): Promise<number> {
   const [topic = '-'] = options;
   if (name === 'help' && topic !== 'help' && !topic.startsWith('-')) return main([topic, '--help']);

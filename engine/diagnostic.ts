@@ -6,7 +6,6 @@ export interface Diagnostic {
   readonly severity: Severity;
   /** Path of the descriptor, relative to the working directory. */
   readonly file: string;
-  /** 1-based. */
   readonly line: number;
   /** 1-based, in UTF-16 code units, as editors count. */
   readonly column: number;

@@ -41,22 +41,15 @@ export interface Engine {
   modelFor(request: IncomingMessage): Model;
   /** The client of a request. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
   clientOf(request: IncomingMessage): Client;
-  /** The same for a client without restrictions. */
   unrestricted(): Client;
   /** The same for a client with these rights. */
   restrictedTo(granted: Granted, name: string): Client;
-  /** Reads bodies, within the limits and the budget. */
   readonly readContent: ReadContent;
-  /** Doubts about the descriptors, though they are valid. */
   readonly warnings: readonly Diagnostic[];
-  /** undefined if the settings turn them off. */
   readonly metrics: Metrics | undefined;
-  /** Memory for everything large that the process holds for its clients. */
   readonly budget: Budget;
-  /** Time of each turn for all long work of requests. */
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
-  /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
   /** From now on each answer closes its connection. */
   drain(): void;
@@ -69,7 +62,6 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
   readonly clock?: Clock | undefined;
   /** Whether it serves the database for as long as it runs, and should be the only one to do so on an SQLite file. */
   readonly isService?: boolean | undefined;
-  /** Whether the start waits for a database that cannot be reached. */
   readonly waits?: boolean | undefined;
 };
 
@@ -220,7 +212,6 @@ const fitReporter =
     if (tables.length + readOnly.length === 0) log.info({}, 'the tables match the descriptors again');
   };
 
-/** Names of steps that a line of the log has at most. */
 const MAX_NAMED = 20;
 
 function reportStanding(log: Log, { standing: { state, last, own }, made, kept }: PreparedTables): void {

@@ -5,7 +5,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { reasonOf, StartError } from './problem.ts';
 
 const OWNER_ONLY = 0o600;
-/** Suffixes of the files that SQLite keeps beside a database. */
 export const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 export interface NewFile {
@@ -13,12 +12,10 @@ export interface NewFile {
   readonly partial: string;
   /** Flushes the file to disk and renames it into place. */
   finish(): void;
-  /** Removes the partial file; does nothing after `finish`. */
   discard(): void;
 }
 
 export interface OutputOptions {
-  /** Whether a file of this name may be replaced. */
   readonly force: boolean;
   /** The database file, which is never replaced; undefined without one. */
   readonly database: string | undefined;
@@ -55,7 +52,6 @@ export function makeOwnerOnly(file: string): void {
   if (!existsSync(file)) writing(file, () => closeSync(openSync(file, 'a', OWNER_ONLY)));
 }
 
-/** Flushes a file, or the entries of a folder, to disk. */
 function flush(path: string): void {
   const handle = openSync(path, 'r');
   try {
@@ -68,7 +64,6 @@ function flush(path: string): void {
 const taken = (file: string): StartError =>
   new StartError(`${file} already exists; choose another name, or replace it with --force`);
 
-/** The path without links, also of a file that does not exist. */
 function canonicalPath(file: string): string {
   if (existsSync(file)) return realpathSync.native(file);
   const folder = resolve(dirname(file));
@@ -92,10 +87,8 @@ function writing(file: string, work: () => void): void {
 // network file systems, in some containers, or above the limit of watches.
 
 export interface Looking<T> {
-  /** Reads the current state. */
   readonly look: () => Promise<T>;
   readonly textOf: (found: T) => string;
-  /** Milliseconds between polls. */
   readonly every: number;
   /** Called when two polls in a row have found the same change. The next poll waits for its result. */
   readonly changed: (found: T) => unknown;

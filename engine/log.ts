@@ -5,7 +5,6 @@ import { printable, workerNumber } from './process.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The part of pino's interface that is used. */
 export interface Log {
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
@@ -52,7 +51,6 @@ interface DescribedError {
   readonly name?: string;
   readonly message: string;
   readonly code?: unknown;
-  /** Without the message. */
   readonly stack?: string;
   readonly cause?: DescribedError;
 }
@@ -74,7 +72,6 @@ export function describeError(error: unknown): DescribedError {
   };
 }
 
-/** The same as text. */
 export function errorText(error: unknown): string {
   const { name = 'Error', message, stack = '', cause } = describeError(error);
   return [`${name}: ${message}`, stack, ...(cause === undefined ? [] : [`because of ${cause.message}`])].join('\n');

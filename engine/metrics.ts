@@ -18,7 +18,6 @@ export interface Metrics {
 }
 
 interface AnsweredRequest {
-  /** undefined if no operation was found. */
   readonly label: { readonly type: string; readonly operation: string } | undefined;
   readonly status: number;
   readonly problem: string | undefined;
@@ -143,7 +142,6 @@ function textOfAll(register: Registry): () => Promise<string> {
   };
 }
 
-/** In the first process. */
 export function addUpMetrics(): void {
   const all = new AggregatorRegistry();
   cluster.on('message', (worker, message: unknown) => {

@@ -16,7 +16,6 @@ function wordsAsWritten(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** `orderLineItem` and `OrderLineItem` as `['order', 'line', 'item']`. */
 const words = (name: string): string[] => wordsAsWritten(name).map((word) => word.toLowerCase());
 
 function plural(name: string, separator: string): string {
@@ -24,10 +23,8 @@ function plural(name: string, separator: string): string {
   return [...all.slice(0, -1), pluralize(all.at(-1) ?? name)].join(separator);
 }
 
-/** The default path of a type: `OrderLine` -> `order-lines`. */
 export const defaultPath = (type: string): string => plural(type, '-');
 
-/** The default table of a type: `OrderLine` -> `order_lines`. */
 export const defaultTable = (type: string): string => plural(type, '_');
 
 /** `OrderLine` -> `order_line`. */
@@ -67,7 +64,6 @@ export function generatedName(...parts: readonly string[]): string {
 /** Characters of a name, value or step of a path that a message repeats of what a client sent. */
 export const MAX_ECHO = 100;
 
-/** A text for a message, cut after `most` characters. */
 export const shortened = (text: string, most = MAX_ECHO): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
@@ -80,7 +76,6 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   let best: string | undefined;
   let bestDistance = name.length > 2 ? Math.max(2, Math.floor(name.length / 3)) + 1 : 2;
   for (const candidate of known) {
-    // The distance is at least the difference in length.
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
     // Names that share no letter are not alike.
@@ -96,7 +91,6 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;
 }
 
-/** `bookShelf` -> `BookShelf` */
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Whether the names differ by one missing, added, replaced or swapped letter, without regard to case. */

@@ -8,7 +8,6 @@ interface ProblemKind {
   readonly retryAfter?: number;
 }
 
-/** Every problem code. docs/reference/problems.md has their causes and cures. */
 export const problemKinds = {
   'bad-request': { status: 400, title: 'This is not a valid HTTP request' },
   'invalid-query': { status: 400, title: 'The query string is not valid' },
@@ -73,13 +72,11 @@ export type Fault = FaultPlace & {
   readonly records?: readonly RecordName[];
 };
 
-/** A stored record, as responses name it. */
 export interface RecordName {
   readonly type: string;
   readonly identifier: number;
 }
 
-/** The maximum number of faults in a response, which also has the total number. */
 export const MAX_ERRORS = 100;
 
 interface Extras {
@@ -93,7 +90,6 @@ interface Extras {
 
 const LONG_STEP = new RegExp(`[^/]{${MAX_ECHO + 1},}`, 'g');
 
-/** A path or pointer whose steps are not too long to repeat. */
 export const shortenedPath = (path: string): string =>
   path.length > MAX_ECHO ? path.replaceAll(LONG_STEP, (step) => shortened(step)) : path;
 
@@ -110,7 +106,6 @@ export class Problem extends Error {
   readonly status: number;
   readonly errors: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
-  /** Seconds; undefined where trying again does not help. */
   readonly retryAfter: number | undefined;
 
   constructor(code: ProblemCode, detail: string, { errors = [], headers = {}, retryAfter, cause }: Extras = {}) {
@@ -160,7 +155,6 @@ export function throwTogether(checks: readonly (() => void)[]): void {
       );
 }
 
-/** A database statement was stopped after `patience` milliseconds. */
 export const tooSlow = (patience: number, cause?: unknown): Problem =>
   new Problem(
     'statement-timeout',
@@ -168,7 +162,6 @@ export const tooSlow = (patience: number, cause?: unknown): Problem =>
     { cause },
   );
 
-/** A page is read at once, and held until it is sent. */
 export const pageTooLong = (most: number): Problem =>
   faultyRequest('invalid-query', [
     {
@@ -178,7 +171,6 @@ export const pageTooLong = (most: number): Problem =>
     },
   ]);
 
-/** The records that a batch answers are held like a page. */
 export const manyTooLong = (most: number): Problem =>
   new Problem(
     'invalid-query',
@@ -204,5 +196,4 @@ export class StartError extends Error {
 /** The database cannot be reached, or is still starting: a start may wait for it. */
 export class NotYetThere extends StartError {}
 
-/** Why something failed, for the message of another error. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -28,7 +28,6 @@ export function nodeFault(version = process.versions.node): string | undefined {
   return `The service needs Node.js ${needed} or later, but this is ${version}. Install a newer one from https://nodejs.org; in a clone, npm start and npx records have their own`;
 }
 
-/** The variable by which the first process tells each worker its number. */
 export const WORKER_VARIABLE = 'RECORDS_WORKER';
 
 /** The number of this process among those of WORKERS, from 1; undefined in a process that serves alone. */

@@ -7,17 +7,13 @@ import { workerNumber } from '../process.ts';
 
 // Hosts and sites. Without tokens, a web page of another site could read and write as if it were a person at this machine.
 
-/** Throws a Problem. */
 export type Admit = (request: IncomingMessage) => void;
 
 interface AdmissionOptions {
-  /** Whether requests need a token. */
   readonly guarded: boolean;
   /** Names of the service; `*` among them allows every name. Empty: the host application decides. */
   readonly allowedHosts: readonly string[];
-  /** The empty string if there is none. */
   readonly publicUrl: string;
-  /** Whether the settings allow pages of this origin. */
   readonly cors: { allows(origin: string): boolean };
 }
 
@@ -123,7 +119,6 @@ export function createAddressOf(trustedProxies: readonly string[]): AddressOf {
   };
 }
 
-/** Some proxies add the port. */
 function addressIn(text: string): string | undefined {
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(text.trim()) ?? [];
   const address = plain(bracketed ?? dotted ?? text.trim());
@@ -153,7 +148,6 @@ export type RateLimit = (request: IncomingMessage) => Promise<Readonly<Record<st
 const SECONDS = 60;
 /** Clients that are counted at the same time: each takes about a kibibyte. */
 const MAX_CLIENTS = 20_000;
-/** Milliseconds for the process that started the workers to answer. */
 const COUNT_TIMEOUT = 5000;
 
 /** `clientOf` names the client. Beyond `mostClients`, the one that has been silent longest is forgotten. */
@@ -162,14 +156,12 @@ export async function createRateLimit(
   clientOf: (request: IncomingMessage) => string,
   mostClients = MAX_CLIENTS,
 ): Promise<RateLimit> {
-  // Loaded only if it is needed: a start without it takes less time.
   const { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
   const options = { points: perMinute, duration: SECONDS };
   const limiter =
     workerNumber === undefined
       ? new RateLimiterMemory(options)
       : new RateLimiterCluster({ ...options, keyPrefix: 'records', timeoutMs: COUNT_TIMEOUT });
-  /** In the order of their last requests. */
   const known = new Set<string>();
   return async (request) => {
     const client = clientOf(request);

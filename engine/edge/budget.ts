@@ -15,7 +15,6 @@ export interface Budget {
 }
 
 export interface Share {
-  /** Reserves more. */
   grow(bytes: number): void;
   /** Gives back what it has beyond this many bytes. */
   shrink(most: number): void;
@@ -29,7 +28,6 @@ const SMALL = 64 * 1024;
 
 export function createBudget(limit: number): Budget {
   let used = 0;
-  /** The shares that can be cut off, oldest first, and their bytes. */
   const kept = new Map<Share, () => void>();
   let keptBytes = 0;
 
@@ -41,7 +39,6 @@ export function createBudget(limit: number): Budget {
     }
   }
 
-  /** A share without bytes; `cutOff` if its bytes can be freed. */
   function createShare(cutOff?: () => void): Share {
     let bytes = 0;
     let isReleased = false;
@@ -98,7 +95,6 @@ export function createBudget(limit: number): Budget {
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 
-/** Trying again would not help. */
 const tooMuchAtOnce = (bytes: number, most: number): Problem =>
   new Problem(
     'content-too-large',

@@ -1,7 +1,6 @@
 /** The client that waits for the result of some work. Long work stops when its client has gone. */
 export interface Caller {
   readonly isGone: boolean;
-  /** The address of the client. */
   readonly origin: string;
   /** Maximum bytes of a page, not counting its longest record. */
   readonly most: number;
@@ -11,7 +10,6 @@ export interface Caller {
   drawing?(): () => void;
   /** The position in the log of the database that the client has seen; undefined asks for nothing. */
   readonly position?: string | undefined;
-  /** Told the position of what was written for the client. */
   wrote?(position: string): void;
   /** Calls the listener when the client disconnects, at once if it already has. Returns a function to stop listening. */
   onGone(listener: () => void): () => void;
@@ -31,7 +29,6 @@ export const PATIENT: Caller = Object.freeze({
   onGone: () => () => undefined,
 });
 
-/** A caller that leaves when the signal is raised. */
 export const callerUntil = (signal: AbortSignal): Caller => ({
   ...PATIENT,
   get isGone() {
@@ -44,7 +41,6 @@ export const callerUntil = (signal: AbortSignal): Caller => ({
   },
 });
 
-/** Resolves after so many milliseconds, or as soon as the caller has left. */
 export function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
   if (caller.isGone) return Promise.resolve();
   return new Promise((resolve) => {
@@ -58,7 +54,6 @@ export function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
   });
 }
 
-/** The client has disconnected. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone';
 

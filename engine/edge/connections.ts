@@ -8,27 +8,22 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Budget, Share } from './budget.ts';
 
-/** Bytes that Node keeps for a pipelined request. */
 const REQUEST_BYTES = 4096;
 /** The same with the pieces that a body in chunks may have, each an object. */
 const CHUNKED_BYTES = 300 * 1024;
 
-/** An error of Node's HTTP parser. */
 export type ClientError = Error & { readonly code?: string };
 
 interface Pipelined {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** undefined for the request that is served next. */
   readonly share: Share | undefined;
 }
 
 interface Connection {
   readonly socket: Socket;
-  /** The response to the request that is being served. */
   current: ServerResponse | undefined;
   readonly waiting: Pipelined[];
-  /** Bytes that are not a request, and follow the requests that wait. */
   error: ClientError | undefined;
 }
 
@@ -173,12 +168,9 @@ function limitPieces(request: IncomingMessage, response: ServerResponse, refuse:
 
 // A response that a connection does not take at once stays in memory: for a limited time, and within the budget.
 
-/** Bytes a second: a client that reads more slowly is cut off. */
 const SLOWEST = 32 * 1024;
-/** Milliseconds; a longer timer would fire at once. */
 const LONGEST = 2 ** 31 - 1;
 
-/** Milliseconds that this many bytes may wait for a reader. */
 export const patience = (length: number, timeout: number): number =>
   Math.min(LONGEST, timeout + Math.ceil((length / SLOWEST) * 1000));
 
@@ -188,7 +180,6 @@ export const patience = (length: number, timeout: number): number =>
  */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
 
-/** `timeout`: milliseconds that a reader may leave a response unread. */
 export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
   return ({ socket }, response, least = 0) => {
     // Includes what waits in the response itself: all of it, if it is behind other responses of its connection.

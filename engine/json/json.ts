@@ -16,7 +16,6 @@ export function pointer(path: readonly (string | number)[]): string {
   return path.map((step) => `/${escapeStep(step)}`).join('');
 }
 
-/** One step of a pointer, escaped: `~` as `~0`, `/` as `~1`. */
 export function escapeStep(step: string | number): string {
   const text = String(step);
   // Runs for every key of every write, and hardly any key needs escaping.
@@ -36,7 +35,6 @@ export const unescapedSteps = (text: string): readonly string[] => text.split('/
 export const unescapedStep = (step: string): string =>
   step.includes('~') ? step.replaceAll('~1', '/').replaceAll('~0', '~') : step;
 
-/** undefined if the text is not JSON. */
 export function parsedJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -62,11 +60,9 @@ export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = 
 
 const placeOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : '');
 
-/** The first fault of each location. */
 export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
   [...Map.groupBy(faults, placeOf).values()].flatMap((all) => all.slice(0, 1));
 
-/** The first of two locations in a body. */
 export function firstPlace(a: string, b: string, body: JsonValue): string {
   const rankOf = ranking(body, '');
   return compare(rankOf(a), rankOf(b)) > 0 ? b : a;

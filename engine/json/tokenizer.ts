@@ -5,11 +5,9 @@ import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 
 export interface TextLimits {
-  /** Keys in a request body, at all levels. */
   readonly bodyKeys: number;
   /** Levels of nested objects and arrays in a request body. */
   readonly bodyDepth: number;
-  /** Items in an array of a request body. */
   readonly bodyItems: number;
 }
 
@@ -35,7 +33,6 @@ interface ReadingOptions {
   readonly limits: TextLimits;
   /** Of the object, or of each object in the array; `text` for the whole. */
   readonly kept?: 'text' | KeptMembers | undefined;
-  /** How messages call the text. */
   readonly what?: string;
   /** The value of a number; by default a number. */
   readonly number?: (text: string) => JsonValue;
@@ -45,10 +42,8 @@ interface JsonText {
   readonly value: JsonValue;
   /** The whole as it is kept; empty if it is not. */
   readonly text: string;
-  /** How many keys it has, at all levels. */
   readonly keys: number;
   readonly raw: RawValues;
-  /** Keys and values that cannot be stored. */
   readonly faults: readonly Fault[];
 }
 
@@ -71,10 +66,8 @@ const CLOSE_OBJECT = 0x7d;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** Throws a Problem if the text is not JSON, repeats a key, or exceeds a limit. */
 export const readJson = (text: string, options: ReadingOptions): JsonText => new Tokenizer(text, options).read();
 
-/** The same for a text that must be an object. */
 export function readObject(
   text: string,
   limits: TextLimits,
@@ -204,7 +197,6 @@ class Tokenizer {
     this.#at += 1;
   }
 
-  /** `role`: what messages call it. */
   #string(role: 'The key' | 'The string'): string {
     const start = this.#at;
     let at = start + 1;
@@ -317,7 +309,6 @@ export function textFault(text: string, what: string): [code: string, message: s
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The text of a body. */
 export function decode(bytes: Buffer): string {
   if (bytes.length === 0) throw invalidJson('The body is empty; expected a JSON object');
   try {
@@ -327,7 +318,6 @@ export function decode(bytes: Buffer): string {
   }
 }
 
-/** For messages. */
 export const kindOf = (value: unknown): string =>
   Array.isArray(value)
     ? 'an array'
@@ -358,7 +348,6 @@ export function membersOf(text: string): RawMembers {
   return text.trimStart().startsWith('{') ? members : new Map();
 }
 
-/** The text of an object with these members. */
 export const rawObject = (members: Iterable<RawMember>): string =>
   `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
 

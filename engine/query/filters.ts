@@ -23,7 +23,6 @@ import {
 } from './parameters.ts';
 import { type FilterPlace, ownPath, resolveSubject } from './paths.ts';
 
-/** Words that stand in place of a field in `_cnd[…]`, outside of groups and sets. */
 const OTHER_CONDITIONS = ['limit', 'orderBy'];
 
 const COUNT = '$count';
@@ -45,14 +44,12 @@ export function resolveFilters(reading: QueryReading): readonly Filter[] {
   return all;
 }
 
-/** Parameters whose first `at` steps have been read. */
 interface Unread {
   readonly parameters: readonly Parameter[];
   readonly at: number;
 }
 
 interface ReadingPlace extends FilterPlace {
-  /** How many groups it is in. */
   readonly groups: number;
 }
 
@@ -65,7 +62,6 @@ const nameOf = (compared: Compared): string => ('set' in compared ? `_cnd[${comp
 
 class FilterReader {
   readonly #reading: QueryReading;
-  /** How many filters were read so far. */
   count = 0;
 
   constructor(reading: QueryReading) {
@@ -137,7 +133,6 @@ class FilterReader {
     );
   }
 
-  /** An operator follows, or nothing, which means `eq`. */
   #comparison(path: Compared, { parameters, at }: Unread): readonly Filter[] | undefined {
     this.count += 1;
     const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#reading.limits;
@@ -164,7 +159,6 @@ class FilterReader {
       return complain('not-filterable', `Lists cannot be filtered by fields of type ${type.name}`);
     const operator = operatorsByName.get(text);
     if (operator && known.includes(operator.name)) return operator;
-    // The related record that the path ends at.
     const record = field || 'set' in path ? undefined : path.relations.at(-1);
     if (record && SET_WORDS.includes(text))
       return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
@@ -185,7 +179,6 @@ class FilterReader {
     complainAbout(this.#reading.faults, parameter?.key ?? '_cnd');
 }
 
-/** A name that is not a field may be known elsewhere. */
 const withElsewhere =
   (name: string, complain: Complain): Complain =>
   (code, message, suggest) => {
@@ -196,7 +189,6 @@ const withElsewhere =
     return complain(code, message, group === undefined ? suggest : () => didYouMeanHint(group));
   };
 
-/** `most`: values of a list. */
 function readOperand(
   { wants }: Operator,
   { parameters, at }: Unread,
@@ -229,7 +221,6 @@ function isJoined(path: Compared): boolean {
 /** Hides sensitive values, since clients and proxies log problems. */
 const said = (path: Compared, text: string): string => (fieldOf(path)?.sensitive ? 'The given value' : quote(text));
 
-/** Operators whose operand is a value that a record could have. */
 const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name, operators.in.name]);
 
 const NULL = 'null';
@@ -266,7 +257,6 @@ function parse(
   );
 }
 
-/** Finds these records. */
 export const identifiedBy = (type: RecordType, identifiers: readonly number[]): Filter => ({
   kind: 'value',
   path: ownPath(type, undefined),

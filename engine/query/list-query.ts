@@ -14,9 +14,7 @@ export interface View {
   readonly type: RecordType;
   /** The requested variant; the default variant in related records. */
   readonly variant: Variant;
-  /** In the order of the descriptor, without the identifier, which is always shown. */
   readonly fields: readonly Field[];
-  /** Whether unknown keys are shown (open types). */
   readonly openKeys: boolean;
   readonly relations: readonly { readonly relation: Relation; readonly view: View }[];
   /** The parameter that chose the relations; undefined for the default relations. */
@@ -24,19 +22,16 @@ export interface View {
 }
 
 export interface WriteQuery {
-  /** How the written record is returned. */
   readonly view: View;
   /** Everything is undone at the end. */
   readonly dryRun: boolean;
 }
 
 export interface UpsertQuery extends WriteQuery {
-  /** The values of the body that identify the record. */
   readonly unique: UniqueMembers;
 }
 
 export interface DeleteQuery {
-  /** Finds the records, in the order of their identifiers. */
   readonly query: ListQuery;
   readonly dryRun: boolean;
 }
@@ -52,7 +47,6 @@ export interface Path {
 
 /** A set of related records, found through to-one relations. */
 export interface SetPath {
-  /** The canonical name: `author.books`. */
   readonly name: string;
   readonly relations: readonly Relation[];
   readonly set: Relation;
@@ -87,7 +81,6 @@ export interface SetFilter {
   readonly conditions: readonly Filter[];
 }
 
-/** How many records the set has. */
 export interface SetCount {
   readonly kind: 'count';
   readonly path: SetPath;
@@ -103,9 +96,7 @@ export interface Cursor {
 
 export interface ListQuery {
   readonly view: View;
-  /** All of them hold. */
   readonly filters: readonly Filter[];
-  /** The requested or default order; always ends with the identifier. */
   readonly order: readonly OrderBy[];
   readonly offset: number;
   /** undefined: the whole list, streamed. */
@@ -114,24 +105,19 @@ export interface ListQuery {
 }
 
 export interface GroupKey {
-  /** As the client wrote it. */
   readonly name: string;
   readonly path: Path;
   /** The day or month that the value lies in, in place of the value. */
   readonly period: PeriodName | undefined;
-  /** The view of the related record that the path ends at. */
   readonly shown: View | undefined;
 }
 
 export interface Measure {
-  /** As the client wrote it. */
   readonly name: string;
   readonly aggregate: AggregateName | 'count';
-  /** undefined counts records. */
   readonly path: Path | undefined;
 }
 
-/** The place of a key or a measure, and its direction. */
 export interface SummaryOrder {
   readonly by: 'keys' | 'measures';
   readonly index: number;
@@ -143,15 +129,12 @@ export interface SummaryQuery {
   readonly filters: readonly Filter[];
   readonly keys: readonly GroupKey[];
   readonly measures: readonly Measure[];
-  /** The requested order; always ends with the keys that it does not name. */
   readonly order: readonly SummaryOrder[];
   readonly offset: number;
-  /** undefined: all groups. */
   readonly limit: number | undefined;
 }
 
 export interface QueryLimits {
-  /** Maximum filters of a list, those within groups and sets included. */
   readonly maxFilters: number;
   /** Maximum relations shown, at all levels; each adds to the SQL statement. */
   readonly maxIncludes: number;
@@ -171,7 +154,6 @@ export interface PathNames {
 /** A request whose parameters are sorted by their use. */
 export interface QueryReading {
   readonly names: PathNames;
-  /** The view without `include` and `fields`. */
   readonly view: View;
   readonly limits: QueryLimits;
   readonly limit: readonly Parameter[];
@@ -179,6 +161,5 @@ export interface QueryReading {
   readonly filters: readonly Parameter[];
   /** The other parameters, which can be given only once. */
   readonly plain: ReadonlyMap<string, string>;
-  /** All of them are reported together. */
   readonly faults: Fault[];
 }

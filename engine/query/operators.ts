@@ -9,13 +9,11 @@ import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '
 export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
-  /** The operand: one value, a list of values, or true or false. */
   readonly wants: 'value' | 'values' | 'flag';
   /** With the column all that the condition depends on: how many values; of a flag, 1 for true. */
   count(value: JsonValue): number;
   /** SQL over a comparable column, a `?` for each operand. `like`: the dialect's LIKE that compares ASCII letters without case. */
   condition(column: string, count: number, like: string): string;
-  /** The bound values, in order. */
   operands(value: JsonValue): readonly JsonValue[];
   /** Why an operand is too large, as a sentence; undefined if it is not. `most`: values of a list. */
   excess(value: JsonValue, most: number): string | undefined;
@@ -93,10 +91,8 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   },
 };
 
-/** By the name a client writes. */
 export const operatorsByName: ReadonlyMap<string, Operator> = new Map(Object.entries(operators));
 
-/** Of a number of records, which is never null. */
 export const countOperators: readonly OperatorName[] = integer.operators.filter((name) => name !== operators.null.name);
 
 /** A pattern of SQL's LIKE, escaped by a backslash, for text in which `*` stands for any run. */
@@ -134,11 +130,9 @@ const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => l
 
 // Checks.
 
-/** The value of a field, null if it has none. */
 type ValueOf = (field: Field) => JsonValue;
 type Test = (valueOf: ValueOf) => boolean;
 
-/** Whether a record meets a check. */
 export const meets = (check: Check, valueOf: ValueOf): boolean => compiled(check)(valueOf);
 
 /** The checks of its type that a new record does not meet, from its values by name; without one it has its default. */

@@ -13,7 +13,6 @@ import { ownPath, resolvePath } from './paths.ts';
 
 export const MAX_ORDER_TERMS = 20;
 
-/** The order of lists without `_cnd[orderBy]`. */
 export function defaultOrder(type: RecordType): readonly OrderBy[] {
   const order = type.order.map(({ field, descending }) => ({ path: ownPath(type, field), descending }));
   return withTieBreak(type, order);
@@ -36,7 +35,6 @@ function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly Ord
   return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
 }
 
-/** A field as the client wrote it, and its direction. */
 export interface Term {
   readonly field: Parameter;
   readonly descending: boolean;
@@ -48,7 +46,6 @@ const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
 ]);
 const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
 
-/** The terms that `resolve` accepts; `before`: those that precede one. */
 export function resolveTerms<T>(
   parameters: readonly Parameter[],
   faults: Fault[],
@@ -94,7 +91,6 @@ function orderWords(parameters: readonly Parameter[], faults: Fault[]): readonly
   });
 }
 
-/** No path has one of these signs. */
 const SIGNS = /[-+:|\s"'[\]]/;
 
 function resolveTerm(

@@ -11,16 +11,13 @@ export interface Parameter {
 }
 
 export interface Parameters {
-  /** In the order of the query string. */
   readonly all: readonly Parameter[];
-  /** Pieces that could not be decoded. */
   readonly faults: readonly Fault[];
 }
 
 const PREFIX = '_cnd[';
 const BRACKETS = /^_cnd(?:\[[^[\]]*\])+$/;
 
-/** `search` is the raw text after the `?`. */
 export function parseParameters(search: string): Parameters {
   const all: Parameter[] = [];
   const faults: Fault[] = [];
@@ -84,10 +81,8 @@ export const complainAbout =
 
 const MAX_QUOTED = 60;
 
-/** A client's text inside a message. */
 export const quote = (text: string): string => JSON.stringify(shortened(text, MAX_QUOTED));
 
-/** The end of a message. */
 export const didYouMeanHint = (hint: string | undefined): string =>
   hint === undefined ? '' : `; did you mean "${shortened(hint)}"?`;
 

@@ -26,16 +26,13 @@ export const ownPath = (type: RecordType, field: Field | undefined): Path => pat
 /** The records that a condition is about: those of the list, or those of a set. */
 export interface FilterPlace {
   readonly names: PathNames;
-  /** How many relations lead to them. */
   readonly followed: number;
 }
 
-/** What a condition is about. */
 interface FilterSubject {
   /** The sets on the way: the condition holds for some record of each. */
   readonly through: readonly SetPath[];
   readonly end: Path | SetPath;
-  /** The records of the set at the end. */
   readonly place: FilterPlace;
 }
 

@@ -28,20 +28,15 @@ import { namesOf, refuseManyRelations } from './paths.ts';
 import { readSummary } from './summary.ts';
 import { defaultView, ownFields, resolveView } from './views.ts';
 
-/** A query string, or its parameters. */
 type Search = string | Parameters;
 
 /** Reads the queries of requests to one type. All throw a Problem, `invalid-query`. */
 export interface TypeQueries {
   list(search: Search): ListQuery;
   summary(search: Search): SummaryQuery;
-  /** For GET of one record. */
   view(search: Search): View;
-  /** For requests that write one record. */
   write(search: Search): WriteQuery;
-  /** For PUT of the record with unique values. */
   upsert(search: Search): UpsertQuery;
-  /** For DELETE of what filters find: there must be one. */
   remove(search: Search): DeleteQuery;
 }
 
@@ -211,7 +206,6 @@ const readUpsert = (reading: QueryReading): UpsertQuery => ({
   unique: resolveUnique(reading) ?? { name: '', members: [] },
 });
 
-/** The members in any order. */
 function resolveUnique({ names: { type, rights }, plain, faults }: QueryReading): UniqueMembers | undefined {
   const text = plain.get(ON);
   const complain = complainAbout(faults, ON);

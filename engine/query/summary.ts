@@ -19,7 +19,6 @@ import { type Complain, complainAbout, quote } from './parameters.ts';
 import { refuseManyRelations, resolvePath } from './paths.ts';
 import { createView, noParts } from './views.ts';
 
-/** Groups that one answer may have. */
 export const MAX_GROUPS = 10_000;
 export const MAX_KEYS = 8;
 export const MAX_MEASURES = 20;
@@ -57,7 +56,6 @@ interface Item {
 
 const CALL = /^(?<word>[^()]*)\((?<inner>[^()]*)\)$/;
 
-/** The word nearest to the one that was written. */
 const wordHint = (name: string, words: readonly string[]): string =>
   didYouMean((name.split('(', 1)[0] ?? '').toLowerCase(), words);
 
@@ -78,7 +76,6 @@ function itemsOf(list: string, most: number, complain: Complain): readonly Item[
 
 function resolveKey({ name, word, text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
   const period = PERIODS.find((known) => known === word);
-  // No name has a bracket.
   if (text.includes('(') || (word !== undefined && (period === undefined || text.trim() === '')))
     return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => wordHint(name, PERIODS));
   const path = shownPath(text, names, complain, word === undefined ? PERIODS.map((known) => `${known}()`) : []);

@@ -15,7 +15,6 @@ export interface Parts {
 
 export const noParts = (): Parts => ({ whole: false, fields: new Set(), relations: new Map() });
 
-/** The number of relations in a view, at all levels. */
 export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
@@ -26,7 +25,6 @@ export function defaultView(type: RecordType, variant: Variant, rights: Rights):
   return build(type, variant, variant.fields, included);
 }
 
-/** The view without relations. */
 export const ownFields = (view: View): View => withRelations(view, []);
 
 function withRelations(view: View, relations: View['relations']): View {

@@ -87,7 +87,6 @@ const aboutService = (settings: MountedSettings, hasAgents: boolean) => ({
   guarded: isGuarded(settings),
 });
 
-/** Headers of every answer. */
 const SECURITY_HEADERS = {
   'Content-Security-Policy': contentPolicy(),
   'X-Content-Type-Options': 'nosniff',
@@ -123,7 +122,6 @@ function agents(engine: Engine, settings: AppSettings): RequestHandler {
   return async (request, response) => (await load())(request, response);
 }
 
-/** A problem like any other, and never what Express would tell of the error. */
 const answerErrors =
   ({ host }: Engine): ErrorRequestHandler =>
   (error, request, response, _next) => {

@@ -28,7 +28,6 @@ type ListenerSettings = Pick<
 
 interface Listener {
   readonly server: Server;
-  /** Open connections. */
   readonly sockets: ReadonlySet<Socket>;
 }
 
@@ -36,9 +35,7 @@ interface Listener {
 const KEEP_ALIVE_MS = 75_000;
 /** Connections that may wait to be accepted, up to the system's own limit. Further ones are retried after seconds. */
 const BACKLOG = 4096;
-/** Bytes of MEMORY_LIMIT for each connection. */
 const CONNECTION_BYTES = 16 * 1024;
-/** Milliseconds between two checks for requests that take too long. */
 const CHECK_MS = 5000;
 
 /**
@@ -58,7 +55,6 @@ export async function listen(serve: RequestListener, settings: ListenerSettings,
     // An unknown expectation may be ignored (RFC 9110, 10.1.1).
     .on('checkExpectation', connections.serve)
     .on('clientError', connections.refuse)
-    // The service is not a proxy.
     .on('connect', (_, socket) => connections.refuse(new Error('CONNECT'), socket));
   // A client that closes its side after its last request is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -89,7 +85,6 @@ function mostConnections({ memoryLimit }: ListenerSettings): number {
   return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
 }
 
-/** The limit of the process; elsewhere than on Linux it is not known. */
 function openFiles(): number {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
@@ -131,7 +126,6 @@ export function urlOf({ server }: Listener): string {
   return `http://${host}:${address.port}`;
 }
 
-/** Milliseconds between two checks for idle connections while the service stops. */
 const IDLE_CHECK_MS = 25;
 
 /** Stops accepting connections and answers the open requests. False if some were cut off after `timeout` milliseconds. */
@@ -200,7 +194,6 @@ const SINGLE: ReadonlySet<string> = new Set([
 ]);
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
-/** The ambiguity of the request, if there is one. */
 function framingFault({
   headers,
   httpVersionMinor,
@@ -228,7 +221,6 @@ function framingFault({
   return names[0] === names[1] ? undefined : 'The URL names another host than the header Host';
 }
 
-/** `lines` are names and values in turn. */
 function repeatedHeader(lines: readonly string[]): string | undefined {
   const seen: string[] = [];
   for (let at = 0; at < lines.length; at += 2) {

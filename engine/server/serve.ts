@@ -39,13 +39,11 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
   }
 }
 
-/** The addresses of the pages, a line each. */
 export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): string {
   const lines = [...(studio && studioBuild() ? [`Studio: ${url}/studio`] : []), `Documentation: ${url}/docs`];
   return lines.join('\n');
 }
 
-/** Milliseconds of the shutdown that are kept for closing the database. */
 const reserved = ({ shutdownTimeout }: Settings): number => Math.min(500, shutdownTimeout / 4);
 
 /** The settings as they apply to this host. Throws a StartError if strangers could write. */

@@ -22,12 +22,10 @@ const FIRST_DELAY = 100;
 const LONGEST_DELAY = 10_000;
 /** A worker that has run for so long did not end because of its start. */
 const STEADY = 10_000;
-/** Milliseconds that a worker has beyond its own limits until it is killed. */
 const GRACE = 1000;
 
 const STOP = 'stop';
 
-/** How many workers the settings ask for. Throws a StartError if they cannot have as many. */
 export function countWorkers({ workers, databaseUrl }: Settings): number {
   if (workers === 1) return 1;
   if (databaseUrl.startsWith('sqlite:'))
@@ -42,7 +40,6 @@ export function countWorkers({ workers, databaseUrl }: Settings): number {
   return workers === AUTO_WORKERS ? Math.min(availableParallelism(), pool) : workers;
 }
 
-/** The variables that differ in a worker's environment: its share of connections and memory. */
 function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: number): Record<string, string> {
   const { memoryLimit, databaseUrl, readUrl } = settingsTable;
   const heap = getHeapStatistics().heap_size_limit;
@@ -61,7 +58,6 @@ function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: num
   };
 }
 
-/** What a worker tells the first process once it serves. */
 interface Ready {
   readonly url: string;
   readonly model: number | undefined;
@@ -109,7 +105,6 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
     return worker;
   }
 
-  /** False if some had to be killed. */
   async function close(): Promise<boolean> {
     isStopping = true;
     for (const timer of restarts) clearTimeout(timer);

@@ -6,19 +6,15 @@ import type { TextLimits } from '../json/tokenizer.ts';
 import { isOneEditAway } from '../names.ts';
 import { StartError } from '../problem.ts';
 
-/** Log levels, from most to least output. */
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
-/** Query languages and headers of other interfaces, below roots of their own. */
 const DIALECT_NAMES = ['json-server', 'simple-rest'] as const;
 export type HttpDialectName = (typeof DIALECT_NAMES)[number];
 
 // The settings: one table, read from the environment and checked at start. The README lists them; a test compares both ways.
 
 interface Setting<T> extends SettingValue<T> {
-  /** The environment variable. */
   readonly name: string;
-  /** As written in the environment. */
   readonly default: string;
   readonly description: string;
 }
@@ -40,7 +36,6 @@ const MAX_SECONDS = 86_400;
 export const AUTO_RATE = -1;
 export const AUTO_WORKERS = 0;
 
-/** By the name that the engine uses. */
 export const settingsTable = {
   host: setting('HOST', '127.0.0.1', 'Address to listen on.', matching(/^[\w.:%-]+$/, 'a host name or an IP address')),
   port: setting('PORT', '3000', 'Port to listen on; 0 picks a free port.', wholeNumber(0, 65_535)),
@@ -198,17 +193,12 @@ export const settingsTable = {
 
 /** The limits that protect the process, besides those that are settings. Only `createEngine` overrides them, for tests. */
 export interface Limits extends TextLimits {
-  /** Records in the array that a POST creates or a PATCH changes. */
   readonly batchLimit: number;
   /** Rows that one write may touch, including those it deletes or unlinks. */
   readonly writeRows: number;
-  /** Characters of a URL. */
   readonly urlLimit: number;
-  /** Bytes of the request line and headers together. */
   readonly headerLimit: number;
-  /** Filters in a list request. */
   readonly maxFilters: number;
-  /** Relations that a request may show, at all levels. */
   readonly maxIncludes: number;
   /** Whole lists read at the same time; the default is the driver's: 64 on SQLite, `pool` on PostgreSQL. */
   readonly maxStreams: number | undefined;
@@ -236,7 +226,6 @@ export const LIMITS: Limits = {
 
 type SettingsTable = typeof settingsTable;
 
-/** Times are in milliseconds. */
 export type Settings = Limits & {
   readonly [K in keyof SettingsTable]: SettingsTable[K] extends Setting<infer T> ? T : never;
 };
@@ -251,7 +240,6 @@ export function readSettings(environment: Environment): Settings {
   );
   const faulty = entries.filter(([key]) => values[key] === undefined);
   if (faulty.length > 0) throw new StartError(faulty.map(([, entry]) => fault(entry, environment)).join('\n'));
-  // Each value was parsed by the entry of its key.
   return { ...LIMITS, ...values } as Settings;
 }
 
@@ -274,7 +262,6 @@ export function doubtsAbout(environment: Environment): readonly string[] {
 const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>
   `${name} is ${secret ? 'not valid' : `"${withoutPassword(environment[name] ?? '')}"`}; expected ${expected}`;
 
-/** The URL with its user and password hidden. */
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
 /** A quarter of the heap or of half the memory: strings are in the heap, buffers beside it, and garbage needs room as well. */
@@ -288,20 +275,16 @@ export function automaticLimit(
 // Values of settings, and of the parameters of database URLs.
 
 interface SettingValue<T> {
-  /** Completes "expected …". */
   readonly expected: string;
-  /** Whether messages must not quote the value. */
   readonly secret?: boolean;
   /** Returns undefined if the text is not valid. */
   parse(text: string): T | undefined;
 }
 
-/** Any text that the pattern fits. */
 function matching(pattern: RegExp, expected: string): SettingValue<string> {
   return { expected, parse: (text) => (pattern.test(text) ? text : undefined) };
 }
 
-/** A word with a meaning of its own, or another value. */
 function or<T, W>(word: string, meaning: W, { expected, parse }: SettingValue<T>): SettingValue<T | W> {
   return { expected: `${word}, or ${expected}`, parse: (text) => (text === word ? meaning : parse(text)) };
 }
@@ -313,7 +296,6 @@ export function oneOf<T extends string>(words: readonly T[]): SettingValue<T> {
   };
 }
 
-/** Words separated by commas, `all` or `none`. */
 export function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {
   return {
     expected: `all, none, or some of ${words.join(', ')}, separated by commas`,
@@ -356,7 +338,6 @@ export function seconds(minimum = 0): SettingValue<number> {
 /** Only signs that stand in headers and pages as they are. */
 const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 
-/** Without a slash at the end. */
 export function publicUrlOf(text: string): string | undefined {
   const url = PUBLIC_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   return url && url.origin + url.pathname.replace(/\/$/, '');
@@ -379,7 +360,6 @@ export function originsOf(text: string): readonly string[] | undefined {
   return origins.every((origin) => origin === '*' || ORIGIN.test(origin)) ? origins : undefined;
 }
 
-/** `10.0.0.7` or `10.0.0.0/8`. undefined if one is neither. */
 export function networksOf(text: string): readonly string[] | undefined {
   const networks = text.split(',').map((one) => one.trim());
   return networks.every(isNetwork) ? networks : undefined;

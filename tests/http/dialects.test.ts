@@ -157,12 +157,7 @@ describe('lists', () => {
     ['json-server/authors?_sort=rnak', '_sort', 'unknown-field', 'did you mean "rank"?'],
     ['json-server/authors?_embed=bosk', '_embed', 'unknown-relation', 'did you mean "books"?'],
     ['json-server/authors?_embed=includes', '_embed', 'unknown-relation', 'Author has no relation "includes"'],
-    [
-      'json-server/authors?_embed=rank',
-      '_embed',
-      'unknown-relation',
-      'is a field, not a relation',
-    ],
+    ['json-server/authors?_embed=rank', '_embed', 'unknown-relation', 'is a field, not a relation'],
     ['json-server/authors/1?_sort=rank', '_sort', 'unknown-parameter', 'can only be used with lists'],
     ['json-server/authors?name=null', 'name', 'invalid-value', 'use _cnd[name][null]=true'],
     ['json-server/authors/1?dryRun=true', 'dryRun', 'unknown-parameter', 'Unknown parameter'],
