@@ -2,6 +2,6 @@
 import { fetchModel } from './data/request.ts';
 
 const asked = fetchModel();
-// Whoever shows it says what is wrong with it.
+// The page that shows the model reports the error.
 asked.catch(() => undefined);
 void import('./main.tsx').then(({ start }) => start(asked));

@@ -1,4 +1,4 @@
-/** What stands above the types of an empty database: what this is, and three ways to begin. */
+/** The introduction to an empty database: what this is, and three ways to begin. */
 import { Alert, Box, Button, Paper, Typography } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -25,7 +25,7 @@ export function Entrance({ title, asked, onModel }: EntranceProps) {
   const say = useText();
   const [state, setState] = useState<State>({ at: 'looking' });
   const look = useCallback(
-    // Whoever has left does not come in again through another tab.
+    // A person who has signed out is not signed in again by another tab.
     async (token: string | undefined, text = fetchModel(token), mayAsk = false): Promise<void> => {
       setState({ at: 'looking' });
       try {

@@ -1,4 +1,4 @@
-/** What stands around every page: the bar at the top, and the record types at the side. */
+/** The frame of every page: the bar at the top, and the record types at the side. */
 import { AppBar, Box, Button, Drawer, IconButton, Link, Toolbar, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -14,7 +14,7 @@ import { TypesMenu } from './types-menu.tsx';
 const KeysDialog = dialog(() => import('./keys-dialog.tsx'));
 const loadPalette = () => import('./palette-dialog.tsx');
 const PaletteDialog = dialog(loadPalette);
-/** Whoever opens it types at once: it is there before, but after all that the page needs. */
+/** The palette is loaded ahead, after everything that the page needs, because people type as soon as it opens. */
 const PALETTE_MS = 3000;
 
 const MENU_WIDTH = 264;
@@ -47,7 +47,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
     setOpen(false);
     if (seen.current === pathname) return;
     seen.current = pathname;
-    // As with pages of their own: from the top, and screen readers begin with what is new.
+    // Like a new document: the page begins at the top, and screen readers begin with the new content.
     window.scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
   }, [pathname]);

@@ -40,7 +40,7 @@ export function neighboursOf(path: string, id: string): { readonly before?: Neig
   };
 }
 
-/** Of a record on another page, the service is asked. Undefined behind the last one. */
+/** Asks the service for a neighbour on another page. Undefined after the last record. */
 export async function neighbourAt(
   type: TypeInfo,
   { place, id }: Neighbour,

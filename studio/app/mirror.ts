@@ -25,7 +25,7 @@ function mirroredCorners(value: string): string {
     : `${second} ${first} ${fourth} ${third}`;
 }
 
-/** What is moved to the right is moved to the left. */
+/** A move to the right becomes a move to the left. */
 const mirroredTransform = (value: string): string =>
   value.replaceAll(/(translate(?:X|3d)?\(\s*)(-?)([\d.]+)/gi, (_, start: string, sign: string, distance: string) =>
     [start, sign === '' && Number(distance) !== 0 ? '-' : '', distance].join(''),

@@ -1,4 +1,4 @@
-/** What is done less often: behind one button. */
+/** The menu of less frequent actions, behind one button. */
 import { Divider, IconButton, ListItemIcon, ListSubheader, Menu, MenuItem } from '@mui/material';
 import { useState } from 'react';
 import { Link } from 'react-router-dom';

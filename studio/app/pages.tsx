@@ -12,7 +12,7 @@ import ListPage from '../lists/list-page.tsx';
 const FormPage = page(() => import('../forms/form-page.tsx'));
 const RecordPage = page(() => import('../records/record-page.tsx'));
 
-/** Whoever adds a page adds a route: below a type, and never where an identifier could stand. */
+/** The routes. A new page gets a route below a type, never where an identifier could stand. */
 export function Pages({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
   return (
     <Frame title={title} onLeave={onLeave}>
@@ -41,7 +41,7 @@ interface OfTypeProps {
   readonly shows: (type: TypeInfo, id: string) => React.ReactElement | false;
 }
 
-/** What stands at an address below a type; nothing if there is no such type, or it has no such page. */
+/** The page at an address below a type; "not found" if there is no such type or page. */
 function OfType({ shows }: OfTypeProps) {
   const { path = '', id = '' } = useParams();
   const model = useModel();

@@ -1,4 +1,4 @@
-/** What the search over all types looks for: types by their names, and records by their labels. */
+/** The search over all types: types by their names, records by their labels. */
 import type { TypeInfo } from '../data/model.ts';
 
 /** Each of them is a request: those whose records were opened last come first. */

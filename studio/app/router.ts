@@ -7,7 +7,7 @@ import { ROOT } from '../data/request.ts';
 
 const BASE = new URL('studio', ROOT).pathname;
 
-/** Where the studio is in the browser, for links that the router does not make. */
+/** The browser's address of a page, for links that the router does not make. */
 export const hrefOf = (address: string): string => BASE + address;
 
 export function createRouter(routes: RouteObject[]) {

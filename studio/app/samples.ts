@@ -36,7 +36,7 @@ export async function makeSamples(
 const linksOf = ({ relations }: TypeInfo): readonly RelationInfo[] =>
   relations.filter((relation) => relation.kind === 'belongsTo' && !relation.readOnly);
 
-/** Whatever a type requires comes before it. */
+/** Sorts types so that each comes after the types it requires. */
 export function inOrder(types: readonly TypeInfo[]): readonly TypeInfo[] {
   const rest = [...types];
   const ordered: TypeInfo[] = [];

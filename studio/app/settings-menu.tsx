@@ -1,4 +1,4 @@
-/** What each person sets: appearance, language, token. */
+/** The menu of personal settings: appearance, language, token. */
 import { Divider, IconButton, ListSubheader, Menu, MenuItem } from '@mui/material';
 import { useLocaleState, useStore } from 'ra-core';
 import { useState } from 'react';
@@ -27,7 +27,7 @@ export function SettingsMenu({ onLeave, onKeys }: SettingsMenuProps) {
     setAnchor(undefined);
   };
   const leave = choose(() => {
-    // Whoever would ask before the tab is closed asks here, too.
+    // Forms that ask before the tab is closed ask here, too.
     const closing = new Event('beforeunload', { cancelable: true });
     if (!window.dispatchEvent(closing) && !window.confirm(say('form.leave_text'))) return;
     forgetToken();

@@ -1,4 +1,4 @@
-/** What the studio remembers: how a person likes it in this browser, and everything about records only until the tab ends. */
+/** The memory of the studio: preferences stay in this browser, data of records only until the tab is closed. */
 import { localStorageStore, memoryStore, type Store } from 'ra-core';
 
 const kept = localStorageStore(undefined, 'studio');

@@ -23,7 +23,7 @@ import { themeFor } from './theme.ts';
 
 interface StudioProps {
   readonly title: string;
-  /** What style elements of this page need. */
+  /** The nonce of the page's style elements. */
   readonly nonce: string;
   /** The text of the document, asked for while the scripts were read. */
   readonly asked: Promise<string>;
@@ -73,7 +73,7 @@ function Opened({ title, nonce, asked }: StudioProps) {
   );
 }
 
-/** What another token has read is forgotten with it. Values that are not plain data are kept as they are. */
+/** The cache is forgotten with its token. Values that are not plain data are kept as they are. */
 const createQueries = (): QueryClient =>
   new QueryClient({
     // Offline, a request fails at once and says so; what was read before stays in sight.

@@ -48,7 +48,7 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
     },
     components: {
       MuiButton: { defaultProps: { disableElevation: true } },
-      // Whoever clicks at once reads none: finding its place takes as long as a page of records.
+      // A person who clicks at once reads no tooltip, and placing one costs as much as a page of records.
       MuiTooltip: { defaultProps: { enterDelay: 500 } },
       MuiPaper: { defaultProps: { elevation: 0 }, styleOverrides: { root: { backgroundImage: 'none' } } },
       // Help is there while it is needed, above what stands below: nothing moves under the mouse.
@@ -80,7 +80,7 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
         },
       },
       MuiTextField: { defaultProps: { size: 'small', fullWidth: true } },
-      // What only screen readers see stays within, and makes no page wider.
+      // Hidden text for screen readers stays within the table and makes no page wider.
       MuiTableContainer: { styleOverrides: { root: { position: 'relative' } } },
       MuiTableCell: { styleOverrides: { head: { fontWeight: 600, whiteSpace: 'nowrap' } } },
       MuiCssBaseline: {

@@ -1,4 +1,4 @@
-/** Where the service no longer accepts the token: another one, without leaving the page. */
+/** Asks for another token, without leaving the page, when the service no longer accepts this one. */
 import { Box, Button, TextField } from '@mui/material';
 import { type FormEvent, useState } from 'react';
 import { isToken, keepToken } from '../data/token.ts';

@@ -1,4 +1,4 @@
-/** What stands around a chart. */
+/** The card around a chart. */
 import { Box, Paper, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import { problemText } from '../app/problem-alert.tsx';

@@ -9,7 +9,7 @@ Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip);
 interface ColumnsProps {
   readonly names: readonly string[];
   readonly figures: readonly number[];
-  /** What is read of each. */
+  /** The text of each column for screen readers. */
   readonly texts: readonly string[];
   readonly chosen: readonly boolean[];
   readonly focused: number | undefined;

@@ -5,7 +5,7 @@ import { textOfWhere, type Where } from '../data/where.ts';
 import type { FilterNode } from '../data/filter-tree.ts';
 import { monthDays, monthsBefore } from '../presentations/times.ts';
 
-/** What is added up: `undefined` counts records. */
+/** The field to add up; `undefined` counts records. */
 export type Measure = FieldInfo | undefined;
 
 export const measureName = (measure: Measure): string => (measure === undefined ? 'count' : `sum(${measure.name})`);
@@ -20,15 +20,15 @@ export interface Division {
 
 /** One value of a division, or a month. */
 export interface Slice {
-  /** As a filter takes it; null: records without a value. */
+  /** The value of the filter; null: records without a value. */
   readonly value: string | null;
   readonly name: string;
   readonly count: number;
-  /** Of the measure, with each of its digits. */
+  /** The figure of the measure, with each of its digits. */
   readonly figure: string;
 }
 
-/** As many stand on one line. */
+/** The cards that fit on one line. */
 export const MOST_CARDS = 4;
 export const MOST_SLICES = 6;
 export const MOST_MONTHS = 24;

@@ -1,4 +1,4 @@
-/** What happened with the records of a type, on the first page. A click leads to the list of those records. */
+/** The charts of the home page. A click leads to the list of those records. */
 import { Box, Link, Typography } from '@mui/material';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listSearch } from '../data/address.ts';

@@ -1,4 +1,4 @@
-/** What happened in each month: a column for each, which filters by it. */
+/** Columns by month; a click filters by the month. */
 import { Box, Typography } from '@mui/material';
 import { useState } from 'react';
 import { dialog } from '../app/boundary.tsx';

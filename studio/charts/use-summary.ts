@@ -9,7 +9,7 @@ interface Summary {
   readonly error: unknown;
 }
 
-/** What was read before stays in sight while the next is read. */
+/** The previous summary stays visible while the next one is loaded. */
 export function useSummary({ path }: TypeInfo, target: string | undefined): Summary {
   const { data, error } = useQuery({
     queryKey: [path, 'summary', target],

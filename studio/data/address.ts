@@ -40,7 +40,7 @@ export const whereInAddress = (where: string): readonly (readonly [string, strin
     return name === undefined ? [] : [[name, value] as const];
   });
 
-/** What the library of the lists writes -> the address. */
+/** Converts the query of the list library to the address of the page. */
 export function addressSearch(search: string): string {
   const query = new URLSearchParams(search);
   const { where = '', q = '' } = filterIn(query.get('filter'));
@@ -55,7 +55,7 @@ export function addressSearch(search: string): string {
   return queryOf(pairs);
 }
 
-/** What a list shows where its address does not say. */
+/** The defaults of a list whose address does not name them. */
 const DEFAULT_SIZE = '25';
 
 function filterIn(text: string | null): Filter {
@@ -87,7 +87,7 @@ export function librarySearch(search: string): string {
   return found.size === 0 ? '' : `?${found.toString()}`;
 }
 
-/** Of an address from before: `#/orders?filter={…}&sort=total&order=DESC`. Undefined: it is none. */
+/** Converts an address of earlier versions: `#/orders?filter={…}&sort=total&order=DESC`. Undefined: it is not one. */
 export function formerAddress(hash: string): string | undefined {
   if (!hash.startsWith('#/')) return undefined;
   const [path = '', search = ''] = hash.slice(1).split('?', 2);

@@ -113,7 +113,7 @@ function writeLevel(nodes: readonly FilterNode[], prefix: string): Where {
   for (const node of nodes.flatMap(flat)) {
     if (node.kind === 'other' || isEmpty(node)) continue;
     if (node.kind === 'set') writeItem(`[${node.path}][$${node.quantifier}]`, node.items);
-    // What none of two groups matches is what no item of both matches; of "any", each group counts by itself.
+    // A record matches none of two groups if it matches no item of either; with "any", each group counts by itself.
     else if (node.kind === 'group' && node.mode === 'none') for (const item of node.items) writeItem('[$none]', [item]);
     else if (node.kind === 'group')
       if (counts.has('[$any]')) again.push(node);

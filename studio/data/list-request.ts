@@ -1,4 +1,4 @@
-/** What a list shows -> the query that asks for it. */
+/** The query for the list that is shown. */
 import type { TypeInfo } from './model.ts';
 import type { Where } from './where.ts';
 

@@ -1,4 +1,4 @@
-/** What the studio knows of the records: the document at `studio/model.json`, and questions that it answers. */
+/** The model of the studio: the document at `studio/model.json`, and questions that it answers. */
 import { createContext, useContext } from 'react';
 import { isValueObject, textOf, type Value, type ValueObject } from './json.ts';
 
@@ -10,7 +10,7 @@ interface Titled {
   readonly description?: string;
 }
 
-/** What an item of an array is; without a title. */
+/** The field of an array's items, without a title. */
 export type ItemInfo = Partial<FieldInfo> & { readonly type: string };
 
 /** A field without `required` and `nullable` is generated. */
@@ -29,7 +29,7 @@ export interface FieldInfo extends Titled {
   readonly operators: readonly OperatorName[];
   readonly isOrderIndexed: boolean;
   readonly enum?: readonly string[];
-  /** Of an array: what each item is. */
+  /** The field of an array's items. */
   readonly items?: ItemInfo;
   /** Of values of `enum` that people call something else. */
   readonly titles?: Readonly<Record<string, string>>;
@@ -92,7 +92,7 @@ export interface TypeInfo {
   readonly foundThrough: readonly Way[];
   /** Groups of fields and relations that are unique together. */
   readonly unique: readonly (readonly string[])[];
-  /** Those that have several fields or relations, in this order. */
+  /** The indexes of several fields or relations, in this order. */
   readonly indexes: readonly (readonly string[])[];
 }
 
@@ -171,7 +171,7 @@ export const identifierOf = ({ identifier }: TypeInfo, values: ValueObject): str
 export const recordPath = ({ path }: TypeInfo, id: string, variant?: string): string =>
   `/${path}/${encodeURIComponent(id)}${variant === undefined ? '' : `?$view=${encodeURIComponent(variant)}`}`;
 
-/** What names a record for people: its label if it has one, and its identifier. */
+/** The name of a record for people: its label if it has one, and its identifier. */
 export function nameOf(type: TypeInfo, values: Value | undefined, label = type.label): string {
   if (!isValueObject(values)) return '';
   const identifier = identifierOf(type, values);

@@ -11,7 +11,7 @@ export interface Fault {
   readonly message: string;
   /** Its place in the body that was sent. */
   readonly pointer: string | undefined;
-  /** Of a body with a record on each line. */
+  /** The line of the record, in a body with a record on each line. */
   readonly line: number | undefined;
   /** The stored records that are in the way. */
   readonly records: readonly RecordName[];

@@ -14,13 +14,13 @@ export interface StudioRecord extends RaRecord<string> {
   readonly etag: string | undefined;
 }
 
-/** What a list is filtered by: filters as a query, and what is typed into its search box. */
+/** The filters of a list: conditions as a query, and the words in its search box. */
 export interface ListFilter {
   readonly where?: string;
   readonly q?: string;
 }
 
-/** What a list says besides sort and page, as `meta`. */
+/** The options of a list besides sort and page, as `meta`. */
 export interface ListMeta {
   readonly columns: readonly Column[];
   readonly variant?: string | undefined;
@@ -31,7 +31,7 @@ const recordOf = (type: TypeInfo, values: Value, etag?: string | null): StudioRe
   return { id: identifierOf(type, object), values: object, etag: etag ?? undefined };
 };
 
-/** What a page of a record reads: everything but the sets that have lists of their own. */
+/** The query of a record's page: everything but the sets that have lists of their own. */
 export function recordQuery(model: StudioModel, type: TypeInfo, variant?: string): string {
   const include = includesOf(model, type).join(',');
   const isDefault = variant === undefined || variant === type.variants?.default;

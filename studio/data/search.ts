@@ -1,9 +1,9 @@
-/** What is typed into the search box of a list, as filters that the interface has. */
+/** Turns the words in a list's search box into filters of the interface. */
 import { type FieldInfo, isToMany, type StudioModel, type TypeInfo, typeNamed } from "./model.ts";
 import { type Where, whereOf } from './where.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 
-/** As long as a pattern may be, with the `*` at its ends. */
+/** The longest pattern that the service accepts, with the `*` at its ends. */
 const MAX_PATTERN = 200;
 const MAX_STARS = 5;
 

@@ -61,7 +61,7 @@ const totalQuery = (type: TypeInfo, where: Where, isExact: boolean) => ({
 
 /** Browsers send few requests at once: those of the page go first. */
 const SOON_MS = 300;
-/** What is written here is counted at once. */
+/** Totals go stale after this time; writes of this tab refresh them at once. */
 const STALE_MS = 60_000;
 
 function useSoon(): boolean {
@@ -73,7 +73,7 @@ function useSoon(): boolean {
   return isSoon;
 }
 
-/** Of a few types: how many records each of them has, by its path. Of many, nobody waits for all. */
+/** The number of records of each type, by its path; types beyond the first few are not counted. */
 export function useTotals(types: readonly TypeInfo[]): ReadonlyMap<string, Total> {
   const isSoon = useSoon();
   const counted = types.length > MOST_TYPES ? [] : types.filter(({ list }) => list.count !== 'none');

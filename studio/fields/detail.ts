@@ -1,4 +1,4 @@
-/** What tells records of the same name apart: their identifier, and up to two of their fields. */
+/** The second line that tells records of the same name apart: the identifier, and up to two fields. */
 import { type ValueObject, textOf } from '../data/json.ts';
 import { type FieldInfo, identifierOf, type TypeInfo } from '../data/model.ts';
 import { plainText } from '../presentations/plain.ts';

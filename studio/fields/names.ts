@@ -1,4 +1,4 @@
-/** What records are called of which only the identifier is known. */
+/** The labels of records of which only the identifier is known. */
 import { useQueries } from '@tanstack/react-query';
 import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { findChoices } from './search.ts';
@@ -8,7 +8,7 @@ export interface Named {
   readonly id: string;
 }
 
-/** Of a record that is gone, or may not be read, it stays undefined: its identifier has to do. */
+/** The label of a record that is gone or may not be read stays undefined; its identifier stands in for it. */
 export function useNames(named: readonly Named[]): (type: string, id: string) => string | undefined {
   const model = useModel();
   const names = useQueries({

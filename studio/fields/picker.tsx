@@ -57,7 +57,7 @@ export function Picker({
     enabled: isOpen,
     placeholderData: keepPreviousData,
   });
-  // Whoever has come to the end of them sees more of them, from where they were.
+  // Scrolling to the end loads more choices and keeps the position.
   const more = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent): void => {
     scrolled.current = scrollTop;
     const isAtEnd = scrollTop + clientHeight > scrollHeight - clientHeight / 2;

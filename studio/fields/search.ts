@@ -11,12 +11,12 @@ import { detailFields } from './detail.ts';
 export interface Choice {
   readonly id: string;
   readonly name: string;
-  /** What is found; undefined of what was chosen before. */
+  /** The values of a found record; undefined for a record that was chosen before. */
   readonly values?: ValueObject;
 }
 
 export const MAX_FOUND = 20;
-/** As many types are asked for records without a list of their own. */
+/** Types without a list of their own are searched through at most so many others. */
 const MAX_WAYS = 4;
 
 /** A part of a name, with how many to find; or the whole of an identifier. */
@@ -33,7 +33,7 @@ export async function findChoices(
   return found.map((values) => ({ id: identifierOf(type, values), name: nameOf(type, values, label), values }));
 }
 
-/** As a list, or a relation that leads to them, shows them: with their labels, or all that there is of one. */
+/** Finds records through their list, or through a relation that leads to them. */
 export async function findRecords(
   model: StudioModel,
   type: TypeInfo,

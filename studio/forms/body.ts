@@ -1,4 +1,4 @@
-/** What a person has changed -> the body of the request. Keys that are as they were are left out. */
+/** Builds the body of a request from a person's changes. Unchanged keys are left out. */
 import {
   isSameValue,
   isValueList,

@@ -45,7 +45,7 @@ interface ConflictProps {
   readonly onClose: () => void;
   /** The version that is stored, and what is to be saved over it. */
   readonly onTaken: (theirs: Version, merged: RecordDraft) => void;
-  /** What is stored is what was to be saved. */
+  /** Called when the stored values are those that were to be saved. */
   readonly onSaved: (record: StudioRecord) => void;
 }
 
@@ -61,7 +61,7 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
     queryFn: async () =>
       (await provider.getOne<StudioRecord>(type.path, { id, meta: { variant: fullestVariant(type) } })).data,
     gcTime: 0,
-    // What a person decides about does not change meanwhile.
+    // The values that a person chooses from must not change meanwhile.
     refetchOnWindowFocus: false,
   });
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
@@ -84,7 +84,7 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
     const values = kept.map((key): [string, Draft] => [key, mine[key]]);
     onTaken({ record: data, draft: theirs }, { ...theirs, ...Object.fromEntries(values) });
   };
-  // Where nobody has to choose, nobody is asked.
+  // A conflict without contradictions is merged without a question.
   useEffect(() => {
     if (data === undefined || merge === undefined || merge.asked.length > 0) return;
     if (merge.isSaved) onSaved(data);

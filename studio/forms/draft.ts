@@ -21,7 +21,7 @@ export interface Item {
   readonly id: string | null;
   readonly name: string;
   readonly record: RecordDraft | null;
-  /** As it is stored: what changes are compared with. Null of a record that is to be made, or was only just chosen, until it is read. */
+  /** The stored draft, with which changes are compared. Null for a new record, and for a chosen one until it is read. */
   readonly stored: RecordDraft | null;
 }
 

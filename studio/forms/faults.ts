@@ -11,7 +11,7 @@ interface InputFault {
 
 export const WHOLE = 'whole';
 
-/** What is to stand at each input. */
+/** The message at each input. */
 export function messagesAt(faults: readonly Fault[], draft: RecordDraft): ReadonlyMap<string, InputFault> {
   const found = new Map<string, InputFault>();
   for (const { pointer = '', message } of faults) {

@@ -22,7 +22,7 @@ export function FieldInput({ field, path }: FieldInputProps): ReactNode {
   const broken =
     said === undefined && fieldState.isTouched ? brokenLimits(say, field, control.value as FieldDraft) : undefined;
   return (
-    // What is said while a person goes on to the next input moves nothing under the mouse.
+    // A message that appears when a person leaves an input must not move the next one under the mouse.
     <div className={broken === undefined ? undefined : 'broken-limit'}>
       <Input
         field={field}

@@ -88,7 +88,7 @@ function EditForm({ type, id }: { readonly type: TypeInfo; readonly id: string }
     queryKey: [type.path, 'form', id],
     queryFn: async () =>
       (await provider.getOne<StudioRecord>(type.path, { id, meta: { variant: fullestVariant(type) } })).data,
-    // What a person edits is not read again beneath them.
+    // A record is not read again while a person edits it.
     staleTime: Infinity,
     gcTime: 0,
   });

@@ -1,4 +1,4 @@
-/** What is said above a form: the problem as a whole, and faults that no input shows. */
+/** The message above a form: the problem as a whole, and faults that no input shows. */
 import { Alert, Box, Button } from '@mui/material';
 import { InTheWay } from '../app/in-the-way.tsx';
 import { ProblemAlert, problemText } from '../app/problem-alert.tsx';

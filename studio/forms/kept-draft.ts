@@ -7,7 +7,7 @@ import type { StudioRecord } from '../data/provider.ts';
 import type { RecordDraft } from './draft.ts';
 
 export interface KeptForm {
-  /** What the form began with: someone else's change since then is still noticed. */
+  /** The initial state of the form, so that a later change by someone else is still noticed. */
   readonly began: { readonly record: StudioRecord | undefined; readonly draft: RecordDraft };
   readonly typed: RecordDraft;
 }

@@ -1,4 +1,4 @@
-/** What a person has typed, what somebody else has saved meanwhile, and what both began with: values by key of the form. */
+/** Merges a person's draft with values that somebody else saved meanwhile, by keys of the form. */
 import { type Draft, itemsOf, type RecordDraft } from './draft.ts';
 
 /** Inputs that were opened, and nothing typed into them, make no difference. */
@@ -25,7 +25,7 @@ export function mergeOf(keys: readonly string[], began: RecordDraft, mine: Recor
   return { asked, mine: open.filter((key) => !asked.includes(key)), isSaved: changed.length > 0 && open.length === 0 };
 }
 
-/** What was typed after `sent` was taken, over what is stored now. */
+/** The values typed after `sent` was taken. */
 export function typedSince(sent: RecordDraft, now: RecordDraft): Readonly<Record<string, Draft>> {
   return Object.fromEntries(Object.entries(now).filter(([key, value]) => differ(sent[key], value)));
 }

@@ -1,4 +1,4 @@
-/** What a form of a new record begins with: a record that it is like, or records that it belongs to. The address says so. */
+/** The initial values of a new record, from its address: a record to copy, or records that it belongs to. */
 import { isToMany, type TypeInfo } from '../data/model.ts';
 import { isInline, type Item, itemsOf, keyOf, newDraft, type RecordDraft } from './draft.ts';
 

@@ -28,7 +28,7 @@ import { inputFor } from './relation-input.tsx';
 
 interface RecordFormProps {
   readonly type: TypeInfo;
-  /** As it is stored; undefined of a new one. */
+  /** The stored record; undefined for a new one. */
   readonly record: StudioRecord | undefined;
   readonly draft: RecordDraft;
 }
@@ -43,7 +43,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   const { isDirty } = form.formState;
   const [error, setError] = useState<unknown>();
   const [isSaving, setSaving] = useState(false);
-  // What the changes are compared with: someone else's version takes its place.
+  // Changes are compared with this version, until someone else's takes its place.
   const [began, setBegan] = useState({ record, draft });
   const isSaved = useRef(false);
   const { pathname } = useLocation();
@@ -59,7 +59,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     isSaved.current = true;
     dropForm(pathname);
   };
-  // Whatever becomes of the connection, each write is done once.
+  // Idempotency keys make sure that each write is done once, even if the connection is lost.
   const attempts = useRef(createAttempts()).current;
   useFocusOnFault(error);
 
@@ -97,7 +97,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     };
   };
 
-  /** What is typed has to be JSON where JSON is wanted, before it can be sent. */
+  /** Refuses text that has to be JSON and is not. */
   const refuseText = (problem: unknown): void => {
     setError(problem);
     if (problem instanceof DraftFault)
@@ -121,7 +121,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     void save(anew);
   };
 
-  /** What was typed while the record was saved stays, and is not saved yet. */
+  /** Text typed while the record was saved stays as an unsaved change. */
   const finish = (stored: StudioRecord, isNew: boolean, sent: RecordDraft): void => {
     const later = typedSince(sent, form.getValues() as RecordDraft);
     const isAll = Object.keys(later).length === 0;
@@ -257,7 +257,7 @@ function Changes({ count }: { readonly count: (now: RecordDraft) => number }) {
 /** Between two moments at which what is typed is kept, in case that the tab ends. */
 const KEEP_MS = 500;
 
-/** What was typed here before, and is not saved. `typed`: what would be lost now, which is kept while it is typed. */
+/** Restores an unsaved draft of this page, and keeps the present one (`typed`) while the person types. */
 function useKept(pathname: string, watch: (changed: () => void) => () => void, typed: () => KeptForm | undefined) {
   const [kept, setKept] = useState(() => keptForm(pathname));
   const latest = useRef(typed);

@@ -23,7 +23,7 @@ interface RecordInputsProps {
   readonly path: string;
   /** Keys that the record has in the form. */
   readonly draft: RecordDraft;
-  /** As it is stored; undefined of a new one. */
+  /** The stored record; undefined for a new one. */
   readonly values?: ValueObject | undefined;
   readonly through?: RelationInfo | undefined;
   readonly inputFor: RelationInputs;
@@ -40,7 +40,7 @@ export function RecordInputs({ type, path, draft, values, through, inputFor }: R
       sx={{
         display: 'grid',
         columnGap: 2.5,
-        // What an input has to say stands in between.
+        // The gap leaves room for the help of an input.
         rowGap: 3,
         gridTemplateColumns: 'repeat(auto-fill, minmax(min(100%, 19rem), 1fr))',
         alignItems: 'start',

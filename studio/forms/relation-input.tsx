@@ -52,7 +52,7 @@ function useFault(path: string): string | undefined {
 
 const titleOf = ({ title, required }: RelationInfo): string => (required === true ? `${title} *` : title);
 const linked = ({ id, name }: Choice): Item => ({ id, name, record: null, stored: null });
-/** As it was before its inputs were opened. */
+/** The item as it was before its inputs were opened. */
 const closed = (item: Item): Item => ({ ...item, record: null });
 const opened = (item: Item): Item => ({ ...item, record: item.stored });
 
@@ -267,7 +267,7 @@ function SetInput({ relation, path }: RelationInputProps) {
       <RemoveButton relation={relation} name={item.name || type.title.one} onClick={() => remove(index)} />
     </>
   );
-  // Of a whole row.
+  // The faults of a whole row.
   const { errors } = useFormState({ name: path });
   const faultAt = (index: number): string | undefined => {
     const found = get(errors, `${path}.${index}`) as { readonly message?: unknown } | undefined;

@@ -59,7 +59,7 @@ function among(type: TypeInfo, variant: string | undefined, chosen: readonly str
 export function useColumns(type: TypeInfo, variant: string | undefined): ChosenColumns {
   const [chosen, choose] = useStore<readonly string[] | undefined>(`${type.path}.columns`);
   const { all, names, shown } = useMemo(() => among(type, variant, chosen), [type, variant, chosen]);
-  // What this view lacks stays chosen in the others.
+  // A column that this view lacks stays chosen in the others.
   const toggle = (name: string): void =>
     choose(names.has(name) ? [...names].filter((one) => one !== name) : [...names, name]);
   return { all, shown, toggle, reset: () => choose(undefined) };

@@ -7,7 +7,7 @@ import type { FilterNode, GroupMode, Quantifier } from '../data/filter-tree.ts';
 interface RowDraft {
   readonly key: number;
   readonly kind: 'row';
-  /** Of the subject; undefined while none is chosen. */
+  /** The path of the subject; undefined while none is chosen. */
   readonly path: string | undefined;
   /** Undefined: the first one of the subject. Of a set: `$some`, or `$count.gte`. */
   readonly operator: string | undefined;

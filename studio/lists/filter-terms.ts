@@ -15,9 +15,9 @@ import { monthBetween, monthText } from '../presentations/times.ts';
 import type { Say } from '../texts/texts.ts';
 import type { FilterNode } from '../data/filter-tree.ts';
 
-/** What a filter can be about: a field, the identifier or a relation, also of related records. */
+/** The subject of a filter: a field, the identifier or a relation, also of related records. */
 export interface FilterSubject {
-  /** As the interface writes it: `author.name`. */
+  /** The path as the interface writes it: `author.name`. */
   readonly path: string;
   readonly title: string;
   readonly operators: readonly OperatorName[];
@@ -84,7 +84,7 @@ interface Words {
   readonly say: Say;
   readonly model: StudioModel;
   readonly type: TypeInfo;
-  /** What a record is called that a filter names by its identifier; undefined while that is not known. */
+  /** The label of a record that a filter names by its identifier; undefined while it is not known. */
   readonly nameOf?: ((type: string, id: string) => string | undefined) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What else can be done with a list: which columns and how many rows it has, export, import, and its request. */
+/** The menu of a list: its columns and rows, export, import, and its request. */
 import { Checkbox, Divider, IconButton, ListItemText, Menu, MenuItem } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { useState } from 'react';

@@ -84,7 +84,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const create = `/${type.path}/new`;
   useKeys({ n: can(type, 'create') ? () => void navigate(create) : undefined });
   const found = { type, where, sort, variant };
-  // What other filters find is not selected.
+  // The selection belongs to the filters under which it was made.
   const [allOf, setAllOf] = useState<string>();
   const all = {
     isSelected: allOf === wanted,

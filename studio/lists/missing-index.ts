@@ -4,7 +4,7 @@ import type { FilterTerm } from './filter-terms.ts';
 
 const EXACT: ReadonlySet<OperatorName> = new Set(['eq', 'in', 'null']);
 
-/** As the log of the service advises: undefined if an index serves the list, or none could. */
+/** The index that the service would advise; undefined if an index serves the list, or none could. */
 export function missingIndex(type: TypeInfo, sort: string, terms: readonly FilterTerm[]): string | undefined {
   const own = terms.flatMap(({ subject, operator }) =>
     subject?.field !== undefined && subject.path === subject.field.name && operator !== 'like' && operator !== 'ne'

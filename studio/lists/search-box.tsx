@@ -67,7 +67,7 @@ export function SearchBox({ left }: SearchBoxProps) {
   );
 }
 
-/** What is empty is left out of the address. */
+/** Empty filters are left out of the address. */
 export const filterOf = ({ where, q }: { readonly where: string | undefined; readonly q: string | undefined }) => ({
   ...(where ? { where } : {}),
   ...(q ? { q } : {}),

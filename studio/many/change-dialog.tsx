@@ -55,7 +55,7 @@ interface Plan {
   readonly same: number | undefined;
 }
 
-/** What was done so far. The items of the plan before `next` were dealt with. */
+/** The progress so far: the items of the plan before `next` are done. */
 interface Outcome {
   readonly next: number;
   readonly leftOut: readonly LeftOut[];
@@ -251,7 +251,7 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
   );
 }
 
-/** What a person most likely begins with. */
+/** The most likely first value. */
 function firstDraft({ field }: Target): FieldDraft {
   if (field === undefined || field.nullable !== false) return null;
   return field.type === 'boolean' ? false : (field.enum?.[0] ?? '');

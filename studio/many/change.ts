@@ -15,7 +15,7 @@ import { isJson, isWritable } from '../presentations/field-draft.ts';
 import { inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
 import type { WorkTools } from './use-work.ts';
 
-/** What can be given the same value in many records. */
+/** A field or relation that can get the same value in many records. */
 export type Target = { readonly name: string; readonly title: string } & (
   | { readonly field: FieldInfo; readonly relation?: never }
   | { readonly relation: RelationInfo; readonly field?: never }
@@ -115,7 +115,7 @@ function patch(
   return patiently(() => send({ method: 'PATCH', target: path, headers, body }, signal), signal);
 }
 
-/** What is wrong with the value: it is tried on one record, and nothing is written. */
+/** Tries the value on one record as a dry run, to find its faults. */
 export const attempt = (model: StudioModel, change: Change, item: Item, signal: AbortSignal): Promise<unknown> =>
   patch(model, change, [item], true, signal);
 

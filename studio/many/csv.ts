@@ -17,7 +17,7 @@ function guarded(cell: string): string {
 export interface TableReader {
   /** Takes the next piece of the table, and returns what can be passed on. */
   push(piece: string): string;
-  /** What is left at the end. */
+  /** The text that is left at the end. */
   end(): string;
   /** Lines that were passed on, the first one included. */
   readonly lines: number;

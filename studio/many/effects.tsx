@@ -1,4 +1,4 @@
-/** What a deletion does besides, in words; and what prevents it: which records use this one, with links to them. */
+/** The side effects of a deletion in words, and the records that prevent it, with links to them. */
 import { Alert, Link } from '@mui/material';
 import { useQuery } from '@tanstack/react-query';
 import { Link as RouterLink } from 'react-router-dom';
@@ -8,7 +8,7 @@ import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { numberText, type Say, useText } from '../texts/texts.ts';
 
-/** What happens to how many records of a type; undefined where the token may not know it. */
+/** An effect on records of a type, and their number; undefined where the token may not know it. */
 export interface Effect {
   readonly type: string | undefined;
   readonly isDeleted: boolean;

@@ -16,7 +16,7 @@ export interface Found {
   readonly where: Where;
   readonly sort: { readonly field: string; readonly order: string } | undefined;
   readonly variant: string | undefined;
-  /** Those that were selected; undefined for all. */
+  /** The selected records; undefined for all. */
   readonly ids?: readonly string[];
 }
 
@@ -62,7 +62,7 @@ interface Exporting {
   readonly signal: AbortSignal;
 }
 
-/** Where something is read piece by piece, the browser keeps the pieces: on disk, if they are many. */
+/** The browser keeps the pieces of an export, on disk if they are many. */
 export async function exportRecords(exporting: Exporting): Promise<Blob> {
   const { targets, format, isGuarded, count, onProgress, signal } = exporting;
   const { mediaType } = FORMATS[format];

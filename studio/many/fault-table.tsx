@@ -1,4 +1,4 @@
-/** What is wrong with a file, line by line. */
+/** The faults of a file, line by line. */
 import { PlainTable } from '../app/plain-table.tsx';
 import { Typography } from '@mui/material';
 import type { TypeInfo } from '../data/model.ts';

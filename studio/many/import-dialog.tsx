@@ -30,7 +30,7 @@ interface ImportDialogProps {
   readonly onClose: () => void;
 }
 
-/** What has been found out about the file, or about what is left of it. */
+/** The preview of the file, or of its remaining part. */
 interface Preview {
   /** Parts that were written before. */
   readonly written: number;

@@ -67,7 +67,7 @@ function batched(records: readonly FileRecord[], most: number, bytes: number): r
 /** Without a secure context, `randomUUID` is not there. */
 const keyFor = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('-');
 
-/** What makes a record of the file one that is there already: nothing, or values that are unique. */
+/** The values by which a record of the file matches a stored one: none, or those of a unique set. */
 export const matchingOf = (type: TypeInfo): readonly (readonly string[])[] =>
   can(type, 'update')
     ? [...type.fields.filter(({ unique }) => unique === true).map(({ name }) => [name]), ...type.unique]

@@ -32,7 +32,7 @@ export function presentationName(field: FieldInfo): PresentationName {
   return has(BY_TYPE, type) ? BY_TYPE[type] : 'json';
 }
 
-/** What each item is; undefined where an array is written as JSON. */
+/** The field of an array's items; undefined if the array is written as JSON. */
 export function itemOf({ type, items, title, name }: FieldInfo): FieldInfo | undefined {
   if (type !== 'array' || items === undefined) return undefined;
   const item: FieldInfo = { examples: [], operators: [], isOrderIndexed: false, ...items, title, name };

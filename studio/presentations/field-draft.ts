@@ -2,7 +2,7 @@
 import { NumberText, parseJson, textOf, type Value } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 
-/** Of a field. Null is null; the empty text is a text. Undefined: not shown, or left to the service. */
+/** The draft of one field. Null is null; the empty text is a text. Undefined: not shown, or left to the service. */
 export type FieldDraft = string | boolean | null | undefined;
 
 const TEXTS: ReadonlySet<string> = new Set(['string', 'decimal', 'date', 'timestamp']);
@@ -26,6 +26,6 @@ export function valueOf(field: FieldInfo, draft: FieldDraft): Value | undefined 
   if (isJson(field)) return parseJson(draft);
   // Only a string can be empty.
   if (draft === '' && field.type !== 'string') return null;
-  // What is not a number is refused by the service, which says what it expects.
+  // The service refuses text that is not a number, and says what it expects.
   return NUMBERS.has(field.type) && JSON_NUMBER.test(draft) ? new NumberText(draft) : draft;
 }

@@ -1,4 +1,4 @@
-/** What a field is and what it takes, below its input. */
+/** The help below an input: the meaning of its field, and the values that it takes. */
 import Box from '@mui/material/Box';
 import type { ReactNode } from 'react';
 import { parseJson, textOf } from '../data/json.ts';
@@ -21,7 +21,7 @@ export const modeOf = ({ type, format = '' }: FieldInfo): Keyboard | undefined =
 
 const TIME = '2030-12-31T23:59:59Z';
 
-/** What a field is, and an example: what it may not be is said when it is. `item`: of a list, what each item is. */
+/** The description of a field and an example; limits appear when they are broken. `item`: the field of a list's items. */
 export function helpOf(say: Say, field: FieldInfo, item?: FieldInfo): ReactNode {
   const hints = [
     field.description,

@@ -1,4 +1,4 @@
-/** What a filter of a field takes, what it says, and the conditions that it becomes. */
+/** Filters of a field: the values they take, their words, and the conditions that they become. */
 import type { FieldInfo } from '../data/model.ts';
 import type { FilterNode } from '../data/filter-tree.ts';
 import { containing } from '../data/search.ts';

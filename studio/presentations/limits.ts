@@ -6,7 +6,7 @@ import type { FieldDraft } from './field-draft.ts';
 const NUMBERS: ReadonlySet<string> = new Set(['integer', 'number', 'decimal']);
 const DECIMAL = /^-?(\d+)(?:\.(\d+))?$/;
 
-/** What a text breaks that was typed; undefined where the service would take it, or has to decide. */
+/** The limits that a typed text breaks; undefined if the service would accept it or has to decide. */
 export function brokenLimits(say: Say, field: FieldInfo, draft: FieldDraft): string | undefined {
   if (typeof draft !== 'string' || draft === '') return undefined;
   const broken = limitsOf(field)(say, field, draft);
@@ -19,7 +19,7 @@ function limitsOf({ type }: FieldInfo): (say: Say, field: FieldInfo, text: strin
   return type === 'string' ? ofText : () => [];
 }
 
-/** What is no JSON is said elsewhere. */
+/** Text that is not JSON is reported elsewhere. */
 function ofList(say: Say, { minItems = 0, maxItems }: FieldInfo, text: string): readonly string[] {
   try {
     const items: unknown = JSON.parse(text);

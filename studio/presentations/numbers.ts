@@ -22,7 +22,7 @@ export function numberInWords(text: string, language: string): string {
   return format.format(text as Intl.StringNumericLiteral);
 }
 
-/** What stands before the fraction of a number: a comma in many languages. */
+/** The decimal mark: a comma in many languages. */
 const decimalMark = (language: string): string => new Intl.NumberFormat(language).format(1.5).charAt(1);
 
 const TYPED = /^-?\d*\.\d*$/;

@@ -1,4 +1,4 @@
-/** What a presentation is: how values are shown, typed and looked for. */
+/** The interface of presentations: how values are shown, typed and looked for. */
 import type { ReactNode } from 'react';
 import type { ControllerRenderProps } from 'react-hook-form';
 import type { Value } from '../data/json.ts';
@@ -18,7 +18,7 @@ export interface InputProps {
   readonly field: FieldInfo;
   readonly control: Omit<ControllerRenderProps, 'value'> & { readonly value: FieldDraft };
   readonly fault: string | undefined;
-  /** Of a list: what is to stand at each item. */
+  /** The messages at the items of a list. */
   readonly faults: Readonly<Record<string, unknown>>;
   readonly onClearFaults: () => void;
   readonly say: Say;

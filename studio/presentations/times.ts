@@ -1,6 +1,6 @@
 /** Dates and points in time: shown and typed in local time, stored and sent as the service writes them. */
 
-/** What an `<input type="datetime-local">` holds: local time without a zone, or only its date. */
+/** The value of an `<input type="datetime-local">`: local time without a zone, or only its date. */
 const LOCAL = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 

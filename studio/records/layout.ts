@@ -1,4 +1,4 @@
-/** Where each part of a record stands on its page: key figures and state in the head, short facts in the rail, the rest in the middle. */
+/** The layout of a record's page: key figures and state in the head, short facts in the rail, the rest in the middle. */
 import { firstMeasure, monthField } from '../charts/figures.ts';
 import { isValueObject, type ValueObject } from '../data/json.ts';
 import {

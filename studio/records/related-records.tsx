@@ -67,7 +67,7 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
   );
 }
 
-/** Of a set within a set. */
+/** The names of the records of a set within a set. */
 const namesIn = (relation: RelationInfo, value: Value | undefined): ReactNode =>
   (isValueList(value) ? value : []).map((one, index) => (
     <Fragment key={isValueObject(one) ? writeJson(one) : index}>
