@@ -8,12 +8,22 @@ import { type OnRow, Overtaken, type Row, type Statement, type Values } from '..
 import { numbered, postgresDialect } from './dialect.ts';
 import { abortedBefore, isCancelled, isDividedByZero, isSilent } from './errors.ts';
 import { POSITION } from './replicas.ts';
-import { CANCEL_AGAIN, CANCEL_PATIENCE, GRACE } from './tuning.ts';
+
+/** Milliseconds after which this side gives up, too: the server does not answer at all then. */
+const GRACE = 1000;
+/** Milliseconds until a request to cancel is repeated: the server forgets one that it gets before it has read the statement. */
+const CANCEL_AGAIN = 200;
+/** Milliseconds for the request to cancel: a server that has not taken it by then will not. */
+const CANCEL_PATIENCE = 2000;
 
 export interface Answered {
   readonly rows: readonly Row[];
   readonly changes: number;
+  /** As the server calls what it did: `COMMIT`, `UPDATE 3`. */
+  readonly tag: string;
 }
+
+const NOTHING: Answered = { rows: [], changes: 0, tag: '' };
 
 interface Ran {
   /** One for each of the values, up to those that failed. */
@@ -30,7 +40,7 @@ export interface PostgresConnection {
   /** Tells the caller the position after its write, if positions are wanted. Never rejects. */
   tellPosition(callers?: readonly Caller[]): Promise<void>;
   /** One statement or more, without values. */
-  execute(sql: string): Promise<void>;
+  execute(sql: string): Promise<Answered>;
   /**
    * Throws if the transaction had been given up because a statement failed, or if the tables no longer have the revision;
    * undefined asks for none.
@@ -60,21 +70,20 @@ export function connectionOf(
   client: PoolClient,
   { prepared, timeout, caller, positions }: ConnectionOptions,
 ): PostgresConnection {
-  const inTime = { query_timeout: timeout === 0 ? 0 : timeout + GRACE };
-  let spoilt = false;
+  const query_timeout = timeout === 0 ? 0 : timeout + GRACE;
+  let isSpoilt = false;
   let running = 0;
-  let committing = false;
-  let cancelling: Promise<unknown> | undefined;
+  let isCommitting = false;
+  let cancelling: Promise<void> | undefined;
 
   function cancel(): void {
-    if (running === 0 || committing) return;
+    if (running === 0 || isCommitting) return;
     cancelling = requestCancel();
   }
 
   async function requestCancel(): Promise<void> {
-    // The server forgets a request to cancel that it gets before it has read the statement.
     if (await cancelStatement(client)) setTimeout(cancel, CANCEL_AGAIN).unref();
-    else spoilt = true;
+    else isSpoilt = true;
   }
 
   const stop = caller.onGone(cancel);
@@ -86,71 +95,65 @@ export function connectionOf(
     return cancelling === undefined ? tooSlow(timeout, error) : new CallerGone();
   }
 
-  async function during<T>(ask: () => Promise<T>): Promise<T> {
+  async function queryAll(
+    statement: Statement,
+    all: readonly Values[],
+    onRow?: OnRow<Row>,
+    named = prepared,
+  ): Promise<Ran> {
     running += 1;
-    try {
-      return await ask();
-    } finally {
-      running -= 1;
-    }
+    const { answers, error } = await new Promise<Ran>((resolve) => {
+      // What is asked in one turn of the event loop is written to the socket at once: that costs more than most statements.
+      const { stream } = client.connection;
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+      client.query(new RowsQuery(statement, all, { named, onRow, onRefused: cancel, query_timeout }, resolve));
+    });
+    const ran = error === undefined ? { answers } : { answers, error: explained(error) };
+    running -= 1;
+    return ran;
   }
 
-  const runAll = (statement: Statement, all: readonly Values[], onRow?: OnRow<Row>, named = prepared): Promise<Ran> =>
-    during(async () => {
-      const { answers, error } = await new Promise<Ran>((resolve) => {
-        const options = { named, onRow, onRefused: cancel, ...inTime };
-        corked(client).query(new RowsQuery(statement, all, options, resolve));
-      });
-      return error === undefined ? { answers } : { answers, error: explained(error) };
-    });
+  async function ask(...asked: Parameters<typeof queryAll>): Promise<Answered> {
+    const { answers, error } = await queryAll(...asked);
+    if (error !== undefined) throw error;
+    return answers.at(-1) ?? NOTHING;
+  }
 
-  const send = (text: string): Promise<{ readonly command: string }> =>
-    during(() => corked(client).query({ text, ...inTime })).catch((error: unknown) => Promise.reject(explained(error)));
+  const execute = (sql: string): Promise<Answered> => ask({ sql }, [[]], undefined, false);
 
   return {
     query: async (statement, values, onRow, named = true) => {
       if (caller.isGone) throw new CallerGone();
-      const { answers, error } = await runAll(statement, [values], onRow, prepared && named);
-      if (error !== undefined) throw error;
-      return answers[0] ?? { rows: [], changes: 0 };
+      return ask(statement, [values], onRow, prepared && named);
     },
-    queryAll: runAll,
+    queryAll,
     tellPosition: async (callers = [caller]) => {
       if (!positions) return;
-      const { answers } = await runAll(POSITION, [[]]);
+      const { answers } = await queryAll(POSITION, [[]]);
       const position = answers[0]?.rows[0]?.[0];
       if (typeof position === 'string') for (const one of callers) one.wrote?.(position);
     },
-    execute: async (sql) => void (await send(sql)),
+    execute,
     commit: async (revision) => {
-      committing = true;
+      isCommitting = true;
       stop();
-      const unchanged = revision === undefined ? undefined : runAll(UNCHANGED, [[revision]]);
+      const unchanged = revision === undefined ? undefined : queryAll(UNCHANGED, [[revision]]);
       // The server answers ROLLBACK, without an error, if the transaction had been given up.
-      if ((await send('commit')).command === 'COMMIT') return;
+      if ((await execute('commit')).tag === 'COMMIT') return;
       const { error = abortedBefore() } = (await unchanged) ?? {};
       throw isDividedByZero(error) ? new Overtaken() : error;
     },
-    spoil: () => void (spoilt = true),
+    spoil: () => void (isSpoilt = true),
     release: () => {
       stop();
-      const free = (): void => client.release(spoilt);
+      const free = (): void => client.release(isSpoilt);
       // A cancel that comes late must not end the statement of another caller.
       if (cancelling) void cancelling.then(free);
       else free();
     },
   };
 }
-
-/** What is asked in one turn of the event loop is written to the socket at once: a write costs more than most statements. */
-function corked<C extends Client>(client: C): C {
-  const { stream } = client.connection;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-  return client;
-}
-
-// Asks the server to end the statement that a connection is waiting for.
 
 /** Parts of pg's clients and connections that its types leave out. */
 interface Backend {
@@ -188,8 +191,6 @@ function cancelStatement(client: Client): Promise<boolean> {
     else wire.connect(port, host);
   });
 }
-
-// A query that pg runs. pg's own asks for the columns of a statement each time: a fifth of the cost of a short read.
 
 /** How a value of a column is read. */
 type Parse = (text: string) => SqlValue;
@@ -244,56 +245,59 @@ interface ParsedNames {
 
 const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
 
-/** pg calls these methods for the messages of the server. */
+/**
+ * A query as pg runs it, which calls these methods for the messages of the server. pg's own asks for the columns of a
+ * statement each time: a fifth of the cost of a short read.
+ */
 class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
   /** pg notes it as parsed when the server says so. */
   readonly name: string;
   readonly query_timeout: number;
-  readonly #compiled: Compiled;
+  readonly #statement: Statement;
   readonly #all: readonly Values[];
   readonly #options: QueryOptions;
   readonly #answers: Answered[] = [];
+  #columns: readonly Parse[] = [];
   #rows: Row[] = [];
   #refused: { readonly error: unknown } | undefined;
 
   constructor(statement: Statement, all: readonly Values[], options: QueryOptions, resolve: (ran: Ran) => void) {
     super('', (error) => resolve(error ? { answers: this.#answers, error } : { answers: this.#answers }));
-    this.#compiled = compile(statement);
-    this.name = options.named ? this.#compiled.name : '';
+    this.name = options.named ? compile(statement).name : '';
     this.query_timeout = options.query_timeout;
+    this.#statement = statement;
     this.#all = all;
     this.#options = options;
   }
 
   override readonly submit = (connection: Connection): void => {
-    const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
-    const { text } = this.#compiled;
-    const statement = this.name;
+    const { name: statement } = this;
     // A portal would hold its snapshot until the transaction ends, and indexes that are built beside it would wait.
-    if (statement === '' && this.#all.every((values) => values.length === 0)) return connection.query(text);
-    let isDescribed = this.#compiled.columns !== undefined;
+    if (statement === '' && this.#all.every((values) => values.length === 0))
+      return connection.query(this.#statement.sql);
+    const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
+    const { text, columns } = compile(this.#statement);
     if (statement === '' || !(statement in parsedStatements || statement in submittedNamedStatements)) {
       connection.parse({ name: statement, text, types: [] }, true);
       if (statement !== '') submittedNamedStatements[statement] = text;
     }
-    for (const values of this.#all) {
+    this.#columns = columns ?? [];
+    for (const [index, values] of this.#all.entries()) {
       connection.bind({ statement, values: values.map(textOf) }, true);
-      if (!isDescribed) connection.describe({ type: 'P', name: '' }, true);
-      isDescribed = true;
+      if (index === 0 && columns === undefined) connection.describe({ type: 'P', name: '' }, true);
       connection.execute(null, true);
     }
     connection.sync();
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
-    this.#compiled.columns = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID));
+    this.#columns = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID));
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     if (this.#refused) return;
-    const { columns } = this.#compiled;
-    const row = fields.map((text, index) => (text === null ? null : (columns?.[index]?.(text) ?? text)));
+    const row = fields.map((text, index) => (text === null ? null : (this.#columns[index]?.(text) ?? text)));
     try {
       this.#options.onRow?.(row);
       this.#rows.push(row);
@@ -304,10 +308,11 @@ class RowsQuery extends Query {
     }
   }
 
-  /** The text ends in how many rows it was. */
-  handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#compiled.columns ??= [];
-    this.#answers.push({ rows: this.#rows, changes: Number(text.slice(text.lastIndexOf(' ') + 1)) || 0 });
+  handleCommandComplete({ text: tag }: { readonly text: string }): void {
+    const known = compiled.get(this.#statement);
+    if (known) known.columns ??= this.#columns;
+    const changes = Number(tag.slice(tag.lastIndexOf(' ') + 1)) || 0;
+    this.#answers.push({ rows: this.#rows, changes, tag });
     this.#rows = [];
   }
 

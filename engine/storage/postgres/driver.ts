@@ -14,32 +14,41 @@ import {
   type Statement,
   UNLIMITED,
 } from '../driver.ts';
-import type { PostgresConnection } from './connection.ts';
-import { postgresDialect } from './dialect.ts';
-import { TRANSACTION_POOLER, startFault, translate } from './errors.ts';
+import { literal } from '../dialect.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
-import { watchReplica } from './replicas.ts';
-import { type Connections, createConnections, NO_LIMITS } from './pool.ts';
-import { READ_SETTINGS, requireSchema, requireSettings, schemasIn, useSchema } from './session.ts';
-import { shareWrites } from './shared-writes.ts';
-import { alone, openSnapshot, readIn, writeAlone, writeIn } from './transaction.ts';
+import { postgresDialect } from './dialect.ts';
+import { startFault, TRANSACTION_POOLER, translate } from './errors.ts';
 import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
-import { LOCK_PAUSE, MAX_IDLE, MAX_SLOW, MAX_WAIT, POOLER_TRIES, UNLIMITED_CONNECTIONS } from './tuning.ts';
+import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
+import { watchReplica } from './replicas.ts';
+import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transaction.ts';
+
+/** Connections without limits, which change tables: one holds the lock of a start, one works, and one looks meanwhile. */
+const UNLIMITED_CONNECTIONS = 3;
+/** Milliseconds between two looks at whether the lock is free. */
+const LOCK_PAUSE = 50;
+/** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
+const MAX_IDLE = 10_000;
+const MAX_SLOW = 3_600_000;
+/** Milliseconds that work may wait for its turn, and a write at least. */
+const MAX_WAIT = 5000;
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
 };
-const SCHEMAS = schemasIn(`${ENGINE_PREFIX}model`);
 const PING: Statement = { sql: 'select 1' };
 /** Two numbers that nothing else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
 
+// Read committed: what a write compares and merges, it has locked before; and a snapshot would keep indexes from being built.
+const BEGIN = 'begin isolation level read committed';
+
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
   const address = parseAddress(url);
-  const { driver, unlimited, pools } = driverOf(address, options);
+  const { driver, unlimited } = driverOf(address, options);
   try {
     if (address.prepared) await refuseTransactionPooler(address);
-    await probe(unlimited, pools, address);
+    await probe(unlimited, address);
     if (options.statementTimeout !== Infinity && address.prepared)
       await requireRoom(unlimited, address, options.maxStreams ?? address.pool);
     return driver;
@@ -49,25 +58,24 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   }
 }
 
-interface Opened {
-  readonly driver: Driver;
-  readonly unlimited: Connections;
-  readonly pools: readonly Connections[];
-}
-
 /** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
   return parseAddresses(url, 'READ_URL').map((address) => {
-    const watch = watchReplica(address.url, () => {
-      for (const pool of pools) pool.cut();
-    });
-    const { driver, pools } = driverOf(address, options, () => watch.covers());
+    const watch = watchReplica(address.url, () => cut());
+    const { driver, cut } = driverOf(address, options, () => watch.covers());
     const close = async (): Promise<void> => {
       watch.close();
       await driver.close();
     };
     return { driver: { ...driver, close }, covers: watch.covers, look: watch.look };
   });
+}
+
+interface Opened {
+  readonly driver: Driver;
+  readonly unlimited: Connections;
+  /** Breaks all connections. */
+  readonly cut: () => void;
 }
 
 /** Connections are opened when they are needed. `isThere`: whether the server answers, if that is watched. */
@@ -93,9 +101,6 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     take: (caller) => used.take(caller),
     opening: (own) => used.opening(own),
   };
-  // Read committed: what a write compares and merges, it has locked before.
-  const begin = 'begin isolation level read committed';
-  const together = shareWrites(connections);
   // Writes wait for rows, and searches take long: together they leave some connections to reads, and writes one to searches.
   const long = Math.max(1, pool - Math.max(1, Math.floor(pool / 5)));
   // Behind a pooler, only a transaction has limits.
@@ -122,13 +127,8 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     },
     read,
     scan: read,
-    write: (work, caller, _row, revision) => writeIn(requests, begin, work, caller, revision),
-    writeAlone: prepared
-      ? (asked, values, caller) => {
-          const single = (): Promise<Row | undefined> => writeAlone(connections, asked, values, caller);
-          return asked.together ? together(asked.together, values, single, caller) : single();
-        }
-      : undefined,
+    write: (work, caller, _row, revision) => writeIn(requests, BEGIN, work, caller, revision),
+    writeAlone: prepared ? createWriteAlone(connections) : undefined,
     define: (statements) => define(unlimited, statements),
     migrate: (migration) => migrate(unlimited, migration),
     finishMigration: (watch) => finishMigration(unlimited, watch),
@@ -149,8 +149,34 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     usage: () => ({ requests: connections.usage(), streams: streams.usage() }),
     close: async () => void (await Promise.all(pools.map((one) => one.close()))),
   };
-  return { driver, unlimited, pools };
+  const cut = (): void => {
+    for (const one of pools) one.cut();
+  };
+  return { driver, unlimited, cut };
 }
+
+/**
+ * Instances that start together wait for each other; a lock that a transaction holds survives a pooler, and no crash. A
+ * process that waits keeps no connection: behind a pooler, the one that holds the lock may need it.
+ */
+async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
+  for (;;) {
+    const connection = await connections.take();
+    try {
+      await connection.execute(BEGIN);
+      const { rows } = await connection.query(LOCK, [], undefined, false);
+      if (rows[0]?.[0] === 't') return await work();
+    } catch (error) {
+      throw translate(error);
+    } finally {
+      await connection.execute('commit').catch(() => connection.spoil());
+      connection.release();
+    }
+    await delay(LOCK_PAUSE);
+  }
+}
+
+// What a start requires of the server.
 
 const ROOM: Statement = {
   sql: `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int`,
@@ -159,68 +185,48 @@ const ROOM: Statement = {
 /** Connections are opened when they are needed: without this, the first busy hour would find out. */
 async function requireRoom(connections: Connections, { pool, shown }: PostgresAddress, streams: number): Promise<void> {
   const room = Number(await alone(connections).value(ROOM, []));
-  if (pool + streams + UNLIMITED_CONNECTIONS <= room) return;
+  const wanted = pool + streams + UNLIMITED_CONNECTIONS;
+  if (wanted <= room) return;
   throw new StartError(
-    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${pool + streams + UNLIMITED_CONNECTIONS}: ${pool} for requests (pool in the URL), ${UNLIMITED_CONNECTIONS} for changes of the tables, and ${streams} for whole lists. Lower pool, or raise max_connections`,
+    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${wanted}: ${pool} for requests (pool in the URL), ${UNLIMITED_CONNECTIONS} for changes of the tables, and ${streams} for whole lists. Lower pool, or raise max_connections`,
   );
 }
 
-/** Reads what connections cannot change, and remembers the schema for those that are opened later. */
-async function probe(connections: Connections, pools: readonly Connections[], address: PostgresAddress): Promise<void> {
+/** The schema in which tables are made, the first one in the path that has the engine's tables, the role and the database. */
+const SCHEMAS: Statement = {
+  sql: `select current_setting('server_encoding'), current_schema(), (select name from unnest(current_schemas(false)) with ordinality as path (name, place)
+    join pg_namespace on nspname = name join pg_class on relnamespace = pg_namespace.oid and relname = ${literal(`${ENGINE_PREFIX}model`)} order by place limit 1),
+    quote_ident(session_user), quote_ident(current_database())`,
+};
+
+/** Reads what connections cannot change. */
+async function probe(connections: Connections, address: PostgresAddress): Promise<void> {
   const { shown, prepared } = address;
-  const { settings, found } = await usable(connections, address);
-  const [encoding, schema] = found;
+  const { settings, found } = await probed(connections, address);
+  const [encoding, schema, used, role, database] = found;
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);
   if (schema === null || schema === undefined)
     throw new StartError(`The database at ${shown} has no schema that this user may use; see search_path`);
   requireSettings(settings, shown, prepared);
-  requireSchema(found, shown);
-  for (const pool of pools) pool.useSchema(String(schema));
+  if (used === null || used === undefined || used === schema) return;
+  // A schema that came before the one with the records would make the service begin anew.
+  const [before, there] = [schema, used].map((name) => `"${String(name).replaceAll('"', '""')}"`);
+  throw new StartError(
+    `The database at ${shown} has the tables of the service in the schema ${there}, but its search_path leads to ${before} first, which has none. To go on with these, run: alter role ${String(role)} in database ${String(database)} set search_path = ${there}; to begin anew in ${before}, leave ${there} out of the search_path`,
+  );
 }
 
-const BACKEND = 'select pg_backend_pid()';
-const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
-
-/** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
-async function refuseTransactionPooler(address: PostgresAddress): Promise<void> {
-  const { url, shown } = address;
-  const clients = [1, 2].map(() => new Client({ ...PROBE, connectionString: url }));
-  const backendOf = async (client: Client): Promise<number | undefined> =>
-    (await client.query<{ pg_backend_pid: number }>(BACKEND)).rows[0]?.pg_backend_pid;
-  try {
-    const [first, second] = clients;
-    if (first === undefined || second === undefined) return;
-    first.on('error', () => undefined);
-    await first.connect();
-    // Without a pooler, the server has told the client which process it has.
-    if ((await backendOf(first)) === (first as Client & { readonly processID: number | null }).processID) return;
-    second.on('error', () => undefined);
-    await second.connect();
-    for (let tries = 0; tries < POOLER_TRIES; tries += 1)
-      if ((await backendOf(first)) === (await backendOf(second)))
-        throw new StartError(`The database at ${shown} cannot be used like this: ${TRANSACTION_POOLER}`);
-  } catch (error) {
-    throw startFault(address, error);
-  } finally {
-    for (const client of clients) client.connection.stream.destroy();
-  }
-}
-
-interface Probed {
-  readonly settings: readonly Row[];
-  readonly found: Row;
-}
-
-async function usable(connections: Connections, address: PostgresAddress): Promise<Probed> {
+async function probed(
+  connections: Connections,
+  address: PostgresAddress,
+): Promise<{ readonly settings: readonly Row[]; readonly found: Row }> {
   try {
     const connection = await connections.take();
     try {
       const { rows: settings } = await connection.query(READ_SETTINGS, [], undefined, false);
-      const [found = []] = (await connection.query(SCHEMAS, [], undefined, false)).rows;
-      const [, schema] = found;
-      if (address.prepared && typeof schema === 'string') await connection.execute(useSchema(schema));
-      return { settings, found };
+      const { rows } = await connection.query(SCHEMAS, [], undefined, false);
+      return { settings, found: rows[0] ?? [] };
     } finally {
       connection.release();
     }
@@ -229,40 +235,33 @@ async function usable(connections: Connections, address: PostgresAddress): Promi
   }
 }
 
-/** Instances that start together wait for each other; a lock that a transaction holds survives a pooler, and no crash. */
-async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
-  const connection = await locked(connections);
+/** Tries to find a connection of the server that a second client gets while the first one is there. */
+const POOLER_TRIES = 3;
+const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
+
+/** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
+async function refuseTransactionPooler(address: PostgresAddress): Promise<void> {
+  const { url, shown } = address;
+  const clients: Client[] = [];
+  const connected = async (): Promise<Client> => {
+    const client = new Client({ ...PROBE, connectionString: url });
+    clients.push(client.on('error', () => undefined));
+    await client.connect();
+    return client;
+  };
+  const backendOf = async (client: Client): Promise<number | undefined> =>
+    (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
   try {
-    return await work();
+    const first = await connected();
+    // Without a pooler, the server has told the client which process it has.
+    if ((await backendOf(first)) === (first as Client & { readonly processID: number | null }).processID) return;
+    const second = await connected();
+    for (let tries = 0; tries < POOLER_TRIES; tries += 1)
+      if ((await backendOf(first)) === (await backendOf(second)))
+        throw new StartError(`The database at ${shown} cannot be used like this: ${TRANSACTION_POOLER}`);
   } catch (error) {
-    throw translate(error);
+    throw startFault(address, error);
   } finally {
-    await connection.execute('commit').catch(() => connection.spoil());
-    connection.release();
-  }
-}
-
-/** A process that waits keeps no connection: behind a pooler, the one that holds the lock may need it. */
-async function locked(connections: Connections): Promise<PostgresConnection> {
-  for (;;) {
-    const connection = await connections.take();
-    if (await tryLock(connection)) return connection;
-    connection.release();
-    await delay(LOCK_PAUSE);
-  }
-}
-
-async function tryLock(connection: PostgresConnection): Promise<boolean> {
-  try {
-    // A snapshot that is held would keep indexes from being built beside it.
-    await connection.execute('begin isolation level read committed');
-    const { rows } = await connection.query(LOCK, [], undefined, false);
-    const isMine = rows[0]?.[0] === 't';
-    if (!isMine) await connection.execute('rollback');
-    return isMine;
-  } catch (error) {
-    connection.spoil();
-    connection.release();
-    throw translate(error);
+    for (const client of clients) client.connection.stream.destroy();
   }
 }

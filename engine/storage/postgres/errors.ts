@@ -68,21 +68,20 @@ const sqlStateOf = (error: unknown): string =>
 /** The codes of Node's sockets; their errors have no SQLSTATE. */
 const LOST =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-const SILENT = /^Query read timeout/;
 /** The client knew before it sent anything. */
 const UNSENT = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
-const CUT = /^(Connection terminated|timeout exceeded when trying to connect)/;
+const CUT = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
 
 /** It is not known what became of a statement that was running. */
 export const isConnectionLost = (error: unknown): boolean =>
-  LOST.test(codeOf(error)) || [SILENT, UNSENT, CUT].some((pattern) => pattern.test(messageOf(error)));
+  LOST.test(codeOf(error)) || UNSENT.test(messageOf(error)) || CUT.test(messageOf(error));
 
 /** Nothing says whether a statement was done; with 57P01 and 57P05, the server has said that it was not. */
 export const isUnanswered = (error: unknown): boolean =>
   isConnectionLost(error) && !/^57P0[15]/.test(codeOf(error)) && !UNSENT.test(messageOf(error));
 
 /** The connection is there, and nothing came back on it in time. */
-export const isSilent = (error: unknown): boolean => SILENT.test(messageOf(error));
+export const isSilent = (error: unknown): boolean => messageOf(error).startsWith('Query read timeout');
 
 /** The server ended a statement: its time was over, or it was cancelled. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
@@ -98,6 +97,19 @@ export const abortedBefore = (): Error =>
 /** The server takes no writes, or took none when the connection was opened. */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
+/** Another process changed a table for which this connection has a prepared statement. */
+export const isStale = (error: unknown): boolean =>
+  codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
+
+/** The whole transaction was given up, and may succeed if it is repeated. */
+export const isRepeatable = (error: unknown): boolean =>
+  ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
+
+const FULL = /^53300|no more connections allowed/;
+
+/** The server, or a pooler, has as many connections as it may have. */
+export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);
+
 /** Whether the error, or one that it was caused by, is of the server and in these states. */
 const isIn = (error: unknown, states: RegExp): boolean => {
   const state = sqlStateOf(error);
@@ -110,22 +122,6 @@ export const isRefusal = (error: unknown): boolean => isIn(error, /^2[23]/);
 
 /** The database refused a statement, and would refuse it again: no lock, limit or lost connection. */
 export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53|55|57|58)/);
-
-/** Another process changed a table for which this connection has a prepared statement. */
-export const isStale = (error: unknown): boolean =>
-  codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
-
-const FULL = /^53300|no more connections allowed/;
-
-/** The server, or a pooler, has as many connections as it may have. */
-export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);
-
-/** It waited for others for too long. */
-export const isLocked = (error: unknown): boolean => codeOf(error) === '55P03';
-
-/** The whole transaction was given up, and may succeed if it is repeated. */
-export const isRepeatable = (error: unknown): boolean =>
-  ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
 
 /** Why, for people. */
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
@@ -145,7 +141,7 @@ export function stateOf(error: unknown): string {
 
 // Why a start cannot use the server, and what to do about it.
 
-/** Whether waiting may help: nobody answers there, the server is still starting, or a pooler cannot reach it. */
+/** Waiting may help: nobody answers there, the server is still starting, or a pooler cannot reach it. */
 const isNotYetThere = (error: unknown): boolean =>
   (isConnectionLost(error) && sqlStateOf(error) !== '08P01') ||
   /^connect ENOENT|cannot connect to server|server login (has been )?fail|server_login/i.test(messageOf(error));

@@ -1,21 +1,27 @@
-/** A pool of connections, as many as the setting allows. */
+/** A pool of connections, as many as the setting allows, and the settings of their sessions that the engine's SQL relies on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
-import type { DriverOptions, PoolUsage } from '../driver.ts';
+import { StartError } from '../../problem.ts';
+import { literal } from '../dialect.ts';
+import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { connectionOf, type PostgresConnection, types } from './connection.ts';
 import { isFull } from './errors.ts';
-import { APPLY_SETTINGS, CHECK_CLIENT_LOCALLY, useSchema } from './session.ts';
-import {
-  END_TIMEOUT,
-  FULL_PAUSE,
-  IDLE_TIMEOUT,
-  KEEP_ALIVE_DELAY,
-  MAX_LIFETIME,
-  MAX_USES,
-  WAIT_TIMEOUT,
-} from './tuning.ts';
+
+/** Milliseconds that a request waits for a connection to come free, and that a new one may take to be prepared. */
+const WAIT_TIMEOUT = 5_000;
+/** Milliseconds until a server that has taken no further connection is asked again. */
+const FULL_PAUSE = 50;
+/** Milliseconds until an idle connection is probed, and until it is closed. */
+const KEEP_ALIVE_DELAY = 10_000;
+const IDLE_TIMEOUT = 30_000;
+/** Seconds. Where a proxy or a DNS name leads to another server meanwhile, connections get there without a restart. */
+const MAX_LIFETIME = 600;
+/** Clients choose the shapes of lists, and each connection keeps their statements: it is replaced after this many requests. */
+const MAX_USES = 10_000;
+/** Milliseconds that connections may take to end in order, before they are closed. */
+const END_TIMEOUT = 250;
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
@@ -25,8 +31,6 @@ export interface Connections {
   cut(): void;
   /** BEGIN, with the limits of the transaction where connections keep no settings. */
   opening(begin: string): string;
-  /** Connections that are opened from now on find tables in this schema first, if they keep settings. */
-  useSchema(schema: string): void;
   usage(): PoolUsage;
   close(): Promise<void>;
 }
@@ -55,7 +59,6 @@ export function createConnections(
   const open = new Set<Client>();
   const outdated = new WeakSet<Client>();
   let isClosed = false;
-  let schema: string | undefined;
 
   /** Registered before it is connected. */
   class KnownClient extends Client {
@@ -69,13 +72,11 @@ export function createConnections(
   async function prepare(client: ClientBase): Promise<void> {
     client.once('error', (error) => isClosed || onLost?.(error));
     if (!prepared) return;
-    const all = [settingsOf(limits, 'session'), ISOLATION, APPLY_SETTINGS];
-    if (limits !== NO_LIMITS) all.push(PARALLEL);
-    if (schema !== undefined) all.push(useSchema(schema));
-    await client.query({ text: all.join('; '), ...inTime });
+    const all = [settingsOf(limits, 'session'), APPLY_SETTINGS, ...(limits === NO_LIMITS ? [] : [PARALLEL])];
+    const settings = { text: all.join('; '), query_timeout: WAIT_TIMEOUT };
+    await client.query(settings);
   }
 
-  const inTime = { query_timeout: WAIT_TIMEOUT };
   const pool = new Pool({
     Client: KnownClient,
     max,
@@ -121,12 +122,10 @@ export function createConnections(
     cut,
     opening: (begin) => {
       if (prepared) return begin;
-      const watched = limits === NO_LIMITS ? `; ${CHECK_CLIENT_LOCALLY}` : '';
       // The settings of the transaction itself come last.
       const [first = begin, ...own] = begin.split('; ');
-      return [first, `${settingsOf(limits, 'local')}${watched}`, ...own].join('; ');
+      return [first, settingsOf(limits, 'local'), ...own].join('; ');
     },
-    useSchema: (name) => void (schema = name),
     usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
       isClosed = true;
@@ -136,18 +135,6 @@ export function createConnections(
     },
   };
 }
-
-const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'local'): string =>
-  `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}; set ${scope} lock_timeout = ${lock}`;
-
-/** Of statements without a transaction around them, whatever the server's default is. */
-const ISOLATION = 'set session characteristics as transaction isolation level read committed';
-
-/**
- * All searches together get as many parallel workers as the server would give to each: with three processes for each of
- * them, a read of one record had to wait too long for a processor.
- */
-const PARALLEL = `select set_config('max_parallel_workers', least(current_setting('max_parallel_workers')::int, current_setting('max_parallel_workers_per_gather')::int)::text, false)`;
 
 /** A caller that leaves while it waits is rejected at once; its connection goes back to the pool. */
 function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<PoolClient> {
@@ -159,4 +146,70 @@ function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<Po
     });
     connecting.then((client) => (left ? client.release() : resolve(client)), reject).finally(stop);
   });
+}
+
+const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'local'): string =>
+  `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}; set ${scope} lock_timeout = ${lock}`;
+
+interface SessionSetting {
+  readonly value: string;
+  /** Other values that do as well; missing where any value does that the server may have. */
+  readonly accepted?: RegExp;
+}
+
+/** What each connection sets, whatever server, database and role say. */
+const SETTINGS: Readonly<Record<string, SessionSetting>> = {
+  // With less, numbers are printed with 15 digits.
+  extra_float_digits: { value: '3', accepted: /^[123]$/ },
+  DateStyle: { value: 'ISO, YMD', accepted: /^ISO\b/i },
+  TimeZone: { value: 'UTC' },
+  standard_conforming_strings: { value: 'on', accepted: /^on$/ },
+  transform_null_equals: { value: 'off', accepted: /^off$/ },
+  quote_all_identifiers: { value: 'off' },
+  row_security: { value: 'on' },
+  exit_on_error: { value: 'off', accepted: /^off$/ },
+  // Of statements without a transaction around them.
+  default_transaction_isolation: { value: 'read committed' },
+  // Each statement has a deadline of its own.
+  transaction_timeout: { value: '0' },
+  // Once per second, the server checks whether the client of a running statement is still there.
+  client_connection_check_interval: { value: '1000' },
+};
+
+/** Those that this version of the server does not know are left out. */
+const APPLY_SETTINGS = `select set_config(name, value, false) from (values ${Object.entries(SETTINGS)
+  .map(([name, { value }]) => `(${literal(name)}, ${literal(value)})`)
+  .join(', ')}) as wanted (name, value) where current_setting(name, true) <> value`;
+
+/**
+ * All searches together get as many parallel workers as the server would give to each: with three processes for each of
+ * them, a read of one record had to wait too long for a processor.
+ */
+const PARALLEL = `select set_config('max_parallel_workers', least(current_setting('max_parallel_workers')::int, current_setting('max_parallel_workers_per_gather')::int)::text, false)`;
+
+/** Only a superuser's role or database can set it. With another value, the server checks no references. */
+const ROLE = 'session_replication_role';
+
+const required = new Map([
+  ...Object.entries(SETTINGS).flatMap(([name, { accepted }]) => (accepted ? [[name, accepted] as const] : [])),
+  [ROLE, /^(origin|local)$/] as const,
+]);
+
+/** A row for each setting: its name and value, the role, and the database. */
+export const READ_SETTINGS: Statement = {
+  sql: `select name, current_setting(name, true), quote_ident(session_user), quote_ident(current_database())
+    from (values ${[...required.keys()].map((name) => `(${literal(name)})`).join(', ')}) as wanted (name)`,
+};
+
+/** `applied`: connections set what they rely on, as far as they may. */
+export function requireSettings(rows: readonly Row[], shown: string, applied: boolean): void {
+  for (const [setting, value, role, database] of rows) {
+    const name = String(setting);
+    if (value === null || required.get(name)?.test(String(value)) !== false || (applied && name !== ROLE)) continue;
+    const wanted = SETTINGS[name]?.value ?? 'origin';
+    const why = name === ROLE ? '' : '; behind a pooler (prepared=off), connections cannot set it themselves';
+    throw new StartError(
+      `The database at ${shown} has ${name} = ${String(value)}, which the service cannot work with${why}. Run: alter role ${String(role)} in database ${String(database)} set ${name} = ${literal(wanted)}`,
+    );
+  }
 }

@@ -2,7 +2,12 @@
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
 import type { Statement } from '../driver.ts';
-import { LOOK_CONNECT, LOOK_EVERY, LOOK_PATIENCE } from './tuning.ts';
+
+/** Milliseconds between two looks, and for each: together less than a second, after which a lost replica is no longer asked. */
+const LOOK_EVERY = 300;
+const LOOK_PATIENCE = 600;
+/** Milliseconds until a replica that does not connect is tried anew. */
+const LOOK_CONNECT = 2000;
 
 export interface ReplicaWatch {
   /** Whether it answers, and has everything up to this position; undefined asks for nothing. */

@@ -1,10 +1,12 @@
 /** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import {
   type Awaitable,
   ConstraintError,
+  type Driver,
   type OnRow,
   Overtaken,
   type Reader,
@@ -16,7 +18,6 @@ import {
   type Writer,
 } from '../driver.ts';
 import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
-import type { SqlValue } from '../../field-types/field-type.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isAborted,
@@ -30,7 +31,13 @@ import {
   translate,
 } from './errors.ts';
 import type { Connections } from './pool.ts';
-import { FIRST_ROWS, LONGEST_PAUSE, MAX_CONFLICTS, MAX_LOST, MOST_ROWS, PIECE_LENGTH } from './tuning.ts';
+
+/** Each conflict means that another transaction succeeded: many may have to wait for one row. */
+const MAX_CONFLICTS = 50;
+/** Connections that may be lost under one piece of work. */
+const MAX_LOST = 2;
+/** Milliseconds before a transaction that conflicted is tried again, at most. */
+const LONGEST_PAUSE = 20;
 
 const READ_ONLY = 'begin isolation level repeatable read read only';
 
@@ -71,8 +78,8 @@ export async function writeIn<T>(
   caller: Caller = PATIENT,
   revision: () => SqlValue | undefined = () => undefined,
 ): Promise<T> {
-  const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
   const opening = connections.opening(begin);
+  const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
   const write = (savepoints: boolean): Promise<T> =>
     repeating(
       async (connection) => {
@@ -100,14 +107,14 @@ export async function writeIn<T>(
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
 function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): Writer {
-  const plain: Ask = async (statement, values) => {
+  async function plain(statement: Statement, values: Values): Promise<Answered> {
     try {
       return await query(statement, values);
     } catch (error) {
       throw isConstraint(error) ? new NeedsSavepoints() : error;
     }
-  };
-  const saved: Ask = async (statement, values) => {
+  }
+  async function saved(statement: Statement, values: Values): Promise<Answered> {
     await execute('savepoint run');
     try {
       const answered = await query(statement, values);
@@ -118,7 +125,7 @@ function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): 
       await execute('rollback to run');
       throw translate(error);
     }
-  };
+  }
   let last: Promise<unknown> = Promise.resolve();
   /** Savepoints of concurrent statements would be mistaken for each other. */
   const oneByOne: Ask = (statement, values) => {
@@ -147,25 +154,6 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
   await connection.tellPosition();
 }
 
-/** One statement that writes, in a transaction of its own. If it gets no answer, the server may have done it: it is not repeated. */
-export function writeAlone(
-  connections: Connections,
-  statement: Statement,
-  values: Values,
-  caller: Caller = PATIENT,
-): Promise<Row | undefined> {
-  const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
-    try {
-      const { rows } = await connection.query(statement, values);
-      await connection.tellPosition();
-      return rows[0];
-    } catch (error) {
-      throw isUnanswered(error) ? new Unknown('statement', { cause: error }) : error;
-    }
-  };
-  return repeating(attempt, connections, caller);
-}
-
 /** Statements that come after the work are rejected: they could run in another transaction. */
 async function inTransaction<T>(
   connection: PostgresConnection,
@@ -182,11 +170,8 @@ async function inTransaction<T>(
   const begun = connection.execute(begin);
   begun.catch(() => undefined);
   try {
-    const result = await work({
-      ...connection,
-      query: inTime(connection.query),
-      execute: inTime(connection.execute),
-    });
+    const own = { ...connection, query: inTime(connection.query), execute: inTime(connection.execute) };
+    const result = await work(own);
     isOver = true;
     await begun;
     await finish(connection);
@@ -210,18 +195,18 @@ async function repeating<T>(
   connections: Connections,
   caller: Caller,
 ): Promise<T> {
-  const tries = { lost: 0, readOnly: 0, conflicts: 0 };
+  let [lost, conflicts] = [0, 0];
 
   function mayRepeat(error: unknown): boolean {
     // The caller has waited long enough: the next connection may be as silent.
     if (isSilent(error)) return false;
-    if (isConnectionLost(error)) return (tries.lost += 1) <= MAX_LOST;
     // The next connection may lead to a server that takes writes.
-    if (isReadOnly(error)) return (tries.readOnly += 1) === 1;
-    return (error instanceof Overtaken || isRepeatable(error)) && (tries.conflicts += 1) <= MAX_CONFLICTS;
+    if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_LOST;
+    return (error instanceof Overtaken || isRepeatable(error)) && (conflicts += 1) <= MAX_CONFLICTS;
   }
 
   for (;;) {
+    if (conflicts > 0) await delay(Math.random() * LONGEST_PAUSE);
     if (caller.isGone) throw new CallerGone();
     const connection = await taken(connections, caller);
     try {
@@ -229,21 +214,17 @@ async function repeating<T>(
     } catch (error) {
       if (isUseless(error)) connection.spoil();
       if (isReadOnly(error)) connections.renew();
-      if (!mayRepeat(error)) throw explained(error);
+      if (mayRepeat(error)) continue;
+      if (error instanceof Unknown) throw outcomeUnknown(error.cause);
+      throw error instanceof Overtaken ? unavailable('busy', error) : translate(error);
     } finally {
       connection.release();
     }
-    if (tries.conflicts > 0) await delay(Math.random() * LONGEST_PAUSE);
   }
 }
 
 /** Whether the connection can no longer be used. */
 const isUseless = (error: unknown): boolean => error instanceof Unknown || isConnectionLost(error) || isStale(error);
-
-function explained(error: unknown): unknown {
-  if (error instanceof Unknown) return outcomeUnknown(error.cause);
-  return error instanceof Overtaken ? unavailable('busy', error) : translate(error);
-}
 
 export async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
@@ -253,7 +234,109 @@ export async function taken(connections: Connections, caller: Caller): Promise<P
   }
 }
 
-/** A list that is streamed: a cursor in a transaction of its own, on a connection that nothing else uses. */
+// Writes of one statement without a transaction around it.
+
+/** Writes of one transaction: the rows that it has locked are free again after a few milliseconds. */
+const MOST_TOGETHER = 32;
+
+interface SharedWrite {
+  readonly values: Values;
+  readonly caller: Caller;
+  /** The same write in a transaction of its own. */
+  readonly alone: () => Promise<Row | undefined>;
+  readonly resolve: (row: Row | undefined | Promise<Row | undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Those that wait for nobody, and arrive in one turn of the event loop with the same statement, share a transaction: one
+ * write to a socket, one read and one commit, which are most of what such a write costs.
+ */
+export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
+  let gathered = new Map<Statement, SharedWrite[]>();
+
+  function send(): void {
+    const all = gathered;
+    gathered = new Map();
+    for (const [statement, writes] of all)
+      for (let at = 0; at < writes.length; at += MOST_TOGETHER)
+        void sendTogether(statement, writes.slice(at, at + MOST_TOGETHER));
+  }
+
+  async function sendTogether(statement: Statement, writes: readonly SharedWrite[]): Promise<void> {
+    try {
+      const rows = writes.length > 1 ? await writeTogether(connections, statement, writes) : [];
+      for (const [index, write] of writes.entries()) write.resolve(rows[index] ?? write.alone());
+    } catch (error) {
+      for (const { reject } of writes) reject(error);
+    }
+  }
+
+  return (statement, values, caller = PATIENT) => {
+    const single = (): Promise<Row | undefined> => writeSingle(connections, statement, values, caller);
+    const { together } = statement;
+    if (!together) return single();
+    return new Promise((resolve, reject) => {
+      // Bodies that arrived in the same turn are read one after the other.
+      if (gathered.size === 0) setImmediate(send);
+      const others = gathered.get(together) ?? [];
+      gathered.set(together, others);
+      others.push({ values, caller, alone: single, resolve, reject });
+    });
+  };
+}
+
+/** If it gets no answer, the server may have done it: it is not repeated. */
+function writeSingle(
+  connections: Connections,
+  statement: Statement,
+  values: Values,
+  caller: Caller,
+): Promise<Row | undefined> {
+  const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
+    try {
+      const { rows } = await connection.query(statement, values);
+      await connection.tellPosition();
+      return rows[0];
+    } catch (error) {
+      throw isUnanswered(error) ? new Unknown('statement', { cause: error }) : error;
+    }
+  };
+  return repeating(attempt, connections, caller);
+}
+
+/** The row of each write that was done. None was if the transaction was given up: each may succeed alone. */
+async function writeTogether(
+  connections: Connections,
+  statement: Statement,
+  writes: readonly SharedWrite[],
+): Promise<readonly (Row | undefined)[]> {
+  const connection = await taken(connections, PATIENT);
+  try {
+    const all = writes.map(({ values }) => values);
+    const { answers, error } = await connection.queryAll(statement, all);
+    if (isUseless(error)) connection.spoil();
+    if (isUnanswered(error)) throw outcomeUnknown(error);
+    if (error !== undefined) return [];
+    const rows = answers.map(({ rows: [row] }) => row);
+    await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
+    return rows;
+  } finally {
+    connection.release();
+  }
+}
+
+// A list that is streamed.
+
+/** Rows that are fetched together: few, until it is known how long they are. */
+const FIRST_ROWS = 4;
+const MOST_ROWS = 256;
+/** Characters that rows fetched together should have. */
+const PIECE_LENGTH = 256 * 1024;
+/** A piece is held twice: as it was received, and in the answer. */
+const COPIES = 2;
+
+/** In a transaction of its own, on a connection that nothing else uses. */
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
   const ask: PostgresConnection['query'] = async (...asked) => {
@@ -292,27 +375,25 @@ async function beginSnapshot(connections: Connections, caller: Caller): Promise<
   }
 }
 
-/** A piece is held twice: as it was received, and in the answer. */
-const COPIES = 2;
-
 async function* texts(
   ask: PostgresConnection['query'],
   { sql }: Statement,
   values: Values,
   caller: Caller,
 ): AsyncGenerator<readonly string[]> {
-  // A piece is held until the client has taken it: what it takes is refused before the first one is sent.
-  let charged = COPIES * PIECE_LENGTH;
-  caller.take(charged);
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, undefined, false);
+  let charged = 0;
   for (let wanted = FIRST_ROWS; ;) {
     const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], undefined, false);
     const some = rows.map(([text]) => String(text));
     const length = some.reduce((sum, text) => sum + text.length, 0);
-    if (COPIES * length > charged) caller.take(COPIES * length - charged);
-    charged = Math.max(charged, COPIES * length);
+    const isLast = some.length < wanted;
+    // What a long list takes is refused before its first piece is sent.
+    const held = COPIES * (isLast ? length : Math.max(length, PIECE_LENGTH));
+    if (held > charged) caller.take(held - charged);
+    charged = Math.max(charged, held);
     if (some.length > 0) yield some;
-    if (some.length < wanted) return;
+    if (isLast) return;
     wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * some.length) / length)));
   }
 }
