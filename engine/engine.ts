@@ -22,7 +22,7 @@ import { Problem, StartError } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { readinessOf } from './storage/readiness.ts';
+import { readinessOf } from './storage/unavailable.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';

@@ -5,7 +5,7 @@ interface ProblemKind {
   readonly status: number;
   readonly title: string;
   /** Seconds after which the client may try again (RFC 9110, 10.2.3), if trying again can help. */
-  readonly retryAfter?: number;
+  readonly retryAfter?: number | undefined;
 }
 
 export const problemKinds = {
@@ -83,7 +83,7 @@ interface Extras {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
   /** Overrides the default Retry-After. */
-  readonly retryAfter?: number;
+  readonly retryAfter?: number | undefined;
   /** For the log only; never sent. */
   readonly cause?: unknown;
 }
@@ -123,7 +123,7 @@ export class Problem extends Error {
     const { code, message, headers, cause, retryAfter } = this;
     const [before, after] = [this.errors[0], errors[0]];
     const detail = before && after ? message.replace(before.message, () => after.message) : message;
-    return new Problem(code, detail, { errors, headers, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+    return new Problem(code, detail, { errors, headers, cause, retryAfter });
   }
 }
 

@@ -12,7 +12,7 @@ import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
 import type { RequestLimits } from '../pages/model-document.ts';
 import { contentPolicy, readOnly } from '../pages/page.ts';
-import { readinessOf } from '../storage/readiness.ts';
+import { readinessOf } from '../storage/unavailable.ts';
 import { Problem } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 

@@ -19,14 +19,6 @@ export type WaitingWork = Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
 
 export type OnWait = (kind: Kind, milliseconds: number) => void;
 
-export interface Admission {
-  /** Resolves with a function that frees the slot. `row`: what a write will wait for, if that is known. */
-  take(kind: Kind, caller: Caller, row?: string): Promise<() => void>;
-  waiting(): WaitingWork;
-  /** Rejects all that wait, and all that come later. */
-  close(): void;
-}
-
 /** Why one is refused that has waited too long, or finds the queue full. */
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
 /** Searches and lists of one client that wait; the memory bounds those of all. Other work is bounded by connections. */
@@ -48,20 +40,19 @@ interface Waiting extends Work {
   readonly refuse: (reason: Error) => void;
 }
 
-export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait): Admission {
+export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
   const taken = new Set<Work>();
   const busy: Record<Kind, number> = { read: 0, scan: 0, write: 0, stream: 0, slowList: 0 };
   const queue: Waiting[] = [];
   let closed = false;
 
-  const isFree = ({ kind, row }: Work): boolean =>
-    busy[kind] < (most[kind] ?? Infinity) &&
-    shared.every(
-      ({ kinds, most: all }) => !kinds.includes(kind) || kinds.reduce((sum, one) => sum + busy[one], 0) < all,
-    ) &&
-    (row === undefined ||
-      most.write === undefined ||
-      [...taken].filter((work) => work.row === row).length < WRITES_OF_ROW);
+  function isFree({ kind, row }: Work): boolean {
+    if (busy[kind] >= (most[kind] ?? Infinity)) return false;
+    for (const { kinds, most: all } of shared)
+      if (kinds.includes(kind) && kinds.reduce((sum, one) => sum + busy[one], 0) >= all) return false;
+    if (row === undefined || most.write === undefined) return true;
+    return [...taken].filter((work) => work.row === row).length < WRITES_OF_ROW;
+  }
 
   function enter(work: Work): () => void {
     taken.add(work);
@@ -81,9 +72,9 @@ export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWa
   }
 
   function wait(work: Work, caller: Caller): Promise<() => void> {
-    const { kind } = work;
+    const { kind, origin } = work;
     if (QUEUED.has(kind)) {
-      const own = queue.filter((waiting) => waiting.kind === kind && waiting.origin === work.origin);
+      const own = queue.filter((waiting) => waiting.kind === kind && waiting.origin === origin);
       if (own.length >= MOST_WAITING) throw unavailable(LATE[kind]);
       caller.take(WAITING_BYTES);
     }
@@ -108,8 +99,10 @@ export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWa
     });
   }
 
+  const countOf = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
   return {
-    take: async (kind, caller, row) => {
+    /** Resolves with a function that frees the slot. `row`: what a write will wait for, if that is known. */
+    take: async (kind: Kind, caller: Caller, row?: string): Promise<() => void> => {
       if (caller.isGone) throw new CallerGone();
       if (closed) throw unavailable('stopping');
       const work: Work = { kind, origin: caller.origin, row };
@@ -117,11 +110,14 @@ export function createAdmission({ most, shared, patience }: Slots, onWait?: OnWa
       onWait?.(kind, 0);
       return enter(work);
     },
-    waiting: () => {
-      const count = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
-      return { read: count('read'), scan: count('scan'), write: count('write'), stream: count('stream') };
-    },
-    close: () => {
+    waiting: (): WaitingWork => ({
+      read: countOf('read'),
+      scan: countOf('scan'),
+      write: countOf('write'),
+      stream: countOf('stream'),
+    }),
+    /** Rejects all that wait, and all that come later. */
+    close: (): void => {
       closed = true;
       while (queue.length > 0) queue[0]?.refuse(unavailable('stopping'));
     },

@@ -151,8 +151,6 @@ export interface Replica {
   readonly driver: Driver;
   /** Whether it answers, and has everything up to this position of the log; undefined asks for nothing. */
   readonly covers: (position: string | undefined) => boolean;
-  /** Looks now how far it has come. Never rejects. */
-  readonly look: () => Promise<void>;
 }
 
 /** For commands: they may take as long as they need. */

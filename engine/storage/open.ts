@@ -68,17 +68,16 @@ export async function openStorage(
       await seed(done.model, driver, writes);
       return done;
     });
-    onServed(prepared.model);
-    const held = [prepared.placed, prepared.model] as const;
-    await driver.hold(...held);
+    await driver.hold(prepared.placed);
     const serves = prepared.standing.own?.number ?? 0;
     const replicas =
       options && readUrl !== ''
-        ? createReplicaReads(reads, {
-            replicas: await databaseAt(readUrl).replicas({ ...options, onLost: lost(readUrl) }),
-            held,
+        ? createReplicaReads(
+            reads,
+            await databaseAt(readUrl).replicas({ ...options, onLost: lost(readUrl) }),
+            prepared.placed,
             observer,
-          })
+          )
         : undefined;
     const { get, page, stream, summary } = replicas ?? reads;
     const store: Store = {

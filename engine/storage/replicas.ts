@@ -1,88 +1,43 @@
-/**
- * Reads that replicas answer, where they have what the client has seen before; the primary answers all others. As long as
- * one server answers that has what a client has seen, no read fails.
- */
-import { setTimeout as pause } from 'node:timers/promises';
+/** Reads that replicas answer, where they have what the client has seen before; the primary answers all others. */
 import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
+import type { Model } from '../model/model.ts';
 import { Problem } from '../problem.ts';
+import { createDatabase, type DatabaseObserver } from './database.ts';
 import type { Awaitable, Replica, ServerUsage } from './driver.ts';
-import { createDatabase, type Database, type DatabaseObserver } from './database.ts';
 import { createReads, type Reads } from './read/reads.ts';
-import { isUnreachable } from './unavailable.ts';
-
-/** Milliseconds that a read waits for a replica where the primary cannot be reached, and between two looks at them. */
-const PATIENCE_MS = 1000;
-const FIRST_PAUSE_MS = 20;
 
 interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> {
   usage(): readonly ServerUsage[];
   close(): Promise<void>;
 }
 
-interface KnownReplica extends Replica {
-  readonly driver: Database;
-  readonly reads: Reads;
-}
-
-interface ReplicaOptions {
-  readonly replicas: readonly Replica[];
-  /** The model that their tables are compared with. */
-  readonly held: Readonly<Parameters<Database['hold']>>;
-  readonly observer: DatabaseObserver;
-}
-
-type Ask<T> = (reads: Reads) => Awaitable<T>;
-
-export function createReplicaReads(primary: Reads, { replicas, held, observer }: ReplicaOptions): ReplicaReads {
-  const all = replicas.map(({ driver: inner, ...replica }): KnownReplica => {
-    const { onStatement, onWait, log } = observer;
+/** `placed`: the model that the tables of the replicas are compared with. */
+export function createReplicaReads(
+  primary: Reads,
+  replicas: readonly Replica[],
+  placed: Model,
+  { onStatement, onWait, log }: DatabaseObserver,
+): ReplicaReads {
+  const all = replicas.map(({ driver: inner, covers }) => {
     const driver = createDatabase(inner, { onStatement, onWait, log });
     // A replica that is not there yet is compared as soon as it is.
-    driver.hold(...held).catch(() => undefined);
-    return { ...replica, driver, reads: createReads(driver) };
+    driver.hold(placed).catch(() => undefined);
+    return { driver, covers, reads: createReads(driver) };
   });
   let turn = 0;
 
-  function fresh(position: string | undefined, failed?: readonly KnownReplica[]): KnownReplica | undefined {
-    for (let count = 0; count < all.length; count += 1) {
-      const replica = all[(turn += 1) % all.length];
-      if (replica?.covers(position) && !failed?.includes(replica)) return replica;
-    }
-    return undefined;
-  }
-
   /** What fails on a replica, or does not have its tables there yet, is asked of another server, at last of the primary. */
-  async function read<T>(caller: Caller, ask: Ask<T>): Promise<T> {
-    const failed: KnownReplica[] = [];
-    for (let replica = fresh(caller.position); replica; replica = fresh(caller.position, failed)) {
+  async function read<T>(caller: Caller, ask: (reads: Reads) => Awaitable<T>): Promise<T> {
+    turn = (turn + 1) % all.length;
+    for (const { covers, reads } of [...all.slice(turn), ...all.slice(0, turn)]) {
+      if (!covers(caller.position)) continue;
       try {
-        return await ask(replica.reads);
+        return await ask(reads);
       } catch (error) {
         if (isOfRequest(error)) throw error;
-        failed.push(replica);
       }
     }
-    try {
-      return await ask(primary);
-    } catch (error) {
-      if (!isUnreachable(error)) throw error;
-      return await late(caller, ask).catch(() => {
-        throw error;
-      });
-    }
-  }
-
-  /** Of a replica that is only a little behind, or back again. Rejects if there is none in time. */
-  async function late<T>(caller: Caller, ask: Ask<T>): Promise<T> {
-    const end = performance.now() + PATIENCE_MS;
-    for (let wait = FIRST_PAUSE_MS; performance.now() < end; wait = Math.min(2 * wait, PATIENCE_MS)) {
-      await Promise.race([Promise.all(all.map(({ look }) => look())), pause(PATIENCE_MS)]);
-      if (caller.isGone) throw new CallerGone();
-      const replica = fresh(caller.position);
-      if (replica) return ask(replica.reads);
-      await pause(wait);
-    }
-    throw new Error('no replica has what the client has seen');
+    return ask(primary);
   }
 
   return {

@@ -1,5 +1,6 @@
-/** Why the database cannot do now what it is asked: drivers translate their errors into these problems. */
+/** Why the database cannot do now what it is asked: drivers translate their errors into these problems, and probes report them. */
 import { Problem } from '../problem.ts';
+import type { ModelNumbers } from './store.ts';
 
 const reasons = {
   busy: 'The database is busy; try again',
@@ -15,23 +16,19 @@ const reasons = {
   stopping: 'The service is stopping',
 } as const;
 
-/** Seconds, where it is not what `storage-busy` says. */
-const RETRY_AFTER: { readonly changed: number } & { readonly [reason in keyof typeof reasons]?: number } = {
-  changed: 5,
-};
+/** Seconds: tables change for longer than a database is busy. */
+const RETRY_CHANGED = 5;
 
-export function unavailable(reason: keyof typeof reasons, cause?: unknown): Problem {
-  const retryAfter = RETRY_AFTER[reason];
-  return new Problem('storage-busy', reasons[reason], { cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
-}
+export const unavailable = (reason: keyof typeof reasons, cause?: unknown): Problem =>
+  new Problem('storage-busy', reasons[reason], {
+    cause,
+    retryAfter: reason === 'changed' ? RETRY_CHANGED : undefined,
+  });
 
-/**
- * The tables changed under a request, and the service may go on over them if the request begins anew. Its write, if it
- * is one, was rolled back.
- */
+/** The tables changed during a request, which may succeed if it begins anew: its write, if it is one, was rolled back. */
 export class Outdated extends Problem {
   constructor(cause: unknown) {
-    super('storage-busy', reasons.changed, { cause, retryAfter: RETRY_AFTER.changed });
+    super('storage-busy', reasons.changed, { cause, retryAfter: RETRY_CHANGED });
   }
 }
 
@@ -42,13 +39,11 @@ export const isOutage = (error: unknown): error is Problem =>
   error instanceof Problem &&
   (error.code === 'storage-full' || error.code === 'outcome-unknown' || OUTAGES.has(error.message));
 
-export const isUnreachable = (error: unknown): boolean =>
-  error instanceof Problem && error.message === reasons.unreachable;
+const MAX_TEXT = 1000;
 
 /** What others have added to the database refuses a write, in their words. */
 export const refusedByOthers = (text: string, cause: unknown): Problem =>
   new Problem('refused-by-database', text.slice(0, MAX_TEXT), { cause });
-const MAX_TEXT = 1000;
 
 export const missingPrivilege = (cause: unknown): Problem =>
   new Problem(
@@ -81,3 +76,39 @@ export const outcomeUnknown = (cause: unknown): Problem =>
 
 /** It must not run in the next transaction. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
+
+interface Readiness {
+  readonly isReady: boolean;
+  /** Whether the database answers at all. */
+  readonly isReachable: boolean;
+  readonly says: string;
+}
+
+/** Milliseconds that the database may take to say that it is ready. */
+const MAX_WAIT = 2000;
+
+/** Whether the service can answer requests now, for probes and metrics. */
+export async function readinessOf(asked: {
+  isDraining(): boolean;
+  ready(): Promise<ModelNumbers>;
+}): Promise<Readiness> {
+  const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT).unref());
+  const found = await Promise.race([asked.ready(), late]).then(
+    ({ database, serves }) => ({
+      isReady: true,
+      isReachable: true,
+      says: `ready\nThe database has model ${database}, this instance serves model ${serves}`,
+    }),
+    (error: unknown) => ({
+      isReady: false,
+      isReachable: error instanceof Problem && error.message !== reasons.unreachable,
+      says: error instanceof Problem ? reasonOf(error) : 'the database does not answer',
+    }),
+  );
+  return asked.isDraining() ? { ...found, isReady: false, says: 'stopping' } : found;
+}
+
+const reasonOf = (error: Problem): string =>
+  error.cause instanceof Error && (error instanceof MissingObject || error.code === 'missing-privilege')
+    ? `${error.message}\n${error.cause.message}`
+    : error.message;

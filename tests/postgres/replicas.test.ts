@@ -152,7 +152,6 @@ onServer('a primary with two replicas', () => {
     const position = { 'x-position': await create() };
     await until(() => hasReceived(first, position['x-position'].replace(/^.*-/, '')));
     await primary.stop('immediate');
-    // A read waits for a replica for a second only.
     await pause('resume')(first);
     const own = Promise.all([PAGE, `${WHOLE}/${count}`].map((title) => patiently(title, position)));
     await until(isStale);

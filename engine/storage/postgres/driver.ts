@@ -67,7 +67,7 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
       watch.close();
       await driver.close();
     };
-    return { driver: { ...driver, close }, covers: watch.covers, look: watch.look };
+    return { driver: { ...driver, close }, covers: watch.covers };
   });
 }
 

@@ -12,8 +12,6 @@ const LOOK_CONNECT = 2000;
 export interface ReplicaWatch {
   /** Whether it answers, and has everything up to this position; undefined asks for nothing. */
   covers(position?: string): boolean;
-  /** Looks now. Never rejects. */
-  look(): Promise<void>;
   close(): void;
 }
 
@@ -105,7 +103,6 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
       const wanted = parsePosition(position);
       return wanted !== undefined && isBehind(wanted, seen);
     },
-    look,
     close: () => {
       clearInterval(timer);
       client?.connection.stream.destroy();
