@@ -1,5 +1,4 @@
 /** Calls in process: operations with values, with the same checks, transactions and problems as over HTTP. */
-import { createHash } from 'node:crypto';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import { type Caller, CallerGone } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
@@ -136,12 +135,10 @@ async function write(
   const text = 'body' in call ? textOf(call.body) : '';
   if (Buffer.byteLength(text) > bodyLimit)
     throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
-  const once = onceOf(options.idempotencyKey?.toString(), service, () =>
-    createHash('sha256')
-      .update(JSON.stringify([service.type.name, name, id, parameters.all]))
-      .update(text)
-      .digest('base64url'),
-  );
+  const once = onceOf(options.idempotencyKey?.toString(), service, () => [
+    JSON.stringify([service.type.name, name, id, parameters.all]),
+    text,
+  ]);
   const result = await WRITES[name](service, {
     id: entry.path === 'item' ? parseIdentifier(String(id)) : 0,
     query: service.queries.write(parameters),

@@ -18,6 +18,7 @@ export const NO_CONTENT = Buffer.alloc(0);
 /** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
 const BYTE_COST = 4;
 
+/** `accepted`: the media types of bodies; empty if none is taken. */
 export type ReadContent = (request: IncomingMessage, caller: Caller, accepted: readonly string[]) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
@@ -28,15 +29,14 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
     );
   return async (request, caller, accepted) => {
     if (!hasBody(request)) return NO_CONTENT;
-    requireBodyType(request, accepted);
+    const isTaken = accepted.length > 0;
+    // Proxies announce an empty body by chunks without bytes.
+    if (!isTaken && !isChunked(request)) throw unexpected(request);
+    if (isTaken) requireBodyType(request, accepted);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, request);
-    const parsed = parsedInFront(request);
-    if (parsed !== undefined) return parsed;
-    const bytes = await readBytes(request, caller, limit);
-    caller.take(BYTE_COST * bytes.length);
-    // A request that begins anew finds it by `parsedInFront`.
-    Object.assign(request, { body: bytes });
-    return bytes;
+    const content = parsedInFront(request) ?? (await readBytes(request, caller, limit));
+    if (!isTaken && ('parsed' in content || content.length > 0)) throw unexpected(request);
+    return content;
   };
 }
 
@@ -46,6 +46,12 @@ const hasBody = (request: IncomingMessage): boolean =>
 function tooLarge(limit: number, request: IncomingMessage): Problem {
   const what = bodyTypeOf(request) === JSON_TYPE ? 'an array' : 'it';
   return new Problem('content-too-large', `The body is larger than ${limit} bytes; send ${what} in parts`);
+}
+
+function unexpected(request: IncomingMessage): Problem {
+  const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
+  const header = isChunked(request) ? 'Transfer-Encoding' : 'Content-Length';
+  return faultyRequest('invalid-header', [{ header, code: 'unexpected-body', message }]);
 }
 
 /** `express.json()` and similar parsers read the stream to its end and leave the result in `request.body`. */
@@ -74,7 +80,11 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
     if (size > 0) chunk.copy(held, size);
     size = needed;
   });
-  return held.subarray(0, size);
+  const bytes = held.subarray(0, size);
+  caller.take(BYTE_COST * size);
+  // A request that begins anew finds it by `parsedInFront`.
+  Object.assign(request, { body: bytes });
+  return bytes;
 }
 
 /** Resolves at the end of the body. Rejects with what `onChunk` throws, or with CallerGone if the client leaves. */
@@ -95,19 +105,6 @@ function eachChunk(request: IncomingMessage, onChunk: (chunk: Buffer) => void): 
     const onGone = (): void => settle(() => reject(new CallerGone()));
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
-}
-
-/** Refuses a body where none is taken. Proxies announce an empty one by `Content-Length: 0`, or by chunks without bytes. */
-export async function refuseContent(request: IncomingMessage): Promise<void> {
-  if (!hasBody(request)) return;
-  const refuse = (): never => {
-    const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
-    const header = isChunked(request) ? 'Transfer-Encoding' : 'Content-Length';
-    throw faultyRequest('invalid-header', [{ header, code: 'unexpected-body', message }]);
-  };
-  const parsed = parsedInFront(request);
-  if (!isChunked(request) || (parsed !== undefined && parsed !== NO_CONTENT)) refuse();
-  if (parsed === undefined) await eachChunk(request, refuse);
 }
 
 // Media types.

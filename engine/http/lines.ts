@@ -27,32 +27,25 @@ export async function onLines<T>(lines: readonly number[], written: Promise<T>):
   }
 }
 
-/** The text of a body; a byte that is not UTF-8 is reported with its line. */
 export function textOfLines(bytes: Buffer, mediaType: string): string {
-  if (bytes.length === 0) return '';
   if (isUtf8(bytes)) return decode(bytes);
-  let line = 1;
-  let from = 0;
-  for (let end = bytes.indexOf('\n'); end !== -1 && isUtf8(bytes.subarray(from, end)); line += 1) {
-    from = end + 1;
-    end = bytes.indexOf('\n', from);
-  }
   const message =
     'The text is not valid UTF-8; save the file as UTF-8 (spreadsheets call it "CSV UTF-8" or "Unicode (UTF-8)")';
   const code = mediaType === CSV_TYPE ? 'invalid-csv' : 'invalid-json';
-  throw faultyRequest(code, [atLine({ pointer: '', code, message }, line)]);
+  throw faultyRequest(code, [{ pointer: '', code, message }]);
 }
 
 /** Gathers the records of lines. All faults of a body are reported at once. */
 class LineReader {
+  /** The number of keys inside values; those of the records themselves only where the lines have them. */
+  keys = 0;
+  readonly raw = new Map<JsonObject, ReadonlyMap<string, RawMember>>();
   readonly #limits: BodyLimits;
   readonly #records: ParsedRecord[] = [];
   readonly #lines: number[] = [];
-  readonly #raw = new Map<JsonObject, ReadonlyMap<string, RawMember>>();
   readonly #faults: Fault[] = [];
   /** Faults of syntax: other lines may be misread after one, so that these are reported alone. */
   readonly #unreadable: { readonly code: ProblemCode; readonly fault: Fault }[] = [];
-  #keys = 0;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
@@ -62,15 +55,6 @@ class LineReader {
     this.#records.push({ ...record, pointer: `/${this.#records.length}` });
     this.#lines.push(line);
     if (this.#records.length > this.#limits.batchLimit) throw tooManyItems(this.#limits.batchLimit);
-  }
-
-  /** Counts keys inside values; those of the records themselves only where the lines have them. */
-  countKeys(keys: number): void {
-    this.#keys += keys;
-  }
-
-  keepTexts(body: JsonObject, members: ReadonlyMap<string, RawMember>): void {
-    this.#raw.set(body, members);
   }
 
   refuse(line: number, code: ProblemCode, fault: Fault): void {
@@ -99,12 +83,12 @@ class LineReader {
         alike.map(({ fault }) => fault),
       );
     }
-    if (this.#keys > this.#limits.bodyKeys)
+    if (this.keys > this.#limits.bodyKeys)
       throw new Problem('content-too-large', `The body has more than ${this.#limits.bodyKeys} keys; send it in parts`);
     return {
       records: this.#records,
       lines: this.#lines,
-      raw: this.#raw.size === 0 ? NO_RAW_VALUES : this.#raw,
+      raw: this.raw.size === 0 ? NO_RAW_VALUES : this.raw,
       isArray: true,
       faults: this.#faults,
     };
@@ -127,8 +111,8 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
         throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
       }
       record = itemOf(value, '');
-      for (const [body, members] of raw) reader.keepTexts(body, members);
-      reader.countKeys(keys);
+      for (const [body, members] of raw) reader.raw.set(body, members);
+      reader.keys += keys;
       if (faults.length > 0) throw faultyRequest('invalid-body', faults);
     });
     reader.add(line, record);
@@ -279,7 +263,7 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
   const rows = rowsOf(text, most);
   const head = rows.next();
   if (head.done === true) throw invalidCsv(1, `The body is empty; ${firstLine(columns)}`);
-  const names = namesIn(head.value, type, columns, text.includes('\n'));
+  const names = namesIn(head.value, type, columns);
   for (const { line, cells } of rows) {
     if (cells.length !== names.length) {
       const found = cells.length > most ? `more than ${most}` : cells.length;
@@ -296,11 +280,11 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
         reader.attempt(line, `/${escapeStep(name)}`, () => {
           const { value, text: json, keys = 0 } = columns.get(name)?.(cell) ?? { value: cell };
           body[name] = value;
-          reader.countKeys(keys);
+          reader.keys += keys;
           if (json !== undefined) kept.set(name, { name: JSON.stringify(name), text: json });
         });
     }
-    if (kept.size > 0) reader.keepTexts(body as JsonObject, kept);
+    if (kept.size > 0) reader.raw.set(body as JsonObject, kept);
     reader.add(line, { body, tag: undefined });
   }
   return reader.body();
@@ -309,7 +293,7 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
 const firstLine = (columns: CsvColumns): string =>
   `the first line must name the columns, such as ${[...columns.keys()].slice(0, 5).join(',')}`;
 
-function namesIn({ line, cells }: CsvRow, type: RecordType, columns: CsvColumns, hasMore: boolean): readonly string[] {
+function namesIn({ line, cells }: CsvRow, type: RecordType, columns: CsvColumns): readonly string[] {
   const names = cells.map((cell) => cell ?? '');
   const [only = ''] = names;
   const separator = names.length === 1 && !columns.has(only) ? /[;\t|]/.exec(only)?.[0] : undefined;
@@ -317,26 +301,18 @@ function namesIn({ line, cells }: CsvRow, type: RecordType, columns: CsvColumns,
     const message = `The columns are separated by ${JSON.stringify(separator)}; CSV separates them by commas: choose the comma where the file is saved`;
     throw invalidCsv(line, message, 'separator');
   }
-  const faults: Fault[] = [];
-  for (const [index, name] of names.entries()) {
+  const hint = names.some((name) => columns.has(name)) ? '' : `; ${firstLine(columns)}`;
+  const faults = names.flatMap((name, index) => {
     const isRepeated = names.indexOf(name) < index;
-    if (columns.has(name) && !isRepeated) continue;
+    if (columns.has(name) && !isRepeated) return [];
     const message = isRepeated
-      ? `The column ${JSON.stringify(shortened(name))} is named twice`
-      : unknownColumn(name, index, type, faults.length < MAX_ERRORS ? columns : new Map());
-    faults.push(atLine({ pointer: '', code: isRepeated ? 'repeated' : 'unknown-key', message }, line));
-  }
-  const [first, ...others] = faults;
-  if (first === undefined) return names;
-  const cures = [
-    first.message,
-    ...(names.some((name) => columns.has(name)) ? [] : [firstLine(columns)]),
-    ...(hasMore ? [] : [ONE_LINE]),
-  ];
-  throw faultyRequest('invalid-body', [{ ...first, message: cures.join('; ') }, ...others]);
+      ? `The column "${shortened(name)}" is named twice`
+      : unknownColumn(name, index, type, columns);
+    return [atLine({ pointer: '', code: isRepeated ? 'repeated' : 'unknown-key', message: message + hint }, line)];
+  });
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+  return names;
 }
-
-const ONE_LINE = 'the body is a single line (curl sends a file as it is with --data-binary @FILE; -d joins its lines)';
 
 function unknownColumn(name: string, index: number, { relations, open }: RecordType, columns: CsvColumns): string {
   if (name === '') return `Column ${index + 1} has no name`;

@@ -1,5 +1,4 @@
 /** Path and method -> the operation of a record type, with the adapter that serves it. Decided at boot. */
-import { createHash } from 'node:crypto';
 import { decode } from '../json/tokenizer.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
@@ -29,7 +28,7 @@ import { create, deleteFound, deleteOne, patch, update, updateMany, upsert } fro
 import { faultyRequest, Problem, shortenedPath } from '../problem.ts';
 import { ON } from '../query/resolve.ts';
 import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
-import { bodyTypeOf, type Content, NO_CONTENT, refuseContent } from './content.ts';
+import { bodyTypeOf, type Content } from './content.ts';
 import { onLines, readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import type { Label } from './observed.ts';
@@ -90,10 +89,9 @@ function writing<Q>(
   const isLimited = headers.includes('Prefer-Max-Affected');
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
-    if (!taken) await refuseContent(request);
-    const content = taken ? await readContent(request, caller, taken.mediaTypes) : NO_CONTENT;
+    const content = await readContent(request, caller, taken?.mediaTypes ?? []);
     const key = request.headers['idempotency-key']?.toString();
-    const once = onceOf(key, service, () => requestHash(exchange, content));
+    const once = onceOf(key, service, () => hashed(exchange, content));
     const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
     const body = taken ? bodyIn(content, taken.shape, bodyTypeOf(request), service, identifier) : NO_BODY;
@@ -120,13 +118,14 @@ function bodyIn(
   return translate ? translate(body, identifier) : body;
 }
 
-function requestHash({ request, target }: Exchange, content: Content): string {
+/** What a retry under the same idempotency key repeats. */
+function hashed({ request, target }: Exchange, content: Content): readonly (string | Buffer)[] {
   const mediaType = bodyTypeOf(request);
-  return createHash('sha256')
-    .update(`${request.method ?? ''} ${fullPath(target)}?${target.query}\n`)
-    .update(mediaType === JSON_TYPE ? '' : `${mediaType}\n`)
-    .update('parsed' in content ? JSON.stringify(content.parsed) : content)
-    .digest('base64url');
+  return [
+    `${request.method ?? ''} ${fullPath(target)}?${target.query}\n`,
+    mediaType === JSON_TYPE ? '' : `${mediaType}\n`,
+    'parsed' in content ? JSON.stringify(content.parsed) : content,
+  ];
 }
 
 function requireUpdates({ type, rights }: Service): void {
@@ -165,17 +164,10 @@ export interface Routes {
   paths(): readonly string[];
 }
 
-export interface Binding {
-  readonly name: OperationName;
-  readonly entry: OperationEntry;
-  readonly server: Server;
-}
+/** An operation, and how it is served. */
+export type Binding = readonly [OperationEntry, Server];
 
-export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry]) => ({
-  name,
-  entry,
-  server: SERVERS[name],
-}));
+export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry]) => [entry, SERVERS[name]]);
 
 /** `types` are by path. The routes of a type are made with the first request to it. */
 export function createRoutes(
@@ -209,7 +201,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   const offers = new Map<string, Offer>();
   const withheld = new Set<string>();
   let acceptPatch: HeaderMap = {};
-  for (const { entry, server } of bindings) {
+  for (const [entry, server] of bindings) {
     const { method, right, and = right, body, mediaTypes = [JSON_TYPE] } = entry;
     if (entry.path !== path || !isOffered(entry, type, rights)) continue;
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];

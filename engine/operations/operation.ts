@@ -1,5 +1,5 @@
 /** Shared by all operations: their arguments and results, and writes that are done once. */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
@@ -153,18 +153,22 @@ export function parseIdentifier(text: string): number {
   throw faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
 }
 
-/** `requestHash` covers all that the request asks for. */
+/** `hashed`: all that the request asks for. */
 export function onceOf(
   given: string | undefined,
   { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
-  requestHash: () => string,
+  hashed: () => readonly (string | Buffer)[],
 ): Once | undefined {
   if (given === undefined) return undefined;
   // The draft standard puts quotes around the key; most clients do not, and both mean the same.
   const key = given.replace(/^"(.*)"$/, '$1');
-  if (/^[!-~]{1,255}$/.test(key)) return { identity: author ?? '', key, hash: requestHash(), hours };
-  const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
-  throw faultyRequest('invalid-header', [{ header: 'Idempotency-Key', code: 'invalid-value', message }]);
+  if (!/^[!-~]{1,255}$/.test(key)) {
+    const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
+    throw faultyRequest('invalid-header', [{ header: 'Idempotency-Key', code: 'invalid-value', message }]);
+  }
+  const sum = createHash('sha256');
+  for (const part of hashed()) sum.update(part);
+  return { identity: author ?? '', key, hash: sum.digest('base64url'), hours };
 }
 
 // If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3).

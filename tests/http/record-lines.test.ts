@@ -235,13 +235,7 @@ describe('a table', () => {
       '1  unknown-key | 1  unknown-key',
       /Line 1: Unknown column "txet"; did you mean "text"\?/,
     ],
-    [
-      'lines that were joined',
-      'text,counta,1',
-      422,
-      '1  unknown-key | 1  unknown-key',
-      /did you mean "count"\?; the body is a single line \(curl/,
-    ],
+    ['lines that were joined', 'text,counta,1', 422, '1  unknown-key | 1  unknown-key', /did you mean "count"\?/],
     ['a column without a name', 'text,\na,\n', 422, '1  unknown-key', /Column 2 has no name/],
     [
       'semicolons',
@@ -259,7 +253,7 @@ describe('a table', () => {
     ],
     ['text after a quote', 'text,count\n"ab"c,1\n', 400, '2  invalid-csv', /a closing quote is followed by other text/],
     ['a carriage return alone', 'text,count\ra,1\r', 400, '1  invalid-csv', /a carriage return stands alone/],
-    ['UTF-16', Buffer.from('\uFEFFtext\na\n', 'utf16le'), 400, '1  invalid-csv', /not valid UTF-8/],
+    ['UTF-16', Buffer.from('\uFEFFtext\na\n', 'utf16le'), 400, '  invalid-csv', /not valid UTF-8/],
     ['U+0000', 'text,count\na,1\nb\0,2\n', 422, '3 /1/text nul-character', /Line 3: The string contains U\+0000/],
     [
       'deep cells',

@@ -70,13 +70,14 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
 
 /** The collection is listed and created; one record has all operations. All of it is JSON. */
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
-  BINDINGS.flatMap(({ name, entry, server }) => {
+  BINDINGS.flatMap(([entry, server]): Binding[] => {
+    const { path, method, body } = entry;
+    if (path !== 'item' && (path === 'summary' || (method !== 'GET' && method !== 'POST'))) return [];
     const list: Server = (service) => framedList(service, dialect.frame, true);
-    const served = name === 'list' ? list : name === 'create' ? createServer : server;
-    if (entry.path !== 'item' && served === server) return [];
-    const body = name === 'create' && entry.body ? { body: { ...entry.body, mediaTypes: [JSON_TYPE] } } : {};
+    const served = path === 'item' ? server : method === 'GET' ? list : createServer;
     const translated: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
-    return { name, entry: { ...entry, ...body, mediaTypes: [JSON_TYPE] }, server: translated };
+    const json = body && path !== 'item' ? { body: { ...body, mediaTypes: [JSON_TYPE] } } : {};
+    return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, translated]];
   });
 
 /** Problems name what the client has sent. */
