@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { clientOf, isGuarded, tokenNameOf, openAccess, type Reports } from './access/access.ts';
 import { type Client, type Clients, createClients } from './access/clients.ts';
-import { memoized } from './memo.ts';
+import { createCache, memoized } from './memo.ts';
 import { type Budget, createBudget } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
@@ -11,7 +11,6 @@ import { type AwaitReader, createSlowReaders } from './edge/connections.ts';
 import { contentReader, type ReadContent } from './http/content.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import { createAddressOf, createRateLimit } from './edge/admission.ts';
-
 import { createObservers } from './http/observed.ts';
 import type { Service } from './http/request.ts';
 import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
@@ -87,31 +86,29 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
   const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
   let { model } = schema;
-  const onServed = (served: Model): void => {
-    model = served;
-    forget();
-  };
-  const observers = {
+  const observers: DatabaseObserver = {
     onStatement,
     log,
-    onServed,
+    onServed: (served) => {
+      model = served;
+      forget();
+    },
     onFit: fitReporter(log),
     onWait: metrics?.wait,
   };
-  let draining = false;
-  const { store, prepared } = await openStorage(model, settings.databaseUrl, { ...settings, isTidy }, observers).catch(
-    (error: unknown) => {
-      access?.close();
-      throw error;
-    },
-  );
+  const opening = openStorage(model, settings.databaseUrl, { ...settings, isTidy }, observers);
+  const { store, prepared } = await opening.catch((error: unknown) => {
+    access?.close();
+    throw error;
+  });
   const unclaim = settings.isService === true ? databaseAt(settings.databaseUrl).claim(log) : undefined;
-  reportStanding(log, prepared);
-  reportOthers(log, prepared);
+  reportTables(log, prepared);
+  let draining = false;
+  const isDraining = (): boolean => draining;
   const ready = (): Promise<ModelNumbers> => store.ready();
   metrics?.watch(
     () => store.usage(),
-    () => readinessOf({ isDraining: () => draining, ready }),
+    () => readinessOf({ isDraining, ready }),
   );
   const readContent = contentReader(settings, budget);
   const { idempotencyHours } = settings;
@@ -137,12 +134,8 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
         queries: queriesOf(type, rights),
         validators: validatorsOf(type),
       }));
-      const made = new Map<string, Routes>();
-      const routesBelow = (root: string): Routes => {
-        const routes = made.get(root) ?? makeRoutes(root, types, rights, serviceOf);
-        made.set(root, routes);
-        return routes;
-      };
+      const made = createCache<Routes>(1 + dialects.size);
+      const routesBelow = (root: string): Routes => made(root, () => makeRoutes(root, types, rights, serviceOf));
       return { serviceOf, routesBelow };
     };
   });
@@ -157,7 +150,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     guarded: access !== undefined,
     rateLimit,
     roots: [...dialects.keys()],
-    isDraining: () => draining,
+    isDraining,
   };
   return {
     ...createHandler((request, root) => all().of(request).routesBelow(root), options),
@@ -172,7 +165,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     metrics,
     budget,
     awaitReader,
-    isDraining: () => draining,
+    isDraining,
     ready,
     warnings: diagnostics,
     drain: () => void (draining = true),
@@ -204,17 +197,14 @@ const fitReporter =
   (tables, readOnly) => {
     if (tables.length > 0)
       log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503');
-    if (readOnly.length > 0)
-      log.warn(
-        { tables: readOnly },
-        'the rules of these tables are narrower than the descriptors; writes to them get 503',
-      );
+    const narrower = 'the rules of these tables are narrower than the descriptors; writes to them get 503';
+    if (readOnly.length > 0) log.warn({ tables: readOnly }, narrower);
     if (tables.length + readOnly.length === 0) log.info({}, 'the tables match the descriptors again');
   };
 
 const MAX_NAMED = 20;
 
-function reportStanding(log: Log, { standing: { state, last, own }, made, kept }: PreparedTables): void {
+function reportTables(log: Log, { standing: { state, last, own }, made, kept, others }: PreparedTables): void {
   if (made.length > 0)
     log.info({ model: last, steps: made.length, made: made.slice(0, MAX_NAMED) }, 'the tables were changed');
   if (state === 'behind')
@@ -229,14 +219,11 @@ function reportStanding(log: Log, { standing: { state, last, own }, made, kept }
     );
   if (kept.length > 0)
     log.warn({ kept }, 'the database keeps what the descriptors do not name; "records plan" shows how to drop it');
-}
-
-function reportOthers(log: Log, { others }: PreparedTables): void {
-  if (others.length === 0) return;
-  log.warn(
-    { others },
-    'the tables have what this engine did not make, and leaves alone; triggers run with each write: drop them unless you know them',
-  );
+  if (others.length > 0)
+    log.warn(
+      { others },
+      'the tables have what this engine did not make, and leaves alone; triggers run with each write: drop them unless you know them',
+    );
 }
 
 function seenBy(request: IncomingMessage, clients: Clients): Model {
