@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the pages of docs/reference/ that the code knows: settings, commands, keys. */
+/** `npm run docs`: writes the pages of docs/reference/ that the code knows: commands, keys. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
@@ -6,7 +6,6 @@ import { commands } from '../engine/cli.ts';
 import { constraintsOf, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
-import { settingsTable } from '../engine/settings/settings.ts';
 
 const FOLDER = 'docs/reference';
 const NOTE = '<!-- Written by "npm run docs". -->';
@@ -19,20 +18,6 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 const code = (text: string): string => `\`${text}\``;
 
 const page = (title: string, ...parts: readonly string[]): string => `${[NOTE, `# ${title}`, ...parts].join('\n\n')}\n`;
-
-const settings = (): string =>
-  page(
-    'Settings',
-    'Settings are environment variables. All of them are checked at start, and every invalid one is reported. `createEngine` takes the same names in camel case, except those of the server itself.',
-    table(
-      ['setting', 'default', 'meaning'],
-      Object.values(settingsTable).map(({ name, default: value, description }) => [
-        code(name),
-        code(value),
-        description,
-      ]),
-    ),
-  );
 
 const commandPage = (): string =>
   page(
@@ -102,7 +87,6 @@ function keys(): string {
 
 /** The generated pages by file name. */
 export const generatedPages = (): Readonly<Record<string, string>> => ({
-  'settings.md': settings(),
   'commands.md': commandPage(),
   'descriptor-keys.md': keys(),
 });

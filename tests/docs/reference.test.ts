@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { generatedPages } from '../../deploy/docs.ts';
 import { severities } from '../../engine/diagnostic.ts';
 import { problemKinds } from '../../engine/problem.ts';
+import { settingsTable } from '../../engine/settings/settings.ts';
 
 /** Without what the formatter adds to tables. */
 const bare = (text: string): string => text.replaceAll(/[\s-]+/g, ' ');
@@ -17,6 +18,10 @@ const rowsOf = (name: string): readonly string[] =>
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.replaceAll(/[`\s]/g, '').split('|', 3).join(' ').trim());
+
+test('docs/reference/settings.md has every setting with its default', () => {
+  expect(rowsOf('settings.md')).toEqual(Object.values(settingsTable).map((one) => `${one.name} ${one.default}`));
+});
 
 test('docs/reference/problems.md has every code with its status', () => {
   const expected = Object.entries(problemKinds).map(([code, { status }]) => `${code} ${status}`);
