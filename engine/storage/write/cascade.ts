@@ -288,7 +288,6 @@ export async function deleteTree(
   onRows: (rows: number) => void,
 ): Promise<boolean> {
   const { dialect } = driver;
-  const { quote, oneOfPairs } = dialect;
   const tables = createTables(dialect, () => model);
   const unlocked = createTables({ ...dialect, locks: false }, () => model);
   const stamp = createStamp(undefined, null);
@@ -325,11 +324,8 @@ export async function deleteTree(
     return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
   }
 
-  for (const { table, pairs: lost } of pairs) {
-    const sides = [table.left.column, table.right.column].map(quote) as [string, string];
-    const sql = `delete from ${quote(table.name)} where ${oneOfPairs(...sides)}`;
-    await step(lost, async ({ writer }, some) => writer.run({ sql }, [JSON.stringify(some)]));
-  }
+  for (const { table, pairs: lost } of pairs)
+    await step(lost, async ({ writer }, some) => writer.run(tables.rows(table).remove, [JSON.stringify(some)]));
   for (const { type: below, reference, identifiers, via } of unlinked)
     await step(identifiers, async (session, some) => {
       const still = JSON.stringify(await stillBelow(session.writer, below, some, via));

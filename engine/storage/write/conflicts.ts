@@ -102,8 +102,7 @@ async function heldAmong(
   const groups = [...equal.values()];
   const [first] = nodes;
   if (!first || groups.length === 0) return [];
-  const keys = groups.map(({ values }) => values);
-  const found = await findHolders(session.writer, first.table, index, keys);
+  const found = await Promise.all(groups.map(({ values }) => findHolder(session.writer, first.table, index, values)));
   const isFree = (holder: number): boolean =>
     session.existing.get(first.type)?.has(holder) === true ||
     session.gone.get(first.type.table)?.has(holder) === true ||
@@ -130,19 +129,16 @@ const changes = (node: Node, members: UniqueMembers['members']): boolean =>
 /** The values of the members of an index. */
 export type LookedFor = readonly SqlValue[];
 
-/** The identifiers of the records that have these values; undefined where there is none. */
-export const findHolders = async (
+/** The identifier of the record that has these values; undefined if there is none. */
+export async function findHolder(
   writer: Writer,
   table: WriteTable,
   index: UniqueMembers,
-  keys: readonly LookedFor[],
-): Promise<readonly (number | undefined)[]> =>
-  Promise.all(
-    keys.map(async (key) => {
-      const found = key.includes(null) ? undefined : await writer.value(table.holder(index), [...key, 0]);
-      return found === undefined ? undefined : Number(found);
-    }),
-  );
+  key: LookedFor,
+): Promise<number | undefined> {
+  const found = key.includes(null) ? undefined : await writer.value(table.holder(index), [...key, 0]);
+  return found === undefined ? undefined : Number(found);
+}
 
 function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
   const seen = members.filter((member) => isSeen(rights, member));

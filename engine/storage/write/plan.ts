@@ -1,14 +1,15 @@
 /** A write as a value: everything that it does to the tables, in order. Nothing is written yet, and a dry run ends here. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { memoized } from '../../memo.ts';
-import { type Field, OPEN_COLUMN, type RecordType, uniqueIndexes } from '../../model/model.ts';
-import { faultyRequest, type Problem } from '../../problem.ts';
 import { rawObject } from '../../json/tokenizer.ts';
+import { memoized } from '../../memo.ts';
+import { type Field, OPEN_COLUMN, type RecordType, type Reference, uniqueIndexes } from '../../model/model.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
 import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
 import { type Cascade, type Deletion, isIn, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { exchangeConflict, findHolders, heldAs } from './conflicts.ts';
+import { exchangeConflict, findHolder, heldAs } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
+  idOf,
   isNode,
   isReplaced,
   nameOf,
@@ -19,14 +20,13 @@ import {
   type Released,
   storedValue,
   throwRefused,
+  willHold,
   type WriteSession,
 } from './session.ts';
-import { stampChanged } from './values.ts';
-import { openKeysOf } from './values.ts';
-import { checkTrees } from './trees.ts';
+import { openKeysOf, stampChanged } from './values.ts';
 
 /** A node stands for the identifier that it gets. */
-export type ColumnValue = readonly [column: string, value: SqlValue | Node];
+type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 export interface RowUpdate {
   readonly kind: 'update';
@@ -69,36 +69,34 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const released = settleReleased(session);
   checkLinks(session);
   refuseNamed(session, [...session.deleted.keys()], 'which leaves it out of its owner');
-  if ([...session.existing.keys(), ...session.given.keys()].some(isTree)) await checkTrees(session, released);
+  await refuseCircles(session, released);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   const changed = changedNodes(session);
-  const unpaired = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
+  const unpairs = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
   const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
-  const cascade = await planDeletions(session, { released, unpaired, pairs, changed });
-  const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
+  const cascade = await walkDeletions(session, released, { unpairs, pairs, changed });
   if (cascade) {
+    const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
     refuseNamed(session, [...session.named.keys()].filter(gone), 'together with its owner');
     throwRefused(session, 'invalid-reference');
     for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
   }
   stampChanged(session, changed);
+  const unlinks = released.flatMap(({ relation, identifiers }) =>
+    relation.owned || relation.link.at !== 'target'
+      ? []
+      : [{ type: relation.target, reference: relation.link.reference, identifiers }],
+  );
   return {
-    unpairs: unpaired,
-    unlinks: [...released.flatMap(unlinkedBy), ...(cascade?.unlinked ?? [])],
+    unpairs,
+    unlinks: [...unlinks, ...(cascade?.unlinked ?? [])],
     cuts: changed.flatMap((node) => cutOf(node, cascade !== undefined)),
     cascade,
     steps: await inOrder(session, changed),
     pairs,
   };
 }
-
-const isTree = ({ references }: RecordType): boolean => references.some(({ acyclic }) => acyclic);
-
-const unlinkedBy = ({ relation, identifiers }: Released): WritePlan['unlinks'] =>
-  relation.owned || relation.link.at !== 'target'
-    ? []
-    : [{ type: relation.target, reference: relation.link.reference, identifiers }];
 
 /** A record that a set leaves out, and that another part of the body mentions, is written by itself. */
 function settleReleased(session: WriteSession): readonly Released[] {
@@ -135,51 +133,109 @@ const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
     .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
     .flatMap(([, nodes]) =>
       [...nodes.values()]
-        .filter((node) => !deleted.has(node) && isChanged(node))
+        .filter((node) => !deleted.has(node) && changesOf(node).length > 0)
         .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
     );
 
-interface TouchedRows {
-  readonly released: readonly Released[];
-  readonly unpaired: readonly JoinPair[];
-  readonly pairs: readonly JoinPair[];
-  readonly changed: readonly Node[];
-}
-
 /** Also counts the rows that the write would touch. */
-async function planDeletions(
+async function walkDeletions(
   session: WriteSession,
-  { released, unpaired, pairs, changed }: TouchedRows,
+  released: readonly Released[],
+  touched: { readonly [kind in 'unpairs' | 'pairs' | 'changed']: readonly Pick<Node, 'pointer'>[] },
 ): Promise<Cascade | undefined> {
   const { writeRows, made } = session;
-  let count = 0;
-  const add = (rows: number, pointer: string): void => {
-    count += rows;
-    if (count > writeRows) throw tooManyRows(writeRows, { pointer }, 'This set');
+  const refusal = ({ pointer }: Pick<Node, 'pointer'>): Problem => tooManyRows(writeRows, { pointer }, 'This set');
+  let left = writeRows;
+  const take = (rows: number, pointer: string): void => {
+    left -= rows;
+    if (left < 0) throw refusal({ pointer });
   };
-  for (const { pointer } of unpaired) add(1, pointer);
-  for (const some of [pairs, changed, made]) for (const { pointer } of some) add(1, setOf(pointer));
-  for (const { relation, identifiers, pointer } of released) if (!relation.owned) add(identifiers.length, pointer);
-  const deletions: readonly Deletion[] = [
-    ...[...session.deleted].map(([{ type, identifier = 0 }, pointer]) => ({
-      type,
-      identifiers: [identifier],
-      pointer,
-    })),
-    ...released.flatMap(({ relation: { owned, target: type }, identifiers, pointer }) =>
-      owned ? [{ type, identifiers, pointer }] : [],
-    ),
-  ];
+  for (const { pointer } of touched.unpairs) take(1, pointer);
+  // The pointer of the set that a record stands in.
+  for (const { pointer } of [...touched.pairs, ...touched.changed, ...made]) take(1, pointer.replace(/\/\d+$/, ''));
+  const deletions = [...session.deleted].map(([{ type, identifier = 0 }, pointer]): Deletion => {
+    return { type, identifiers: [identifier], pointer };
+  });
+  for (const { relation, identifiers, pointer } of released)
+    if (relation.owned) deletions.push({ type: relation.target, identifiers, pointer });
+    else take(identifiers.length, pointer);
   if (deletions.length === 0) return undefined;
-  const cascade = await walkCascade(session, deletions, writeRows - count, ({ pointer }) =>
-    tooManyRows(writeRows, { pointer }, 'This set'),
-  );
+  const cascade = await walkCascade(session, deletions, left, refusal);
   if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
   return cascade;
 }
 
-/** The pointer of the set that a record stands in. */
-const setOf = (pointer: string): string => pointer.replace(/\/\d+$/, '');
+// Links that must not lead back to where they begin.
+
+/** Records above those that a write moves. */
+const MOST_ABOVE = 10_000;
+
+/** Refuses links that would put a record below itself. Only one that is there, or that the body can name, can be above another. */
+async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
+  const { existing, given, deleted } = session;
+  for (const type of new Set([...existing.keys(), ...given.keys()]))
+    for (const reference of type.references) {
+      const { column, acyclic } = reference;
+      const named = [existing, given].flatMap((nodes) => [...(nodes.get(type)?.values() ?? [])]);
+      const moved = named.filter((node) => {
+        const link = node.assigned.get(column)?.value ?? null;
+        return link !== null && link !== storedValue(node, column) && !deleted.has(node);
+      });
+      if (!acyclic || moved.length === 0) continue;
+      const above = await parentsIn(session, type, reference, released);
+      const pointerOf = (node: Node): string => node.assigned.get(column)?.pointer ?? node.pointer;
+      for (const node of moved) {
+        if (!above) {
+          const message = `More than ${MOST_ABOVE} records are above this one`;
+          refuse(session, 'invalid-reference', pointerOf(node), 'too-deep', message);
+          break;
+        }
+        const [start, seen] = [idOf(node), new Set<TreePlace>()];
+        let place = above(start);
+        for (; place !== null && place !== start && !seen.has(place); place = above(place)) seen.add(place);
+        const message = `${nameOf(node)} would be below itself; link a record that is not below it`;
+        if (place === start) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
+      }
+    }
+}
+
+/** A record that is there by its identifier, one that is to be made by its node. */
+type TreePlace = number | Node;
+
+/** What each record is to refer to, itself or by what is stored; undefined if too many records are above those of the body. */
+async function parentsIn(
+  { existing, made, deleted, tables, writer }: WriteSession,
+  type: RecordType,
+  reference: Reference,
+  released: readonly Released[],
+): Promise<((place: TreePlace) => TreePlace | null) | undefined> {
+  const links = new Map<TreePlace, TreePlace | null>();
+  for (const node of [...(existing.get(type)?.values() ?? []), ...made]) {
+    const value = node.assigned.get(reference.column)?.value;
+    if (node.type !== type || (value === undefined && !deleted.has(node))) continue;
+    const isCut = deleted.has(node) || value === undefined || value === null;
+    links.set(idOf(node), isCut ? null : isNode(value) ? value : Number(value));
+  }
+  for (const { relation, identifiers } of released)
+    if (
+      relation.target === type &&
+      (relation.owned || ('reference' in relation.link && relation.link.reference === reference))
+    )
+      for (const identifier of identifiers) links.set(identifier, null);
+  // No other write can change them before this one ends: two at once could make a cycle that neither of them sees.
+  if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
+  const parents = [...new Set(links.values())].filter((place) => typeof place === 'number');
+  const above = tables.of(type).above(reference.column);
+  const rows = await writer.all(above, [JSON.stringify(parents), MOST_ABOVE + 1]);
+  if (rows.length > MOST_ABOVE) return undefined;
+  const stored = new Map(rows.map(([identifier, parent]) => [Number(identifier), parent ?? null]));
+  return (place) => {
+    const link = links.get(place);
+    if (link !== undefined || typeof place !== 'number') return link ?? null;
+    const parent = stored.get(place) ?? null;
+    return parent === null ? null : Number(parent);
+  };
+}
 
 // Values of rows.
 
@@ -209,37 +265,26 @@ function newValue(node: Node, name: string): SqlValue {
   return node.table.defaults.get(name) ?? null;
 }
 
-function isChanged(node: Node): boolean {
-  for (const column of node.assigned.keys()) if (isReplaced(node, column)) return true;
-  return changedText(node) !== undefined;
-}
-
-/** The text of the open keys, if it becomes another one. */
-function changedText(node: Node): string | undefined {
-  const openKeys = openColumn(node);
-  return openKeys === storedValue(node, OPEN_COLUMN) ? undefined : openKeys;
-}
-
-/** `again`: columns that hold something else meanwhile. */
+/** What changes of a record that is there. `again`: columns that hold something else meanwhile. */
 export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
     if (isReplaced(node, column) || again.includes(column)) changes.push([column, value]);
-  const openKeys = changedText(node);
-  if (openKeys !== undefined) changes.push([OPEN_COLUMN, openKeys]);
-  const kept = again.filter((column) => !node.assigned.has(column));
-  return [...changes, ...kept.map((column): ColumnValue => [column, storedValue(node, column) ?? null])];
+  const openKeys = openColumn(node);
+  if (openKeys !== undefined && openKeys !== storedValue(node, OPEN_COLUMN)) changes.push([OPEN_COLUMN, openKeys]);
+  for (const column of again) if (!node.assigned.has(column)) changes.push([column, storedValue(node, column) ?? null]);
+  return changes;
 }
 
-const isLink = ({ type }: Node, name: string): boolean => type.references.some(({ column }) => column === name);
-const isNullableLink = ({ type }: Node, name: string): boolean =>
-  type.references.some(({ column, required }) => column === name && !required);
+const linkAt = ({ type }: Node, name: string): Reference | undefined =>
+  type.references.find(({ column }) => column === name);
 
 /** Links that become null; if something is deleted, also links that change, so that nothing holds the deleted records. */
 function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
-  const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] =>
-    (value === null && isLink(node, column)) || (deletes && isNullableLink(node, column)) ? [[column, null]] : [],
-  );
+  const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
+    const link = linkAt(node, column);
+    return link && (value === null || (deletes && !link.required)) ? [[column, null]] : [];
+  });
   return changes.length === 0 ? [] : [{ kind: 'update', node, changes }];
 }
 
@@ -252,18 +297,9 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
   const holders = holdersAmong(session, changed);
   const steps: WritePlan['steps'][number][] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
+  /** Columns that were cleared temporarily. */
   const parked = new Map<Node, readonly string[]>();
   let spares = 0;
-
-  function push(node: Node): void {
-    done.add(node);
-    if (!node.stored) return void steps.push({ kind: 'insert', node });
-    const again = parked.get(node) ?? [];
-    const changes = changesOf(node, again).filter(
-      ([column, value]) => value !== null || again.includes(column) || !isLink(node, column),
-    );
-    if (changes.length > 0) steps.push({ kind: 'update', node, changes });
-  }
 
   async function visit(node: Node, depth = 1): Promise<void> {
     if (begun.has(node)) return;
@@ -271,7 +307,14 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     if (depth % MAX_NESTED === 0) await undefined;
     for (const { value } of node.assigned.values()) if (isNode(value)) await visit(value, depth + 1);
     for (const holder of holders(node)) await handOver(node, holder, depth + 1);
-    push(node);
+    done.add(node);
+    if (!node.stored) return void steps.push({ kind: 'insert', node });
+    const again = parked.get(node) ?? [];
+    // Links that become null are cut before.
+    const changes = changesOf(node, again).filter(
+      ([column, value]) => value !== null || again.includes(column) || !linkAt(node, column),
+    );
+    return changes.length > 0 ? void steps.push({ kind: 'update', node, changes }) : undefined;
   }
 
   /** If the owner of the value depends on a record that does not exist yet, the value is cleared temporarily. */
@@ -298,15 +341,11 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
 
   for (const node of changed) if (!linksNew(node)) await visit(node);
   // In the order of the body, which is that of their identifiers: the links to them come after.
-  for (const node of session.made) await visit(node);
-  for (const node of changed) await visit(node);
+  for (const node of [...session.made, ...changed]) await visit(node);
   return steps;
 }
 
-function linksNew({ assigned }: Node): boolean {
-  for (const { value } of assigned.values()) if (isNode(value)) return true;
-  return false;
-}
+const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 
 /** A record that has stored what another one is to get in columns that are unique together. */
 interface Holder {
@@ -314,48 +353,40 @@ interface Holder {
   readonly columns: readonly string[];
 }
 
-/** Finds, among the records that the body changes, those that hold what a record is to get. */
-function holdersAmong({ dialect, made }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
-  const holders = new Map<RecordType, Map<string, Holder>>();
-  /** The values of columns that are unique together, as text; undefined if one of them is null. */
-  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
-    const values = columns.map((column) => comparable(node, column, asStored, dialect));
-    return values.includes(undefined) ? undefined : JSON.stringify([columns, values]);
-  };
-  for (const node of changed)
-    for (const columns of uniqueColumns(node.type)) {
-      if (!columns.some((column) => node.assigned.has(column))) continue;
-      const held = keyOf(node, columns, true);
-      if (held === undefined || held === keyOf(node, columns, false)) continue;
-      const known = holders.get(node.type) ?? new Map<string, Holder>();
-      holders.set(node.type, known.set(held, { node, columns }));
-    }
-  if (holders.size === 0 || changed.length + made.length < 2) return () => [];
-  return (node) => {
-    const held = holders.get(node.type);
-    if (!held) return [];
-    return uniqueColumns(node.type).flatMap((columns) => {
-      const holder = held.get(keyOf(node, columns, false) ?? '');
-      return holder && holder.node !== node ? [holder] : [];
-    });
-  };
-}
-
 const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
   ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
 ]);
 
+/** Finds, among the records that the body changes, those that hold what a record is to get. */
+function holdersAmong({ dialect, made }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
+  if (changed.length === 0 || changed.length + made.length < 2) return () => [];
+  /** The values of columns that are unique together, as text; undefined if one of them is null. */
+  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
+    const values = columns.map((column) => comparable(node, column, asStored, dialect));
+    return values.includes(undefined) ? undefined : JSON.stringify([node.type.name, columns, values]);
+  };
+  const holders = new Map<string, Holder>();
+  for (const node of changed)
+    for (const columns of uniqueColumns(node.type)) {
+      const held = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
+      if (held !== undefined && held !== keyOf(node, columns, false)) holders.set(held, { node, columns });
+    }
+  if (holders.size === 0) return () => [];
+  return (node) =>
+    uniqueColumns(node.type).flatMap((columns) => {
+      const holder = holders.get(keyOf(node, columns, false) ?? '');
+      return holder && holder.node !== node ? [holder] : [];
+    });
+}
+
 function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
   const column = node.table.columns.find((one) => one.name === name);
-  const assigned = node.assigned.get(name)?.value;
   // A link that is cut is cut before anything else is written.
-  if (asStored && assigned === null && column?.reference) return undefined;
-  const value =
-    asStored || assigned === undefined ? ((node.stored ? storedValue(node, name) : column?.default) ?? null) : assigned;
-  if (value === null || typeof value === 'object') return undefined;
-  const operand = column?.field ? heldOperand(column.field, dialect, value) : value;
-  return node.table.folded.has(name) ? foldedText(operand) : operand;
+  if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
+  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : willHold(node, name);
+  if (value === null || isNode(value)) return undefined;
+  return column?.field ? heldOperand(column.field, dialect, value) : value;
 }
 
 /** Whether another record would be in the way of this one, with that value in this column. */
@@ -366,9 +397,7 @@ async function isTaken(session: WriteSession, node: Node, column: string, value:
       const name = columnOf(member);
       return heldAs(session, member, name === column ? value : (storedValue(node, name) ?? null));
     });
-    if (key.includes(null)) continue;
-    const [holder] = await findHolders(session.writer, node.table, index, [key]);
-    if (holder !== undefined) return true;
+    if ((await findHolder(session.writer, node.table, index, key)) !== undefined) return true;
   }
   return false;
 }

@@ -8,17 +8,16 @@ import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import {
   assign,
   type BodyPlace,
+  type Claim,
   contradict,
   idOf,
   isCompared,
   isNode,
   isSaid,
-  type JoinPair,
   make,
   nameOf,
   type Node,
   refuse,
-  type Related,
   storedValue,
   throwRefused,
   touch,
@@ -140,10 +139,14 @@ function relate(
   // The record that led here belongs to the inverse set without being listed.
   if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
   const known = node.related.get(relation);
-  if (node.related.size === 0) session.relating.push(node);
-  if (!known) node.related.set(relation, { nodes, pointer, order: (session.places += 1) });
-  else if (known.nodes.size !== nodes.size || [...nodes].some((one) => !known.nodes.has(one)))
-    contradict(session, pointer, known.pointer);
+  if (known) {
+    if (known.nodes.size !== nodes.size || [...nodes].some((one) => !known.nodes.has(one)))
+      contradict(session, pointer, known.pointer);
+    return;
+  }
+  const claim = { node, relation, nodes, pointer, order: session.claims.length };
+  node.related.set(relation, claim);
+  session.claims.push(claim);
 }
 
 /** The inverse key of a nested record may only name the record that it is nested in, which is linked already. */
@@ -257,74 +260,38 @@ async function childrenOf(
   return (await session.writer.column(children, [JSON.stringify([node.identifier]), most])) as readonly number[];
 }
 
-type JoinRelation = RelationAt<'join'>;
-
 /** manyToMany: rows of a join table hold the links; the array is the whole new set. */
 async function resolvePairs(
   session: WriteSession,
   node: Node,
-  relation: JoinRelation,
+  relation: RelationAt<'join'>,
   targets: ReadonlyMap<Node, BodyPlace>,
   place: BodyPlace,
 ): Promise<void> {
-  const { pointer, writable } = place;
-  const before = new Set<unknown>();
+  const { table, sourceColumn } = relation.link;
+  const isLeft = table.left.column === sourceColumn;
+  const before = new Set<number>();
   if (node.stored) {
-    const { table, sourceColumn } = relation.link;
-    const most = targets.size + session.writeRows + 1;
-    const bound = [JSON.stringify([node.identifier]), most];
+    const bound = [JSON.stringify([node.identifier]), targets.size + session.writeRows + 1];
     for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
-      before.add(table.left.column === sourceColumn ? right : left);
+      before.add(Number(isLeft ? right : left));
   }
-  for (const [other, { pointer: at }] of targets) {
-    if (other.isLost) continue;
-    const isStored = before.delete(other.identifier);
-    if (writable || isStored) notePair(session, relation, node, idOf(other), { pointer: at, isStored, isWanted: true });
-    else if (isCompared(node)) checkPair(session, relation, node, idOf(other), at, true);
-  }
-  for (const identifier of before as Set<number>) {
-    if (isImplied(place, relation, identifier)) continue;
-    if (writable) notePair(session, relation, node, identifier, { pointer, isStored: true, isWanted: false });
-    else checkPair(session, relation, node, identifier, pointer, false);
-  }
-}
-
-/** `isStored`: a row that is there and stays is noted too, so that the other side cannot remove it. */
-function notePair(
-  session: WriteSession,
-  relation: JoinRelation,
-  node: Node,
-  other: number | Node,
-  pair: Pick<JoinPair, 'pointer' | 'isStored' | 'isWanted'>,
-): void {
-  const sides = sidesOf(relation, idOf(node), other);
-  const key = pairKey(session, sides);
-  const known = session.pairs.get(key);
-  if (!known?.isWanted && (pair.isWanted || !known)) session.pairs.set(key, { ...sides, ...pair });
-}
-
-function checkPair(
-  session: WriteSession,
-  relation: JoinRelation,
-  node: Node,
-  other: number | Node,
-  pointer: string,
-  isWanted: boolean,
-): void {
-  const key = pairKey(session, sidesOf(relation, idOf(node), other));
-  session.checks.push({ subject: node, pointer, holds: () => session.pairs.get(key)?.isWanted === isWanted });
-}
-
-type Sides = Pick<JoinPair, 'table' | 'left' | 'right'>;
-
-function sidesOf({ link: { table, sourceColumn } }: JoinRelation, source: number | Node, target: number | Node): Sides {
-  const [left, right] = table.left.column === sourceColumn ? [source, target] : [target, source];
-  return { table, left, right };
-}
-
-function pairKey({ made }: WriteSession, { table, left, right }: Sides): string {
-  const name = (side: number | Node): string => (typeof side === 'number' ? String(side) : `new ${made.indexOf(side)}`);
-  return `${table.name} ${name(left)} ${name(right)}`;
+  /** A row that is there and stays is noted too, so that the other side cannot remove it. */
+  const note = (other: number | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
+    const [left, right] = isLeft ? [idOf(node), other] : [other, idOf(node)];
+    const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
+    const key = `${table.name} ${one ?? ''} ${two ?? ''}`;
+    const known = session.pairs.get(key);
+    if (!place.writable && !(isStored && isWanted)) {
+      if (isCompared(node))
+        session.checks.push({ subject: node, pointer, holds: () => session.pairs.get(key)?.isWanted === isWanted });
+    } else if (!known?.isWanted && (isWanted || !known))
+      session.pairs.set(key, { table, left, right, pointer, isStored, isWanted });
+  };
+  for (const [other, { pointer }] of targets)
+    if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
+  for (const identifier of before)
+    if (!isImplied(place, relation, identifier)) note(identifier, place.pointer, true, false);
 }
 
 // Who owns whom, as it is stored and as the body will have it.
@@ -396,7 +363,7 @@ export function checkBody(session: WriteSession): void {
   holdToChecks(session);
   throwRefused(session, 'forbidden');
   throwRefused(session, 'invalid-body', session.faults);
-  for (const node of session.relating) compareSides(session, node);
+  compareSides(session);
   refuseRivals(session);
   refuseCycles(session);
   const { contradictions, records } = session;
@@ -428,37 +395,37 @@ function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> 
 }
 
 /** A record that links another one must be among those that the other one links, if the body says which. */
-function compareSides(session: WriteSession, node: Node): void {
-  for (const [{ link, inverse }, here] of node.related) {
-    if (!inverse || link.at === 'target' || (link.at === 'source' && !isOwnLink(node, link.reference, here))) continue;
-    for (const other of here.nodes) {
-      const there = other.related.get(inverse);
-      if (there && !there.nodes.has(node)) contradictLater(session, here, there);
+function compareSides(session: WriteSession): void {
+  for (const claim of session.claims) {
+    const { link, inverse } = claim.relation;
+    if (!inverse || link.at === 'target' || (link.at === 'source' && !isOwnLink(claim, link.reference))) continue;
+    for (const other of claim.nodes) {
+      const back = other.related.get(inverse);
+      if (back && !back.nodes.has(claim.node)) contradictLater(session, claim, back);
     }
   }
 }
 
 /** Whether a record itself was the first to name what it refers to, and not a set that lists it. */
-const isOwnLink = ({ assigned, linked }: Node, { column }: Reference, { pointer }: Related): boolean =>
+const isOwnLink = ({ node: { assigned, linked }, pointer }: Claim, { column }: Reference): boolean =>
   assigned.get(column)?.pointer === pointer || linked.get(column)?.pointer === pointer;
 
 /** Only one child may name the parent of a hasOne, unless the body says which one it has. */
 function refuseRivals(session: WriteSession): void {
-  const first = new Map<Reference, Map<Node, readonly [child: Node, Related]>>();
-  for (const child of session.relating)
-    for (const [{ link, inverse }, here] of child.related) {
-      const [parent] = here.nodes;
-      if (link.at !== 'source' || !link.reference.unique || !parent || (inverse && parent.related.has(inverse)))
-        continue;
-      const children = first.get(link.reference) ?? new Map<Node, readonly [Node, Related]>();
-      first.set(link.reference, children);
-      const [other, there] = children.get(parent) ?? [];
-      if (!other || !there) children.set(parent, [child, here]);
-      else contradictLater(session, there, here);
-    }
+  const first = new Map<Reference, Map<Node, Claim>>();
+  for (const claim of session.claims) {
+    const { link, inverse } = claim.relation;
+    const [parent] = claim.nodes;
+    if (link.at !== 'source' || !link.reference.unique || !parent || (inverse && parent.related.has(inverse))) continue;
+    const claims = first.get(link.reference) ?? new Map<Node, Claim>();
+    first.set(link.reference, claims);
+    const rival = claims.get(parent);
+    if (rival) contradictLater(session, rival, claim);
+    else claims.set(parent, claim);
+  }
 }
 
-function contradictLater(session: WriteSession, one: Related, other: Related): void {
+function contradictLater(session: WriteSession, one: Claim, other: Claim): void {
   const [first, second] = one.order < other.order ? [one, other] : [other, one];
   contradict(session, second.pointer, first.pointer);
 }

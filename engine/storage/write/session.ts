@@ -33,7 +33,7 @@ export interface Node {
   /** By column, what places say that may only link the record. */
   readonly linked: Map<string, Assigned>;
   /** By relation, the related records of the first place that names them. */
-  readonly related: Map<Relation, Related>;
+  readonly related: Map<Relation, Claim>;
   /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
   readonly unusable: Set<string>;
   /** Of open types; a key without a member is removed. */
@@ -49,7 +49,10 @@ export interface Assigned {
   readonly byOmission: boolean;
 }
 
-export interface Related {
+/** A place that names the related records of one. */
+export interface Claim {
+  readonly node: Node;
+  readonly relation: Relation;
   readonly nodes: ReadonlySet<Node>;
   readonly pointer: string;
   /** Of two places that contradict each other, the later one is refused. */
@@ -184,10 +187,8 @@ export function createSession({
     pairs: new Map<string, JoinPair>(),
     /** Of each new record, its links to other new ones: those are inserted before it. */
     awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
-    /** Nodes of which the body names related records. */
-    relating: [] as Node[],
-    /** Places that name related records, so far. */
-    places: 0,
+    /** The first place for each relation of each record. */
+    claims: [] as Claim[],
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
     /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
     contradictions: [] as Fault[],

@@ -195,16 +195,13 @@ function insertMany(
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 
-function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf }: Dialect) {
+function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfPairs }: Dialect) {
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
-  const otherThan = (column: string): string => quote(column === left.column ? right.column : left.column);
   return {
     /** Another write may have made the same pair in the meantime. Bound: left, right. */
     insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing` },
-    /** Removes links of one record. Bound: its identifier, JSON array of the others'. */
-    remove: perKey((column: string): Statement => ({
-      sql: `delete from ${table} where ${quote(column)} = ? and ${oneOf(otherThan(column))}`,
-    })),
+    /** Bound: JSON array of pairs of left and right. */
+    remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
     /** Left and right of the links of some records. Bound: JSON array of identifiers, how many at most. */
     pairs: perKey((column: string): Statement => ({
       sql: `select ${both} from ${table} where ${oneOf(quote(column))} limit ? + 0`,

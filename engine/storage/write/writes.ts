@@ -205,8 +205,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     };
   }
 
-  const upsert = createUpsert<Stamped<UpsertRequest>>({ tables, dialect, write });
-  const deleteFound = createDeleteFound({ reads, writeRows: writeRows ?? Infinity, sessionOf });
+  const upsert = createUpsert<Stamped<UpsertRequest>>(tables, dialect, write);
+  const deleteFound = createDeleteFound(reads, writeRows ?? Infinity, sessionOf);
 
   // Transactions. A dry run reads in one that cannot write.
 
