@@ -15,43 +15,19 @@ export interface PostgresAddress {
   readonly shown: string;
 }
 
-interface UrlParameter<T> {
-  readonly default: string;
-  readonly expected: string;
-  /** Returns undefined if the text is not valid. */
-  readonly parse: (text: string) => T | undefined;
-}
-
-const parameters = {
-  pool: { default: '10', ...wholeNumber(1, 1000) },
-  prepared: { default: 'on', ...onOrOff() },
-  lock_timeout: { default: '5000', ...wholeNumber(1, 3_600_000) },
-} as const satisfies Record<string, UrlParameter<unknown>>;
+const PARAMETERS = { pool: wholeNumber(1, 1000), prepared: onOrOff(), lock_timeout: wholeNumber(1, 3_600_000) };
 
 /** Those that the client understands. */
-const CLIENT = [
-  'user',
-  'password',
-  'host',
-  'port',
-  'application_name',
-  'options',
-  'ssl',
-  'sslmode',
-  'sslcert',
-  'sslkey',
-  'sslrootcert',
-  'sslnegotiation',
-  'uselibpqcompat',
-];
-const KNOWN: ReadonlySet<string> = new Set([...Object.keys(parameters), ...CLIENT]);
+const CLIENT =
+  'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
+const KNOWN: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT.split(' ')]);
 
 /** What is set elsewhere. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
-  ['answer_timeout', 'the setting STATEMENT_TIMEOUT, in seconds'],
-  ['statement_timeout', 'the setting STATEMENT_TIMEOUT, in seconds'],
-  ['search_path', 'options=-c search_path=NAME, with %20 for the space and %3D for the second ='],
-  ['target_session_attrs', 'the address of a proxy or a DNS name that leads to the primary'],
+  ['answer_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
+  ['statement_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
+  ['search_path', '; use options=-c search_path=NAME, with %20 for the space and %3D for the second ='],
+  ['target_session_attrs', '; use the address of a proxy or a DNS name that leads to the primary'],
 ]);
 
 /** Of `DATABASE_URL`, which names one server: what leads to the primary of several stands before them. */
@@ -73,17 +49,26 @@ export function parseAddresses(text: string, setting: string): readonly Postgres
 }
 
 function addressOf(url: URL, setting: string): PostgresAddress {
-  for (const name of url.searchParams.keys()) if (!KNOWN.has(name)) throw new StartError(unknown(name, setting));
-  const take = <T>(name: keyof typeof parameters, { parse, expected, default: fallback }: UrlParameter<T>): T => {
-    const given = url.searchParams.get(name) ?? fallback;
+  const { searchParams } = url;
+  for (const name of searchParams.keys())
+    if (!KNOWN.has(name))
+      throw new StartError(
+        `${setting} has ${name}${INSTEAD.get(name) ?? `, which is not a known parameter${didYouMean(name, KNOWN)}`}`,
+      );
+  const take = <T>(
+    name: string,
+    { parse, expected }: { readonly parse: (text: string) => T | undefined; readonly expected: string },
+    fallback: string,
+  ): T => {
+    const given = searchParams.get(name) ?? fallback;
     const value = parse(given);
     if (value === undefined) throw new StartError(`${setting} has ${name}=${given}; expected ${expected}`);
+    searchParams.delete(name);
     return value;
   };
-  const pool = take('pool', parameters.pool);
-  const prepared = take('prepared', parameters.prepared);
-  const lockTimeout = take('lock_timeout', parameters.lock_timeout);
-  for (const name of Object.keys(parameters)) url.searchParams.delete(name);
+  const pool = take('pool', PARAMETERS.pool, '10');
+  const prepared = take('prepared', PARAMETERS.prepared, 'on');
+  const lockTimeout = take('lock_timeout', PARAMETERS.lock_timeout, '5000');
   return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
 }
 
@@ -94,12 +79,6 @@ export function shareOf(text: string, setting: string, processes: number): strin
   const [{ pool } = { pool: 1 }] = parseAddresses(text, setting);
   shared.set('pool', String(Math.max(1, Math.floor(pool / processes))));
   return `${address}?${shared}`;
-}
-
-function unknown(name: string, setting: string): string {
-  const instead = INSTEAD.get(name);
-  if (instead !== undefined) return `${setting} has ${name}; use ${instead}`;
-  return `${setting} has ${name}, which is not a known parameter${didYouMean(name, KNOWN)}`;
 }
 
 /** `//USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE` has a URL for each host. */

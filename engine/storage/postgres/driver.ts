@@ -49,8 +49,6 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   try {
     if (address.prepared) await refuseTransactionPooler(address);
     await probe(unlimited, address);
-    if (options.statementTimeout !== Infinity && address.prepared)
-      await requireRoom(unlimited, address, options.maxStreams ?? address.pool);
     return driver;
   } catch (error) {
     await driver.close();
@@ -177,20 +175,6 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
 }
 
 // What a start requires of the server.
-
-const ROOM: Statement = {
-  sql: `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int`,
-};
-
-/** Connections are opened when they are needed: without this, the first busy hour would find out. */
-async function requireRoom(connections: Connections, { pool, shown }: PostgresAddress, streams: number): Promise<void> {
-  const room = Number(await alone(connections).value(ROOM, []));
-  const wanted = pool + streams + UNLIMITED_CONNECTIONS;
-  if (wanted <= room) return;
-  throw new StartError(
-    `The database at ${shown} allows ${room} connections (max_connections), but this service may open ${wanted}: ${pool} for requests (pool in the URL), ${UNLIMITED_CONNECTIONS} for changes of the tables, and ${streams} for whole lists. Lower pool, or raise max_connections`,
-  );
-}
 
 /** The schema in which tables are made, the first one in the path that has the engine's tables, the role and the database. */
 const SCHEMAS: Statement = {
