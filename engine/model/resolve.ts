@@ -39,7 +39,7 @@ function must<T>(value: T | undefined, name: string): T {
   return value;
 }
 
-function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> {
+export function resolveType(descriptor: Descriptor, raw = NO_RAW_VALUES): Draft<RecordType> {
   const fields = new Map(
     Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field, raw)]),
   );
@@ -86,7 +86,7 @@ function resolveType(descriptor: Descriptor, raw: RawValues): Draft<RecordType> 
   };
 }
 
-function resolveField(name: string, descriptor: FieldDescriptor, raw: RawValues): Field {
+export function resolveField(name: string, descriptor: FieldDescriptor, raw = NO_RAW_VALUES): Field {
   const type = must(fieldTypes.get(descriptor.type), descriptor.type);
   const { default: given } = isNowByDefault(descriptor) ? { default: undefined } : descriptor;
   return {
@@ -196,7 +196,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
   return joinTables;
 }
 
-function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Link): Draft<Relation> {
+export function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Link): Draft<Relation> {
   const owned = descriptor.owned ?? false;
   const relation: Draft<Relation> = {
     name,

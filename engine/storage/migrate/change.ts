@@ -39,28 +39,32 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
   const fields = new Map(pair.fields.kept.map((one) => [one.after, one.before]));
   const references = new Map(pair.references.kept.map((one) => [one.after, one.before]));
   const columns = columnsOf(type, dialect.name);
-  const fieldChanges = columns.flatMap((column): readonly FieldChange[] => {
-    const { field } = column;
-    if (!field) return [];
-    const was = fields.get(field);
-    const value = was ? keptValue(column, field, was, dialect) : newValue(column, field, before, dialect);
-    const beside = columns.find(({ folds }) => folds === field);
-    const folded = beside && {
-      column: beside,
-      before: was?.folded,
-      value: foldedValue(beside, column, was, value, dialect),
-    };
-    return [{ field, column, before: was, value, folded }];
-  });
-  const referenceChanges = columns.flatMap((column): readonly ReferenceChange[] => {
-    const { reference } = column;
-    if (!reference) return [];
-    const was = references.get(reference);
-    const value = was ? dialect.quote(was.column) : dialect.literal(null);
-    return [{ after: appliedReference(reference), column, before: was, value }];
-  });
-  const step: TypeChange['step'] = (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts });
-  return { ...pair, dialect, others, fieldChanges, referenceChanges, step };
+  return {
+    ...pair,
+    dialect,
+    others,
+    fieldChanges: columns.flatMap((column): readonly FieldChange[] => {
+      const { field } = column;
+      if (!field) return [];
+      const was = fields.get(field);
+      const value = was ? keptValue(column, field, was, dialect) : newValue(column, field, before, dialect);
+      const beside = columns.find(({ folds }) => folds === field);
+      const folded = beside && {
+        column: beside,
+        before: was?.folded,
+        value: foldedValue(beside, column, was, value, dialect),
+      };
+      return [{ field, column, before: was, value, folded }];
+    }),
+    referenceChanges: columns.flatMap((column): readonly ReferenceChange[] => {
+      const { reference } = column;
+      if (!reference) return [];
+      const was = references.get(reference);
+      const value = was ? dialect.quote(was.column) : dialect.literal(null);
+      return [{ after: appliedReference(reference), column, before: was, value }];
+    }),
+    step: (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts }),
+  };
 }
 
 function keptValue(column: Column, field: Field, before: NamedField, dialect: Dialect): string {
@@ -104,15 +108,13 @@ export function openKeysLeft({ before, dialect, fields: { added } }: TypeChange)
 
 // The questions of steps about rows, as SQL over the database before the plan.
 
-export const rowsOf = (table: string, identifier: string, { quote }: Dialect): RowQuery => ({
+export const rowsOf = (table: string, identifier: string, { quote }: Pick<Dialect, 'quote'>): RowQuery => ({
   sql: `select ${quote(identifier)} as identifier, null as value from ${quote(table)}`,
-  fits: undefined,
 });
 
-export function rowsWhere({ before: { table, identifier }, dialect }: TypeChange, condition: string): RowQuery {
-  const { sql, fits } = rowsOf(table, identifier, dialect);
-  return { sql: `${sql} where ${condition}`, fits };
-}
+export const rowsWhere = ({ before: { table, identifier }, dialect }: TypeChange, condition: string): RowQuery => ({
+  sql: `${rowsOf(table, identifier, dialect).sql} where ${condition}`,
+});
 
 /** Rows whose value, as JSON text, does not fit the schema. */
 export function rowsUnfit(
@@ -135,24 +137,24 @@ export function rowsUnfit(
  * Rows from which a link leads into a circle: all but those that can be reached from a row without one. `identifier` and
  * `column` are of one table.
  */
-export const rowsInCircles = (
+export function rowsInCircles(
   { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
   { column }: { readonly column: string },
   { quote }: Pick<Dialect, 'quote'>,
-): RowQuery => {
+): RowQuery {
   const [rows, id, link] = [quote(table), quote(identifier), quote(column)];
   const free = [
     `with recursive free$ (id$) as (select ${id} from ${rows} where ${link} is null`,
     `union all select below$.${id} from ${rows} as below$ join free$ on below$.${link} = free$.id$) select id$ from free$`,
   ].join(' ');
-  const sql = `select one$.${id} as identifier, null as value from ${rows} as one$ left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null`;
-  return { sql, fits: undefined };
-};
+  const selected = `select one$.${id} as identifier, null as value from ${rows} as one$`;
+  return { sql: `${selected} left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null` };
+}
 
 /** Rows that share their values with another one; nulls are never the same. */
 export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
   const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
   const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
-  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1`, fits: undefined };
+  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1` };
 }

@@ -11,10 +11,16 @@ import { plainTasks, type Task } from './driver.ts';
 import { keptModel } from './keep.ts';
 import { placedModel } from './place.ts';
 import { leftBehind, renameQuestions } from './questions.ts';
-import { addedJoinStep, droppedJoinStep, renamedJoinSteps } from './relations.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
 import { isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
-import { addedTypeStep, droppedTypeStep, typeSteps } from './types.ts';
+import {
+  addedJoinStep,
+  addedTypeStep,
+  droppedJoinStep,
+  droppedTypeStep,
+  renamedJoinSteps,
+  typeSteps,
+} from './types.ts';
 
 /**
  * `letGo`: ids of the steps that drop what the descriptors do not name; without them, it stays. `own`: what the descriptors

@@ -146,7 +146,7 @@ function missing(
   const there = `where not exists (select 1 from ${quote(table)} where ${quote(identifier)} = wanted.id)`;
   const sql = `select id as identifier, null as value from (${wanted}) as wanted ${change ? there : ''}`;
   const says = `a seed record links this record of ${target.name}, which is not there`;
-  return [{ sql, fits: undefined, effect: 'fail', says }];
+  return [{ sql, effect: 'fail', says }];
 }
 
 /** Records that belong to another one already, or that are not what the seed says of them. */

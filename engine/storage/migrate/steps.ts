@@ -133,7 +133,7 @@ export interface RowQuery {
   /** Answers columns `identifier` and `value`. */
   readonly sql: string;
   /** If present, `value` is JSON text, and only rows that do not fit count. */
-  readonly fits: ((value: JsonValue) => boolean) | undefined;
+  readonly fits?: (value: JsonValue) => boolean;
 }
 
 export interface StepCheck extends RowQuery {

@@ -1,16 +1,32 @@
-/** The steps of types: new ones, those that go, and those that were there before, with the SQL that changes their tables. */
+/** The steps of types, and of their relations and indexes, with the SQL that changes their tables. */
 import { fieldTypes } from '../../field-types/registry.ts';
-import { type Index, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { columnsOf, columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import { createIndex, defineTable, dropTable, indexesOf, SEED_TABLE } from '../tables.ts';
-import { identifierNameOf } from './applied.ts';
-import { openKeysLeft, rowsAlike, rowsOf, rowsWhere, type TypeChange } from './change.ts';
-import { columnsBefore, memberAt, type NamedIndex, type NamedType } from './compare.ts';
+import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, SEED_TABLE } from '../tables.ts';
+import { type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
+import {
+  openKeysLeft,
+  type ReferenceChange,
+  rowsAlike,
+  rowsInCircles,
+  rowsOf,
+  rowsWhere,
+  type TypeChange,
+} from './change.ts';
+import {
+  columnsBefore,
+  type Comparison,
+  joinOwner,
+  joinOwnerBefore,
+  memberAt,
+  type NamedIndex,
+  type NamedType,
+  referenceOwner,
+} from './compare.ts';
 import { type ColumnSource, type Edit, plainTasks, tableTasks } from './driver.ts';
 import { checkSteps, claimSteps, droppedFieldStep, fieldSteps } from './fields.ts';
-import { droppedReferenceStep, referenceSteps } from './relations.ts';
-import { checkOf, createStep, type MigrationStep, type StepCheck } from './steps.ts';
+import { checkOf, createStep, type MigrationStep, type StepCheck, type StepCode, type StepParts } from './steps.ts';
 
 export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {
   const indexes = indexesOf(type, dialect);
@@ -54,7 +70,7 @@ export function typeSteps(
     ...(openKeys && !before.open ? [step('open-type', { edits: [{ kind: 'addColumn', column: openKeys }] })] : []),
     ...claimSteps(change, knownRelations),
     ...fieldSteps(change).map((one) => withDuplicates(one, change)),
-    ...referenceSteps(change),
+    ...change.referenceChanges.flatMap((one) => referenceSteps(change, one)),
     ...checkSteps(change),
     ...(before.open && !openKeys ? [closeStep(change)] : []),
     ...fields.dropped.map((field) => droppedFieldStep(change, field)),
@@ -151,6 +167,87 @@ function sourcesOf(change: TypeChange): readonly ColumnSource[] {
       },
   );
 }
+
+// Relations: foreign keys of the type's table, and join tables.
+
+/** On whichever side people know the foreign key by. */
+const referenceStep = (
+  { type, before: { table } }: TypeChange,
+  after: AppliedReference,
+  code: StepCode,
+  parts: StepParts = {},
+): MigrationStep => {
+  const owner = referenceOwner(type.name, after);
+  return createStep(code, owner.type, { name: owner.name, rowsIn: table, ...parts });
+};
+
+function referenceSteps(change: TypeChange, { after, before, column }: ReferenceChange): readonly MigrationStep[] {
+  const steps: MigrationStep[] = [];
+  const add = (code: StepCode, parts?: StepParts): void => void steps.push(referenceStep(change, after, code, parts));
+  if (!before) {
+    const edits: readonly Edit[] = [{ kind: 'addColumn', column }];
+    if (after.required) add('add-required-relation', { edits, rows: rowsWhere(change, '1 = 1') });
+    else add('add-relation', { edits });
+    return steps;
+  }
+  const value = change.dialect.quote(before.column);
+  const edits: readonly Edit[] = [
+    { kind: 'changeColumn', column, was: { nullable: !before.required, limits: undefined, onDelete: before.onDelete } },
+  ];
+  const was = before.belongsTo ?? before.has;
+  const isSameSide = (before.belongsTo === null) === (after.belongsTo === null);
+  if (was !== null && isSameSide && was !== referenceOwner(change.type.name, after).name)
+    add('rename-relation', { was });
+  if (before.required && !after.required) add('relax-relation', { edits });
+  if (!before.required && after.required)
+    add('require-relation', { edits, rows: rowsWhere(change, `${value} is null`) });
+  // The unique index of its column is remade with the others.
+  const detail = change.type.name;
+  if (before.unique && !after.unique) add('share-relation', { detail });
+  if (!before.unique && after.unique) add('unshare-relation', { detail, rows: rowsAlike(change, [value]) });
+  if (after.acyclic && !before.acyclic)
+    add('forbid-cycles', { rows: rowsInCircles(change.before, before, change.dialect) });
+  if (!after.acyclic && before.acyclic) add('allow-cycles');
+  if (before.onDelete !== after.onDelete) add('change-deletion', { was: before.onDelete, now: after.onDelete, edits });
+  return steps;
+}
+
+export const droppedReferenceStep = (change: TypeChange, before: AppliedReference): MigrationStep => {
+  const owner = referenceOwner(change.before.name, before);
+  return createStep('drop-relation', owner.type, {
+    name: owner.name,
+    detail: 'the connection',
+    edits: [{ kind: 'dropColumn', name: before.column, isReference: true }],
+    rows: rowsWhere(change, `${change.dialect.quote(before.column)} is not null`),
+    rowsIn: change.before.table,
+  });
+};
+
+export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep {
+  const { type, name } = joinOwner(table);
+  const index = joinIndex(table);
+  return createStep('add-relation', type, {
+    name,
+    detail: `, in table ${table.name}`,
+    tasks: tableTasks(defineJoinTable(table, dialect), [createIndex(index, dialect)]),
+    creates: [table.name, index.name],
+  });
+}
+
+export function droppedJoinStep(before: AppliedJoin, dialect: Dialect): MigrationStep {
+  const { type, name } = joinOwnerBefore(before);
+  const rows = rowsOf(before.table, before.left.column, dialect);
+  const tasks = plainTasks('define', [dropTable(before.table, dialect)], before.table);
+  const parts = { rows, tasks, rowsIn: before.table, drops: [before.table] };
+  return createStep('drop-relation', type, { name, detail: 'a connection', ...parts });
+}
+
+export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly MigrationStep[] =>
+  kept.flatMap(({ after, before }) => {
+    const { type, name } = joinOwner(after);
+    const was = joinOwnerBefore(before).name;
+    return name === was ? [] : [createStep('rename-relation', type, { name, was, rowsIn: before.table })];
+  });
 
 // Indexes: unique ones constrain records, others only make lists fast.
 
