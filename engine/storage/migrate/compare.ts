@@ -75,7 +75,7 @@ export function compareType(type: RecordType, before: NamedType): TypePair {
 const named = <T>(parts: Readonly<Record<string, T>>): readonly Named<T>[] =>
   Object.entries(parts).map(([name, part]) => ({ ...part, name }));
 
-const indexKey = (unique: boolean, columns: readonly string[]): string => JSON.stringify([unique, ...columns]);
+export const indexKey = (unique: boolean, columns: readonly string[]): string => JSON.stringify([unique, ...columns]);
 
 export const columnsBefore = (
   { fields, references }: AppliedType,

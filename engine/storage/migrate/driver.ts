@@ -28,16 +28,15 @@ export interface Follower {
   readonly report: (event: MigrationEvent) => void;
 }
 
-/** How far a migration has come: in a task, of which it is the first if `number` is 1. */
+/** How far a migration has come: the task, and its number from 1. */
 export interface Doing {
   readonly kind: 'doing';
   readonly task: Task;
   readonly number: number;
   readonly of: number;
-  /** Of a fill: the identifier up to which it is done, and the greatest one; otherwise 0. */
+  /** Of a fill, otherwise 0: the identifier up to which it is done, the greatest one, and the rows that this process did. */
   readonly position: number;
   readonly last: number;
-  /** Of a fill: the rows that it has worked through since this process began it; otherwise 0. */
   readonly rows: number;
 }
 
@@ -58,16 +57,10 @@ export interface Migrating {
   finishMigration(watch: Follower): Promise<void>;
   /** Takes back what a migration has prepared that was cut off before. Answers whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
-  /**
-   * Runs these statements over empty tables, where that needs no lock: answers which one fails, and why. Undefined if none
-   * does.
-   */
-  rehearse(migration: Pick<Migration, 'tasks' | 'own'>): Awaitable<Failure | undefined>;
-}
-
-export interface Failure {
-  readonly task: Task;
-  readonly reason: string;
+  /** Runs the statements over empty tables, where that needs no lock: answers which one fails, and why. */
+  rehearse(
+    migration: Pick<Migration, 'tasks' | 'own'>,
+  ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
 }
 
 // Changes of one table as data, for a dialect to put into statements.
@@ -75,19 +68,21 @@ export interface Failure {
 export type Edit =
   | { readonly kind: 'addColumn'; readonly column: Column }
   /** Another type, default, foreign key, limits, or whether it may be null. */
-  | { readonly kind: 'changeColumn'; readonly column: Column; readonly was: ColumnBefore }
+  | {
+      readonly kind: 'changeColumn';
+      readonly column: Column;
+      /** `limits`: those that the database keeps, as SQL without the column's name. */
+      readonly was: {
+        readonly nullable: boolean;
+        readonly limits?: string | undefined;
+        readonly onDelete?: OnDelete;
+      };
+    }
   | { readonly kind: 'dropColumn'; readonly name: string; readonly isReference: boolean }
   /** New values for a column that is there, in the rows that `where` chooses. */
   | { readonly kind: 'setColumn'; readonly name: string; readonly value: string; readonly where: string }
   | { readonly kind: 'dropIndex'; readonly name: string; readonly unique: boolean }
   | { readonly kind: 'createIndex'; readonly index: TableIndex };
-
-interface ColumnBefore {
-  readonly nullable: boolean;
-  /** The limits that the database keeps, as SQL without the column's name. */
-  readonly limits: string | undefined;
-  readonly onDelete: OnDelete | undefined;
-}
 
 /** A column afterwards, and where its values come from. */
 export interface ColumnSource {
@@ -97,7 +92,7 @@ export interface ColumnSource {
   /** Another column that its value depends on. */
   readonly reads?: string | undefined;
   /** Whether its type in the database is another one. */
-  readonly isRetyped: boolean;
+  readonly isRetyped?: boolean;
 }
 
 /** In the order of the edits; names in `value` and `where` are those before. */
@@ -121,23 +116,14 @@ export interface Altered {
   readonly together: readonly Task[];
 }
 
-// The statements of a migration as data: when each of them runs, and what it locks.
+// The statements of a migration as data.
 
 /**
- * A database that changes its tables in one transaction runs the tasks in the order of the plan. The others run them in
- * three stages, so that clients never wait long: `prepare` builds what is new beside what is there, under names that no
- * client knows; `switch` is one short transaction that gives it the names that the model wants, and remembers the model;
- * `finish` checks and clears up.
+ * The kinds of tasks in the order in which they run, each with its stage, the wait of clients, and its words in progress
+ * reports. A database that changes its tables in one transaction runs the tasks in the order of the plan. The others have
+ * three stages: `prepare` builds new objects beside the old ones, under names that no client knows; `switch` is one short
+ * transaction that gives them their names, and remembers the model; `finish` checks and clears up.
  */
-type Stage = 'prepare' | 'switch' | 'finish';
-
-/**
- * The waits of clients. none: nothing. rows: the rows of one batch, if they write them. writes: writes to the table
- * wait for a moment. all: reads and writes wait for a moment.
- */
-type Lock = 'none' | 'rows' | 'writes' | 'all';
-
-/** In the order in which they run; with what a progress report says of the work on the table. */
 export const taskKinds = {
   column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
   trigger: { stage: 'prepare', lock: 'writes', says: 'Add a trigger to' },
@@ -158,7 +144,14 @@ export const taskKinds = {
   link: { stage: 'switch', lock: 'all', says: 'Change' },
   confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
   dropIndex: { stage: 'finish', lock: 'none', says: 'Drop an index of' },
-} as const satisfies Record<string, { readonly stage: Stage; readonly lock: Lock; readonly says: string }>;
+} as const satisfies Record<
+  string,
+  {
+    readonly stage: 'prepare' | 'switch' | 'finish';
+    readonly lock: 'none' | 'rows' | 'writes' | 'all';
+    readonly says: string;
+  }
+>;
 
 export interface Task {
   readonly kind: keyof typeof taskKinds;
@@ -173,13 +166,7 @@ export interface Task {
   readonly builds?: string;
 }
 
-/** The tasks of one stage, in the order in which they run. */
-export const tasksOf = (stage: Stage, tasks: readonly Task[]): readonly Task[] =>
-  Object.entries(taskKinds).flatMap(([kind, one]) =>
-    one.stage === stage ? tasks.filter((task) => task.kind === kind) : [],
-  );
-
-/** Statements that belong to no table that clients use. */
+/** Without a table for statements that clients do not notice. */
 export const plainTasks = (kind: Task['kind'], statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
 

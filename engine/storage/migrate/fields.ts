@@ -100,10 +100,9 @@ export function droppedFieldStep(change: TypeChange, field: NamedField): Migrati
 
 function changed(change: TypeChange, { column, folded }: FieldChange, before: NamedField): readonly Edit[] {
   const limits = limitsOf(before.type, shapeOf(before), change);
-  const own: Edit = { kind: 'changeColumn', column, was: { nullable: before.nullable, limits, onDelete: undefined } };
+  const own: Edit = { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } };
   if (folded?.before === undefined) return [own];
-  const was = { nullable: true, limits: undefined, onDelete: undefined };
-  return [own, { kind: 'changeColumn', column: folded.column, was }];
+  return [own, { kind: 'changeColumn', column: folded.column, was: { nullable: true } }];
 }
 
 /** The limits that are kept beside a column of this type, by any name. */

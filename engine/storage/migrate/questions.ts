@@ -8,57 +8,53 @@ import { didYouMean, nearest } from '../../names.ts';
 import { columnOf } from '../columns.ts';
 import { type AppliedModel, appliedReference, type AppliedReference, nameKey, otherSide } from './applied.ts';
 import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, relationAt, type TypePair } from './compare.ts';
-import { createStep, type MigrationStep, stepId } from './steps.ts';
+import { createStep, type MigrationStep } from './steps.ts';
 
-// A part that vanished while a new one looks the same was most likely renamed.
-
+/** A part that vanished while a new one looks the same was most likely renamed. */
 export function renameQuestions({ types, added, dropped, joins }: Comparison): readonly MigrationStep[] {
+  const ask = (
+    { type, name }: { readonly type: string; readonly name?: string },
+    rowsIn: string,
+    alike: readonly { readonly name: string }[],
+  ): readonly MigrationStep[] => {
+    const now = alike.map((one) => `"${one.name}"`).join(' or ');
+    return alike.length === 0 ? [] : [createStep('not-renamed', type, { name, was: name ?? type, now, rowsIn })];
+  };
+  const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+    isDeepStrictEqual(some.toSorted(), others.toSorted());
   return [
     ...dropped.flatMap((old) => {
-      const kinds = Object.values(old.fields).map((field) => field.type);
-      const shape = Object.keys(old.fields).map((name, at) => [name, kinds[at]]);
-      const alike = added.filter(({ fields }) =>
-        isDeepStrictEqual(shape.toSorted(), [...fields.values()].map(({ name, type }) => [name, type.name]).toSorted()),
+      const fields = Object.entries(old.fields).map(([name, { type }]) => `${name} ${type}`);
+      const alike = added.filter((one) =>
+        isSame(
+          fields,
+          [...one.fields.values()].map(({ name, type }) => `${name} ${type.name}`),
+        ),
       );
-      return question(old.name, undefined, old.table, alike);
+      return ask({ type: old.name }, old.table, alike);
     }),
     ...joins.dropped.flatMap((old) => {
-      const sides = [old.left.type, old.right.type].toSorted();
-      const alike = joins.added.filter((one) =>
-        isDeepStrictEqual([one.left.type.name, one.right.type.name].toSorted(), sides),
-      );
-      const { type, name } = joinOwnerBefore(old);
-      return question(type, name, old.table, alike.map(joinOwner));
+      const sides = [old.left.type, old.right.type];
+      const alike = joins.added.filter(({ left, right }) => isSame(sides, [left.type.name, right.type.name]));
+      return ask(joinOwnerBefore(old), old.table, alike.map(joinOwner));
     }),
     ...types.flatMap(({ type, before: { table }, fields, references }) => [
-      ...fields.dropped.flatMap((old) => {
-        const alike = fields.added.filter(
-          (field) => old.type === field.type.name && isDeepStrictEqual(old.constraints, field.constraints),
-        );
-        return question(type.name, old.name, table, alike);
+      ...fields.dropped.flatMap(({ name, ...old }) => {
+        const isAlike = (field: Field): boolean =>
+          old.type === field.type.name && isDeepStrictEqual(old.constraints, field.constraints);
+        return ask({ type: type.name, name }, table, fields.added.filter(isAlike));
       }),
       ...references.dropped.flatMap((old) => {
         const alike = references.added.filter(({ target }) => target.name === old.target);
-        const owner = referenceOwner(type.name, old);
-        const names = alike.map((one) => referenceOwner(type.name, appliedReference(one)));
-        return question(owner.type, owner.name, table, names);
+        const owners = alike.map((one) => referenceOwner(type.name, appliedReference(one)));
+        return ask(referenceOwner(type.name, old), table, owners);
       }),
     ]),
   ];
 }
 
-function question(
-  type: string,
-  name: string | undefined,
-  rowsIn: string,
-  alike: readonly { readonly name: string }[],
-): readonly MigrationStep[] {
-  if (alike.length === 0) return [];
-  const now = alike.map((one) => `"${one.name}"`).join(' or ');
-  return [createStep('not-renamed', type, { name, was: name ?? type, now, rowsIn })];
-}
-
-// Data that stays behind: a former name that the tables do not know or that comes too late, and a name that means something else.
+// Data that stays behind: a former name that the tables do not know or that comes too late, a name that means something
+// else, and a column or a table of that name which holds other data.
 
 interface LeftBehind {
   readonly step: MigrationStep;
@@ -66,79 +62,102 @@ interface LeftBehind {
   readonly lasts: boolean;
 }
 
-type Member = Field | Relation;
-
-/** A part of a type that no descriptor names any more. */
+/** A part that no descriptor names any more. */
 interface Past {
   readonly name: string;
   /** For people: `a belongsTo relation to Author`. */
   readonly kind: string;
   readonly stays: string;
+  readonly rowsIn: string;
+  /** Its table or column; empty for the other side of a relation. */
+  readonly place: string;
+}
+
+/** A type, or a member of one, that descriptors name. */
+interface Named {
+  readonly type: string;
+  readonly name?: string;
+  readonly subject: string;
+  readonly kind: string;
+  readonly former: string | undefined;
+  readonly isNew: boolean;
+  /** The table or column that the descriptor asks for. */
+  readonly place: string;
 }
 
 /** `model`: with the names of tables and columns that the descriptors give. */
 export function leftBehind(applied: AppliedModel, asked: Comparison, model: Model): readonly LeftBehind[] {
-  const kept = keptMembers(asked);
-  const named = [
-    ...typesLeftBehind(applied, asked),
-    ...asked.types.flatMap((pair) => membersLeftBehind(pair, pastsOf(pair, asked), kept)),
-  ];
-  const known = new Set(named.map(({ step }) => stepId(step)));
-  const places = placesLeftBehind(asked, model).filter((step) => !known.has(stepId(step)));
-  return [...named, ...places.map((step) => ({ step, lasts: false }))];
-}
-
-/** New types, fields and relations that ask for a table or column which holds what no descriptor names any more. */
-function placesLeftBehind({ types, added, dropped }: Comparison, model: Model): readonly MigrationStep[] {
-  const holding = (place: string, owner: string): string =>
-    `${place} holds the data of ${owner}, which no descriptor names any more, so it gets another name and begins empty. Write "renamedFrom" if it is the same, or allow this step`;
-  const isSame = (one: string | undefined, other: string): boolean =>
-    one !== undefined && nameKey(one) === nameKey(other);
+  if (Object.keys(applied.types).length === 0) return [];
+  const pastTypes = asked.dropped.map(({ name, table }) => ({
+    name,
+    kind: 'a type',
+    stays: `the records of ${name}`,
+    rowsIn: table,
+    place: table,
+  }));
+  const [added, kept] = [new Set(asked.added.map(({ name }) => name)), keptMembers(asked)];
   return [
-    ...added.flatMap(({ name: type }) => {
-      const past = dropped.find(({ table }) => isSame(model.types.get(type)?.table, table));
-      if (!past) return [];
-      const detail = `The table of type ${type}: ${holding(past.table, `type ${past.name}`)}`;
-      return [createStep('not-moved', type, { detail, rowsIn: past.table })];
+    ...[...model.types.values()].flatMap(({ name: type, renamedFrom: former, table: place }) => {
+      const named = { type, subject: `type ${type}`, kind: 'a type', former, isNew: added.has(type), place };
+      return leftBehindBy(named, pastTypes, undefined);
     }),
-    ...types.flatMap(({ type, before, fields, references }) => {
-      const left = [
-        ...fields.dropped.map(({ name, column }) => ({ column, owner: `field "${name}"` })),
-        ...references.dropped.map(({ belongsTo, has, column }) => ({
-          column,
-          owner: `relation "${belongsTo ?? has ?? column}"`,
-        })),
-      ];
-      const asked = model.types.get(type.name);
-      return [...fields.added, ...references.added.flatMap(({ relation }) => relation ?? [])].flatMap(({ name }) => {
-        const member = asked?.fields.get(name) ?? asked?.relations.get(name);
-        const past = left.find(({ column }) => member && isSame(columnOf(member), column));
-        if (!past) return [];
-        const detail = `The column of "${name}" of ${type.name}: ${holding(past.column, past.owner)}`;
-        return [createStep('not-moved', type.name, { name, detail, rowsIn: before.table })];
+    ...asked.types.flatMap((pair) => {
+      const { name: type, fields, relations } = pair.type;
+      const pasts = pastsOf(pair, asked);
+      return [...fields.values(), ...relations.values()].flatMap((member) => {
+        const { name, renamedFrom: former } = member;
+        const isField = !('link' in member);
+        const kind = isField ? 'a field' : `a ${member.kind} relation to ${member.target.name}`;
+        const subject = `${isField ? 'field' : 'relation'} "${name}" of ${type}`;
+        const wanted = model.types.get(type)?.[isField ? 'fields' : 'relations'].get(name);
+        const place = wanted ? columnOf(wanted) : '';
+        const named = { type, name, subject, kind, former, isNew: !kept.has(member), place };
+        return leftBehindBy(named, pasts, pair.before.table);
       });
     }),
   ];
 }
 
-function typesLeftBehind({ types }: AppliedModel, asked: Comparison): readonly LeftBehind[] {
-  if (Object.keys(types).length === 0) return [];
-  const dropped = asked.dropped.map(({ name }) => name);
-  const isNew = new Set(asked.added);
-  return [...asked.added, ...asked.types.map(({ type }) => type)].flatMap((type): readonly LeftBehind[] => {
-    const { name, renamedFrom: former } = type;
-    if (former === undefined) return [];
-    const subject = `type ${name}`;
-    const rowsIn = types[nearest(former, dropped) ?? dropped[0] ?? '']?.table;
-    if (isNew.has(type))
-      return [{ step: unknownFormer(name, undefined, former, subject, dropped, rowsIn), lasts: false }];
-    if (!dropped.includes(former)) return [];
-    const detail = tooLate(former, subject, `the records of ${former}`);
-    return [{ step: createStep('not-moved', name, { detail, rowsIn: types[former]?.table }), lasts: true }];
-  });
+/** `table`: that of the type, for a member. */
+function leftBehindBy(
+  { type, name, subject, kind, former, isNew, place }: Named,
+  pasts: readonly Past[],
+  table: string | undefined,
+): readonly LeftBehind[] {
+  const left = (detail: string, { lasts = false, rowsIn = table } = {}): readonly LeftBehind[] => [
+    { step: createStep('not-moved', type, { name, detail, rowsIn }), lasts },
+  ];
+  const past = pasts.find((one) => one.name === former);
+  const other = isNew ? (pasts.find((one) => one.name === name) ?? past) : undefined;
+  if (other)
+    return left(
+      `"${other.name}" of ${type} was ${other.kind}, which cannot become ${kind}: ${other.stays} stay where they are, and ${subject} begins empty. Use another name and copy them, or allow this step to leave them`,
+      { lasts: past !== undefined },
+    );
+  if (past)
+    return left(
+      `"renamedFrom: ${past.name}" of ${subject} comes too late, since the database has both: ${past.stays} stay where they are, and no request shows them. Copy what you need, or allow this step to leave them`,
+      { lasts: true, rowsIn: past.rowsIn },
+    );
+  if (!isNew) return [];
+  if (former !== undefined) {
+    const names = pasts.map((one) => one.name);
+    const unknown = `"renamedFrom: ${former}" of ${subject} names nothing that the database has${didYouMean(former, names)}`;
+    const meant = nearest(former, names) ?? names[0];
+    const rowsIn = pasts.find((one) => one.name === meant)?.rowsIn;
+    if (rowsIn !== undefined) return left(`${unknown}. Correct it, or allow this step if it is new`, { rowsIn });
+    // Nothing is gone that it could have meant: a database that never had the former name.
+    return left(`${unknown}; it is new`).map((one) => ({ ...one, step: { ...one.step, risk: 'safe' } }));
+  }
+  const held = pasts.find((one) => place !== '' && nameKey(one.place) === nameKey(place));
+  if (!held) return [];
+  return left(
+    `${place} holds ${held.stays}, which no descriptor names any more, so ${subject} gets another one and begins empty. Write "renamedFrom" if it is the same, or allow this step`,
+    { rowsIn: held.rowsIn },
+  );
 }
 
-function keptMembers({ types, joins }: Comparison): ReadonlySet<Member | undefined> {
+function keptMembers({ types, joins }: Comparison): ReadonlySet<Field | Relation | undefined> {
   return new Set([
     ...types.flatMap(({ fields }) => fields.kept.map(({ after }) => after)),
     ...types.flatMap(({ references }) =>
@@ -156,65 +175,25 @@ function keptMembers({ types, joins }: Comparison): ReadonlySet<Member | undefin
 }
 
 function pastsOf({ before, fields, references }: TypePair, asked: Comparison): readonly Past[] {
-  const links = (name: string | null, kind: string): readonly Past[] =>
-    name === null ? [] : [{ name, kind, stays: `the links of "${name}"` }];
+  const rowsIn = before.table;
+  const links = (name: string | null, kind: string, place = ''): readonly Past[] =>
+    name === null ? [] : [{ name, kind, stays: `the links of "${name}"`, rowsIn, place }];
   const inverse = (type: string, all: readonly AppliedReference[]): readonly Past[] =>
     all.flatMap(({ target, has, unique }) =>
       target === before.name ? links(has, `a ${unique ? 'hasOne' : 'hasMany'} relation to ${type}`) : [],
     );
   return [
-    ...fields.dropped.map(({ name }) => ({ name, kind: 'a field', stays: `the values of "${name}"` })),
-    ...references.dropped.flatMap(({ belongsTo, target }) => links(belongsTo, `a belongsTo relation to ${target}`)),
+    ...fields.dropped.map(({ name, column }) => {
+      return { name, kind: 'a field', stays: `the values of "${name}"`, rowsIn, place: column };
+    }),
+    ...references.dropped.flatMap(({ belongsTo, target, column }) =>
+      links(belongsTo, `a belongsTo relation to ${target}`, column),
+    ),
     ...asked.types.flatMap((pair) => inverse(pair.before.name, pair.references.dropped)),
     ...asked.dropped.flatMap((type) => inverse(type.name, type.references)),
-    ...asked.joins.dropped.flatMap(({ left, right }) =>
-      [[left, right] as const, [right, left] as const].flatMap(([own, other]) =>
-        own.type === before.name ? links(own.relation, `a manyToMany relation to ${other.type}`) : [],
-      ),
-    ),
+    ...asked.joins.dropped.flatMap(({ left, right }) => [
+      ...(left.type === before.name ? links(left.relation, `a manyToMany relation to ${right.type}`) : []),
+      ...(right.type === before.name ? links(right.relation, `a manyToMany relation to ${left.type}`) : []),
+    ]),
   ];
-}
-
-function membersLeftBehind(
-  { type: { name: type, fields, relations }, before: { table: rowsIn } }: TypePair,
-  pasts: readonly Past[],
-  kept: ReadonlySet<Member | undefined>,
-): readonly LeftBehind[] {
-  const names = pasts.map((past) => past.name);
-  return [...fields.values(), ...relations.values()].flatMap((member): readonly LeftBehind[] => {
-    const { name, renamedFrom: former } = member;
-    const [subject, kind] =
-      'link' in member
-        ? [`relation "${name}" of ${type}`, `a ${member.kind} relation to ${member.target.name}`]
-        : [`field "${name}" of ${type}`, 'a field'];
-    const isNew = !kept.has(member);
-    const past = pasts.find((one) => one.name === former);
-    const other = isNew ? (pasts.find((one) => one.name === name) ?? past) : undefined;
-    const detail = other
-      ? `"${other.name}" of ${type} was ${other.kind}, which cannot become ${kind}: ${other.stays} stay where they are, and ${subject} begins empty. Use another name and copy them, or allow this step to leave them`
-      : past && tooLate(past.name, subject, past.stays);
-    if (detail !== undefined)
-      return [{ step: createStep('not-moved', type, { name, detail, rowsIn }), lasts: past !== undefined }];
-    if (former === undefined || !isNew) return [];
-    return [{ step: unknownFormer(type, name, former, subject, names, rowsIn), lasts: false }];
-  });
-}
-
-const tooLate = (former: string, subject: string, stays: string): string =>
-  `"renamedFrom: ${former}" of ${subject} comes too late, since the database has both: ${stays} stay where they are, and no request shows them. Copy what you need, or allow this step to leave them`;
-
-function unknownFormer(
-  type: string,
-  name: string | undefined,
-  former: string,
-  subject: string,
-  vanished: readonly string[],
-  rowsIn: string | undefined,
-): MigrationStep {
-  const unknown = `"renamedFrom: ${former}" of ${subject} names nothing that the database has${didYouMean(former, vanished)}`;
-  // Nothing is gone that it could have meant: a database that never had the former name.
-  const isHarmless = vanished.length === 0;
-  const detail = isHarmless ? `${unknown}; it is new` : `${unknown}. Correct it, or allow this step if it is new`;
-  const step = createStep('not-moved', type, { name, detail, rowsIn });
-  return isHarmless ? { ...step, risk: 'safe' } : step;
 }

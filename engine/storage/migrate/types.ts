@@ -148,13 +148,12 @@ function sourcesOf(change: TypeChange): readonly ColumnSource[] {
       const isRetyped = was !== undefined && sqlType(was.type) !== columnType(field, dialect.name).sqlType;
       const own = { column, value, from: was?.column, isRetyped };
       if (!folded) return [own];
-      return [own, { ...folded, from: folded.before, isRetyped: false, reads: was?.column }];
+      return [own, { ...folded, from: folded.before, reads: was?.column }];
     }),
     ...referenceChanges.map(({ column, value, before: was }) => ({
       column,
       value,
       from: was?.column,
-      isRetyped: false,
     })),
   ];
   return columnsOf(type, dialect.name).map(
@@ -163,7 +162,6 @@ function sourcesOf(change: TypeChange): readonly ColumnSource[] {
         column,
         value: openKeysLeft(change),
         from: before.open ? OPEN_COLUMN : undefined,
-        isRetyped: false,
       },
   );
 }
@@ -192,7 +190,7 @@ function referenceSteps(change: TypeChange, { after, before, column }: Reference
   }
   const value = change.dialect.quote(before.column);
   const edits: readonly Edit[] = [
-    { kind: 'changeColumn', column, was: { nullable: !before.required, limits: undefined, onDelete: before.onDelete } },
+    { kind: 'changeColumn', column, was: { nullable: !before.required, onDelete: before.onDelete } },
   ];
   const was = before.belongsTo ?? before.has;
   const isSameSide = (before.belongsTo === null) === (after.belongsTo === null);

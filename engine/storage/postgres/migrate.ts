@@ -7,7 +7,7 @@ import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
-import { type Doing, type Follower, type Migration, type Task, taskKinds, tasksOf } from '../migrate/driver.ts';
+import { type Doing, type Follower, type Migration, type Task, taskKinds } from '../migrate/driver.ts';
 import { MIGRATION_TABLE } from '../tables.ts';
 import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
@@ -33,6 +33,12 @@ export const define = (connections: Connections, statements: readonly string[]):
         await run(writer, sql);
       }
     }),
+  );
+
+/** The tasks of one stage, in the order in which they run. */
+const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[]): readonly Task[] =>
+  Object.entries(taskKinds).flatMap(([kind, one]) =>
+    one.stage === stage ? tasks.filter((task) => task.kind === kind) : [],
   );
 
 const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
