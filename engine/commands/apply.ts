@@ -9,7 +9,7 @@ import { StartError } from '../problem.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import { type Doing, type Follower, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
 import type { Standing } from '../storage/migrate/applied.ts';
-import { formatPlan, planAsJson } from '../storage/migrate/report.ts';
+import { formatPlan, planAsJson } from '../storage/migrate/assess.ts';
 import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
 import { databaseAt, insertSeeds } from '../storage/open.ts';
 import { print, printError } from '../process.ts';

@@ -1,8 +1,7 @@
 /** `backup FILE`: copies the database as it is now, while the service goes on. `restore FILE` replaces it with the copy. */
 import { Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
-import { blockers, formatSteps } from '../storage/migrate/report.ts';
+import { type Assessed, assessIn, blockers, formatSteps } from '../storage/migrate/assess.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { backUp, listed, restore } from '../storage/sqlite/backup.ts';
 import { print, printError } from '../process.ts';

@@ -2,11 +2,18 @@
 import type { Model } from '../model/model.ts';
 import { NO_MODEL } from '../storage/migrate/applied.ts';
 import { type Location, databaseAt } from '../storage/open.ts';
-import { type Assessed, assessIn } from '../storage/migrate/assess.ts';
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import type { Standing } from '../storage/migrate/applied.ts';
-import { formatDrift, formatOthers, formatPlan, planAsJson } from '../storage/migrate/report.ts';
+import {
+  type Assessed,
+  assessIn,
+  formatDrift,
+  formatOthers,
+  formatPlan,
+  LEGEND,
+  planAsJson,
+} from '../storage/migrate/assess.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
 import { print } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
@@ -72,8 +79,6 @@ const asJson = ({ steps, drift, standing, others }: Looked, sql: boolean): strin
   const behind = standing && { database: standing.last ?? null, serves: standing.own?.number ?? null };
   return JSON.stringify({ ...planAsJson(steps, drift, sql, others), ...(behind ? { behind } : {}) }, null, 2);
 };
-
-const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
 
 function format({ steps, drift, standing, others, isThere }: Looked, sql: boolean): string {
   const told = (made: readonly Assessed[]): readonly string[] =>

@@ -1,15 +1,24 @@
-/** A plan held against the rows: which records each step affects, and whether it may be made. */
+/** A plan held against the rows: which records each step affects, whether it may be made, and all that for people. */
 import type { JsonValue } from '../../json/json.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { type Catalogue, obstaclesTo, ownIndexes } from './catalogue.ts';
-import { isDrop, isQuestion, isSeed, type MigrationStep, type Plan, type StepCheck, stepId } from './steps.ts';
+import { type Catalogue, type Drift, obstaclesTo, ownIndexes } from './catalogue.ts';
+import {
+  isDrop,
+  isQuestion,
+  isSeed,
+  type MigrationStep,
+  olderInstances,
+  type Plan,
+  type StepCheck,
+  stepId,
+} from './steps.ts';
 
 /**
  * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
  * blocked: not before the records that stand in the way are changed. kept: it is made only if somebody asks for it.
  */
-export type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
+type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 export interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
@@ -35,14 +44,14 @@ export async function assess(
   { quote }: Pick<Dialect, 'quote'>,
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
-  const filled = new Map<string, boolean>();
-  const steps = [...plan.steps, ...plan.kept];
-  for (const table of new Set(steps.flatMap(({ rowsIn }) => rowsIn ?? [])))
-    filled.set(table, (await reader.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined);
-  const assessed: Assessed[] = [];
+  const filled = new Map<string | undefined, boolean>();
   const kept = new Set(plan.kept);
-  for (const step of steps) {
-    const isAtStake = step.rowsIn !== undefined && filled.get(step.rowsIn) === true;
+  const assessed: Assessed[] = [];
+  for (const step of [...plan.steps, ...plan.kept]) {
+    const { rowsIn } = step;
+    if (rowsIn !== undefined && !filled.has(rowsIn))
+      filled.set(rowsIn, (await reader.get({ sql: `select 1 from ${quote(rowsIn)} limit 1` }, [])) !== undefined);
+    const isAtStake = filled.get(rowsIn) === true;
     const affected = isAtStake || isSeed(step) ? await affectedBy(step, reader) : [];
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
     assessed.push({ step, affected, obstacles: [], isAtStake, state });
@@ -56,10 +65,10 @@ export async function assessIn(
   driver: Driver,
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
-  const assessed = await assess(plan, driver, driver.dialect, allowed);
-  const made = new Set(plan.steps);
-  const found = assessed.map((one) =>
-    made.has(one.step) ? blockedBy(one, obstaclesTo(one.step, plan.applied, plan.catalogue)) : one,
+  const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
+    obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
+  const found = (await assess(plan, driver, driver.dialect, allowed)).map((one) =>
+    one.state === 'kept' ? one : blockedBy(one, obstaclesTo(one.step, plan.applied, plan.catalogue)),
   );
   if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
   const tasks = plan.steps.flatMap((step) => step.tasks);
@@ -67,9 +76,6 @@ export async function assessIn(
   if (!failure) return found;
   return found.map((one) => (one.step.tasks.includes(failure.task) ? blockedBy(one, [failure.reason]) : one));
 }
-
-const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
-  obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
 
 function stateOf(
   step: MigrationStep,
@@ -118,3 +124,111 @@ async function countUnfit(sql: string, fits: (value: JsonValue) => boolean, read
     if (rows.length < PAGE) return { count, identifiers };
   }
 }
+
+// For people, and as JSON.
+
+const marks: Readonly<Record<State, string>> = { ready: '  ', allow: '! ', unclear: '? ', blocked: 'x ', kept: '- ' };
+
+export const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
+
+const olderWords = {
+  named: 'older instances go on, under their own names, unless the type is open (503)',
+  read: 'older instances refuse to write such records (503)',
+  refuse: 'older instances cannot use the type (503)',
+} as const;
+
+export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
+  steps.filter(({ state }) => state !== 'ready' && state !== 'kept');
+
+interface StepDetails {
+  readonly sql?: boolean;
+  readonly notes?: boolean;
+}
+
+export const formatSteps = (steps: readonly Assessed[], shown: StepDetails = {}): string =>
+  steps.map((one) => formatStep(one, shown)).join('\n');
+
+function formatStep(
+  { step, state, affected, obstacles }: Assessed,
+  { sql = false, notes = false }: StepDetails,
+): string {
+  const older = notes ? olderInstances(step) : undefined;
+  const lines = [
+    // `3 records: the value of "isbn" is lost (1, 2, 5)`
+    ...affected.map(({ count, identifiers, says }) => {
+      const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
+      return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
+    }),
+    ...obstacles,
+    ...(older ? [olderWords[older]] : []),
+    ...(state === 'ready' || state === 'blocked' ? [] : [`--allow ${stepId(step)}`]),
+    ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
+  ];
+  return [`${marks[state]}${step.description}`, ...lines.map((line) => `    ${line}`)].join('\n');
+}
+
+export const formatDrift = (drift: readonly Drift[]): string =>
+  drift
+    .flatMap(({ table, differences, cures }) => [
+      `Table ${table} is not as the engine left it: ${differences.join(', ')}`,
+      ...cures.map((sql) => `  ${sql};`),
+    ])
+    .join('\n');
+
+export const formatOthers = (others: readonly string[]): string =>
+  `The engine did not make, and leaves alone: ${others.join(', ')}`;
+
+/** The steps that are made, and the parts that the database keeps. `told`: lines about the former. */
+export function formatPlan(
+  steps: readonly Assessed[],
+  told: (made: readonly Assessed[]) => readonly string[],
+  shown: StepDetails = {},
+): readonly string[] {
+  const made = steps.filter(({ state }) => state !== 'kept');
+  const kept = steps.filter(({ state }) => state === 'kept');
+  const keeps = 'The database keeps what these descriptors do not name, until you allow its drop:';
+  return [
+    ...(made.length > 0
+      ? [formatSteps(made, shown), ...told(made)]
+      : ['Nothing to do: the tables have what the descriptors want.']),
+    ...(kept.length > 0 ? ['', keeps, formatSteps(kept, { ...shown, sql: false })] : []),
+  ];
+}
+
+export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[]): string {
+  const shown = steps.filter(({ state }) => state !== 'kept');
+  const allowed = shown.flatMap(({ step, state }) => (state === 'allow' ? `--allow ${stepId(step)}` : []));
+  const isOpen = steps.some(({ state }) => state === 'blocked' || state === 'unclear') || drift.length > 0;
+  return [
+    ...(shown.length > 0
+      ? ['The descriptors differ from the tables of the database:', '', formatSteps(shown), '']
+      : []),
+    ...(shown.length > 0 ? [LEGEND] : []),
+    ...(drift.length > 0 ? [formatDrift(drift), 'Put back what is missing: requests and other steps need it.'] : []),
+    ...(isOpen || allowed.length === 0 ? [] : ['', `  npm run apply -- ${allowed.join(' ')}`, '']),
+    'Nothing was changed.',
+  ].join('\n');
+}
+
+export const planAsJson = (
+  steps: readonly Assessed[],
+  drift: readonly Drift[],
+  withSql: boolean,
+  others: readonly string[] = [],
+) => ({
+  steps: steps.map(({ step, state, affected, obstacles }) => ({
+    id: stepId(step),
+    code: step.code,
+    type: step.type,
+    name: step.name ?? null,
+    risk: step.risk,
+    state,
+    description: step.description,
+    records: affected,
+    obstacles: obstacles.length > 0 ? obstacles : undefined,
+    older: olderInstances(step),
+    sql: withSql ? step.tasks.map(({ sql }) => sql) : undefined,
+  })),
+  drift,
+  others: others.length > 0 ? others : undefined,
+});

@@ -161,13 +161,13 @@ function placeJoins(placement: Placement, joinTables: readonly JoinTable[]): voi
         formers.get(type.name) === side.type;
       const isRelation = ({ column }: JoinTable['left'], { relation }: AppliedJoin['left']): boolean =>
         relation !== null && relationAt(join, column)?.[key] === relation;
-      const [found] = [...left]
+      const found = [...left]
         .flatMap((before) => [
           { before, own: before.left, other: before.right },
           { before, own: before.right, other: before.left },
         ])
         .filter(({ own, other }) => isSide(join.left, own) && isSide(join.right, other))
-        .filter(({ own, other }) => isRelation(join.left, own) || isRelation(join.right, other));
+        .find(({ own, other }) => isRelation(join.left, own) || isRelation(join.right, other));
       if (!found || kept.has(join)) continue;
       left.delete(found.before);
       kept.add(join);

@@ -7,8 +7,8 @@ import type { Edit, Task } from './driver.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** The effect on a record. fail: as long as there is such a record, the step cannot be made. stay: nothing. */
-type Effect = 'lose' | 'change' | 'fail' | 'stay';
+/** The effect on a record. fail: as long as there is such a record, the step cannot be made. */
+type Effect = 'lose' | 'change' | 'fail';
 
 /** Every kind of step: its risk, and its description for people. The manual lists them; a test compares both ways. */
 export const stepKinds = {
@@ -87,36 +87,19 @@ const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says:
   'forbid-cycles': ['fail', '"{name}" leads into a circle; unlink one record of it'],
   'drop-relation': ['lose', '{detail} "{name}" is lost'],
   'add-unique': ['fail', 'another one would have the same {detail}'],
-  'add-check': ['stay', 'the check is not met, and applies once somebody changes a field that it names'],
 };
 
-/** Steps that take something away which the descriptors do not name: without them, it stays. */
-const DROPS: ReadonlySet<StepCode> = new Set([
-  'close-type',
-  'drop-type',
-  'drop-caseless',
-  'drop-field',
-  'drop-relation',
-  'drop-unique',
-  'drop-index',
-]);
-const RENAMES: ReadonlySet<StepCode> = new Set(['rename-type', 'rename-identifier', 'rename-field', 'rename-relation']);
-const QUESTIONS: ReadonlySet<StepCode> = new Set(['not-renamed', 'not-moved']);
-/** Steps after which a column may hold what statements compiled before them take for something else. */
-const READ_OTHERWISE: ReadonlySet<StepCode> = new Set(['relax-field', 'convert-field', 'replace-field']);
-
 type Coded = Pick<MigrationStep, 'code'>;
-export const isDrop = ({ code }: Coded): boolean => DROPS.has(code);
+/** Whether it takes something away which the descriptors do not name: without the step, that stays. */
+export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check)|close-)/.test(code);
 /** Whether it changes names, and nothing else. */
-export const isRename = ({ code }: Coded): boolean => RENAMES.has(code);
+export const isRename = ({ code }: Coded): boolean => code.startsWith('rename-');
 /** Whether somebody has to say what is meant. */
-export const isQuestion = ({ code }: Coded): boolean => QUESTIONS.has(code);
+export const isQuestion = ({ code }: Coded): boolean => code.startsWith('not-');
 /** Seed records are inserted once the tables are as they should be. */
 export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
-export const isReadOtherwise = ({ code }: Coded): boolean => READ_OTHERWISE.has(code);
-
-const REFUSED: ReadonlySet<StepCode> = new Set(['convert-field', 'replace-field', 'share-relation']);
-const NARROWING: ReadonlySet<StepCode> = new Set(['fill-field', 'add-check', 'change-deletion']);
+/** Whether a column may hold afterwards what statements compiled before take for something else. */
+export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
 /**
  * What hinders an instance of the version before once the step is made. refuse: it cannot use the type any more. read: it
@@ -124,8 +107,10 @@ const NARROWING: ReadonlySet<StepCode> = new Set(['fill-field', 'add-check', 'ch
  */
 export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {
   if (isRename({ code })) return 'named';
-  if (REFUSED.has(code) || (isDrop({ code }) && !/unique|index/.test(code))) return 'refuse';
-  return NARROWING.has(code) || stepKinds[code][0] === 'needsCheck' ? 'read' : undefined;
+  if (/^(convert-field|replace-field|share-relation)$/.test(code)) return 'refuse';
+  if (isDrop({ code }) && code !== 'drop-unique' && code !== 'drop-index') return 'refuse';
+  const isNarrowing = /^(fill-field|add-check|change-deletion)$/.test(code) || stepKinds[code][0] === 'needsCheck';
+  return isNarrowing ? 'read' : undefined;
 }
 
 /** Finds rows in the database as it is before the plan. */
@@ -195,7 +180,7 @@ export function createStep(code: StepCode, type: string, parts: StepParts = {}):
 
 /** The effect of a kind of step on these rows. */
 export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {
-  const [effect, says] = effects[code] ?? ['stay', ''];
+  const [effect, says] = effects[code] ?? ['lose', ''];
   return { ...rows, effect, says: filled(says, words) };
 }
 
