@@ -4,8 +4,7 @@ import type { Engine } from '../engine.ts';
 import { budgetCaller } from '../http/request.ts';
 import { entityTag } from '../operations/operation.ts';
 import { faultyRequest, Problem } from '../problem.ts';
-import type { CallName } from './calls.ts';
-import { type Call, type CallResult, serveCall } from './calls.ts';
+import { type Call, type CallName, type CallResult, serveCall } from './calls.ts';
 import type { DryRun, RecordCollection, RecordGroup } from './types.ts';
 
 /** The tags of the records that were returned. */

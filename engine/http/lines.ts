@@ -5,8 +5,8 @@ import { decode, kindOf, NO_RAW_VALUES, type RawMember, readJson, textFault } fr
 import type { Field, RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
-import { type Body, type BodyLimits, itemOf, parseJson, type ParsedRecord, tooManyItems } from '../operations/body.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { type Body, type BodyLimits, itemOf, type ParsedRecord, parseJson, tooManyItems } from '../operations/write.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
 const atLine = (fault: Fault, line: number): Fault => ({ ...fault, line, message: `Line ${line}: ${fault.message}` });

@@ -2,8 +2,7 @@
 import { membersOf } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
-import { entityTag } from '../operations/operation.ts';
-import { list, type ListResult } from '../operations/read.ts';
+import { entityTag, list, type ListResult } from '../operations/operation.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';

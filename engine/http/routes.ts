@@ -3,16 +3,16 @@ import { decode } from '../json/tokenizer.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
-import { type Body, NO_BODY, readBody, textOf } from '../operations/body.ts';
 import {
   type BodyArguments,
-  type OneArguments,
+  get,
   onceOf,
+  type OneArguments,
   type OperationContext,
   parseIdentifier,
+  type RecordResult,
   type WriteResult,
 } from '../operations/operation.ts';
-import { get, type RecordResult } from '../operations/read.ts';
 import {
   type BodyShape,
   CSV_TYPE,
@@ -24,15 +24,28 @@ import {
   type OperationName,
   type OperationPath,
 } from '../operations/table.ts';
-import { create, deleteFound, deleteOne, patch, update, updateMany, upsert } from '../operations/write.ts';
+import {
+  type Body,
+  create,
+  deleteFound,
+  deleteOne,
+  NO_BODY,
+  patch,
+  readBody,
+  textOf,
+  update,
+  updateMany,
+  upsert,
+} from '../operations/write.ts';
 import { faultyRequest, Problem, shortenedPath } from '../problem.ts';
 import { ON } from '../query/resolve.ts';
 import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
-import { bodyTypeOf, type Content } from './content.ts';
 import { onLines, readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import type { Label } from './observed.ts';
 import {
+  bodyTypeOf,
+  type Content,
   type Exchange,
   fullPath,
   preconditionsOf,

@@ -11,14 +11,13 @@ import {
 import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
-import type { Answer } from '../http/answer.ts';
-import { requestIdOf } from '../http/answer.ts';
+import { type Answer, requestIdOf } from '../http/answer.ts';
 import { acceptedType, httpCaller } from '../http/request.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
 import { decode, readObject, type TextLimits } from '../json/tokenizer.ts';
 import { MAX_ECHO } from '../names.ts';
-import { textOf } from '../operations/body.ts';
 import { JSON_TYPE } from '../operations/table.ts';
+import { textOf } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
 import { createAgentServer } from './tools.ts';
 

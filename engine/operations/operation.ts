@@ -1,12 +1,14 @@
-/** Shared by all operations: their arguments and results, and writes that are done once. */
+/** Reads, and what all operations share: arguments, results, preconditions, and writes that are done once. */
 import { createHash, hash } from 'node:crypto';
-import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
+import type { CountMode, Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { ITEM_TAG } from '../model/bodies.ts';
 import type { RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
-import { type Fault, faultyRequest, type Problem } from '../problem.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import type { ListQuery, View } from '../query/list-query.ts';
+import { encodeCursor } from '../query/paging.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type {
   DoneOnce,
@@ -22,7 +24,7 @@ import type {
 import { Outdated } from '../storage/unavailable.ts';
 import type { TypeValidators, Validator } from '../validation/compile.ts';
 import { validatedFor } from '../validation/rights.ts';
-import type { Body, BodyLimits } from './body.ts';
+import type { Body, BodyLimits } from './write.ts';
 
 /** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
 export interface OperationContext {
@@ -169,6 +171,65 @@ export function onceOf(
   const sum = createHash('sha256');
   for (const part of hashed()) sum.update(part);
   return { identity: author ?? '', key, hash: sum.digest('base64url'), hours };
+}
+
+// Reads.
+
+export interface RecordResult {
+  readonly json: string;
+  /** undefined if the type goes without. */
+  readonly tag: string | undefined;
+}
+
+/** On SQLite the record is there at once: reads by identifier are the most frequent requests, and need no promise. */
+export function get(
+  { type, store }: OperationContext,
+  id: number,
+  query: View,
+  caller: Caller,
+): RecordResult | Promise<RecordResult> {
+  const found = (json: string | undefined): RecordResult => {
+    if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
+    return { json, tag: tagOf(type, json) };
+  };
+  const json = store.get(query, id, caller);
+  return json instanceof Promise ? json.then(found) : found(json);
+}
+
+/** One page, whose records are all in memory, or the whole list, which is read as it is consumed. */
+export type ListResult = {
+  /** undefined if it was not counted. */
+  readonly total: number | undefined;
+} & (
+  | {
+      readonly rows: readonly string[];
+      readonly hasNext: boolean;
+      /** Cursors of the neighbouring pages, for `after` and `before`. */
+      readonly next: string | undefined;
+      readonly previous: string | undefined;
+    }
+  | { readonly stream: AsyncIterable<readonly string[]> }
+);
+
+/** A page if there is a limit, else the whole list. */
+export async function list(
+  { store }: OperationContext,
+  query: ListQuery,
+  count: CountMode,
+  caller: Caller,
+): Promise<ListResult> {
+  if (query.limit === undefined) {
+    const { total, records } = await store.stream(query, count, caller);
+    return { stream: records, total };
+  }
+  const { records, total, hasNext, hasPrevious, first, last } = await store.page(query, count, caller);
+  return {
+    rows: records,
+    total,
+    hasNext,
+    next: hasNext && last ? encodeCursor(query, last) : undefined,
+    previous: hasPrevious && first ? encodeCursor(query, first) : undefined,
+  };
 }
 
 // If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3).

@@ -17,7 +17,7 @@ import { codeOf } from '../files.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Problem, type ProblemCode, StartError } from '../problem.ts';
 import type { HostSteps } from '../http/handler.ts';
-import { destroyLater } from '../http/content.ts';
+import { destroyLater } from '../http/request.ts';
 import { render, UNEMBEDDED } from '../http/answer.ts';
 import { workerNumber } from '../process.ts';
 
