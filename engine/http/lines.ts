@@ -28,7 +28,7 @@ export async function onLines<T>(lines: readonly number[], written: Promise<T>):
 }
 
 export function textOfLines(bytes: Buffer, mediaType: string): string {
-  if (isUtf8(bytes)) return decode(bytes);
+  if (isUtf8(bytes)) return bytes.length === 0 ? '' : decode(bytes);
   const message =
     'The text is not valid UTF-8; save the file as UTF-8 (spreadsheets call it "CSV UTF-8" or "Unicode (UTF-8)")';
   const code = mediaType === CSV_TYPE ? 'invalid-csv' : 'invalid-json';
