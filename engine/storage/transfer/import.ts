@@ -1,10 +1,11 @@
 /** Imports the lines of an export into an empty database: each is checked like a create, and either all are inserted or none. */
+import { escapeStep } from '../../json/json.ts';
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';
-import { SEED_TABLE, tablesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
+import { SEED_TABLE, tablesOf } from '../tables.ts';
 import {
   type CheckLine,
   FORMAT,
@@ -12,33 +13,16 @@ import {
   type LineSource,
   type LineText,
   type PairLine,
-  type Progress,
   type RecordLine,
-} from './lines.ts';
-import { createLoader, createRows, type Loader, type Span } from './load.ts';
-import { escapeStep } from '../../json/json.ts';
-
-export interface LineFault {
-  readonly line: number;
-  readonly fault: Fault;
-}
+} from './export.ts';
+import { createLoader, createRows, type LineFault, LinesRefused, type Loader } from './load.ts';
 
 interface Intake {
   readonly source: LineSource;
   readonly check: CheckLine;
-  readonly progress: Progress;
+  readonly progress: (done: number, all: number) => void;
   /** The import ends after this many faults. */
   readonly mostFaults: number;
-}
-
-/** Lines were refused, and the database is unchanged. */
-export class LinesRefused extends Error {
-  readonly faults: readonly LineFault[];
-
-  constructor(faults: readonly LineFault[]) {
-    super();
-    this.faults = faults;
-  }
 }
 
 interface ImportRun {
@@ -52,33 +36,27 @@ interface ImportRun {
   readonly refuse: (line: number, fault: Fault) => void;
 }
 
-/** Of single rows, as the database says it. */
+/** The database may refuse single rows with these. */
 const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-database', 'unique-conflict']);
 
 /** Returns how many lines were read after the head. If it throws, the database is unchanged. */
 export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
-  const { dialect } = driver;
-  for (let slow: Span | undefined; ;) {
-    let linesUnderWay = (): Span | undefined => undefined;
-    try {
-      return await driver.write((writer) => {
-        const faults: LineFault[] = [];
-        const refuse = (line: number, fault: Fault): void => {
-          faults.push({ line, fault });
-          if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
-        };
-        const loader = createLoader(writer, refuse, slow);
-        linesUnderWay = loader.underWay;
-        return importAll({ model, dialect, writer, loader, intake, faults, refuse });
-      });
-    } catch (error) {
-      const underWay = linesUnderWay();
-      if (!(error instanceof Problem) || !REFUSALS.has(error.code) || !underWay) throw error;
-      const { code, message } = error;
-      // The database refused one of several rows, and does not say which.
-      if (underWay.from < underWay.to && slow === undefined) slow = underWay;
-      else throw new LinesRefused([{ line: underWay.from, fault: { pointer: '', code, message } }]);
-    }
+  let current = (): number | undefined => undefined;
+  try {
+    return await driver.write((writer) => {
+      const faults: LineFault[] = [];
+      const refuse = (line: number, fault: Fault): void => {
+        faults.push({ line, fault });
+        if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
+      };
+      const loader = createLoader(writer, refuse);
+      current = loader.current;
+      return importAll({ model, dialect: driver.dialect, writer, loader, intake, faults, refuse });
+    });
+  } catch (error) {
+    const line = current();
+    if (line === undefined || !(error instanceof Problem) || !REFUSALS.has(error.code)) throw error;
+    throw new LinesRefused([{ line, fault: { pointer: '', code: error.code, message: error.message } }]);
   }
 }
 
@@ -98,7 +76,9 @@ async function importAll(run: ImportRun): Promise<number> {
   // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
   const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
   await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
-  const { count, sequences } = await readAll(run);
+  /** By type: the greatest identifier that was used. */
+  const sequences = new Map<string, number>();
+  const count = await readAll(run, sequences);
   await loader.flush();
   for (const values of seeds) await writer.run(REMEMBER_SEED, values);
   await refuseDangling(run);
@@ -112,15 +92,11 @@ async function importAll(run: ImportRun): Promise<number> {
   return count;
 }
 
-interface ReadLines {
-  readonly count: number;
-  /** By type: the greatest identifier that was used. */
-  readonly sequences: ReadonlyMap<string, number>;
-}
-
-async function readAll({ model, dialect, writer, loader, intake, refuse }: ImportRun): Promise<ReadLines> {
+async function readAll(
+  { model, dialect, writer, loader, intake, refuse }: ImportRun,
+  sequences: Map<string, number>,
+): Promise<number> {
   const rowOf = createRows(model, dialect, writer);
-  const sequences = new Map<string, number>();
 
   function take(text: LineText, number: number): Awaitable<void> {
     if (typeof text !== 'string') return refuse(number, text);
@@ -153,7 +129,7 @@ async function readAll({ model, dialect, writer, loader, intake, refuse }: Impor
   if (!head) throw new StartError('The file is empty. Nothing was changed.');
   const message = `The file is not whole: this line says that ${head.lines} lines follow, and ${count} do`;
   if (count !== head.lines) refuse(1, { pointer: '/lines', code: 'not-whole', message });
-  return { count, sequences };
+  return count;
 }
 
 /** Throws a StartError if the line is not the first one of an export. */
@@ -177,32 +153,38 @@ function parsed(text: string): unknown {
   }
 }
 
-// After the last line of an import: that every record is there which another one refers to.
+// After the last line: every record must be there which another one refers to.
 
-/** More of them are counted, but not listed. */
+/** Faults of one reference: more of them are counted, but not listed. */
 const MOST = 100_000;
+
+interface ReferenceRow {
+  /** What the line of the row begins with, and the columns that it is known by. */
+  readonly row: string;
+  readonly columns: readonly string[];
+  readonly table: string;
+  readonly column: string;
+  readonly pointer: string;
+  readonly target: RecordType;
+  readonly acyclic: boolean;
+}
 
 /** The rows tell which references lead nowhere, or in a circle; the file is read again for their line numbers. */
 async function refuseDangling({ model, dialect, writer, intake, faults, refuse }: ImportRun): Promise<void> {
   const { quote } = dialect;
-  const references = referencesOf(model);
   const found = new Map<string, Fault>();
 
   /** `rest`: SQL that picks rows of `r$`. */
-  async function find(
-    { row, columns, table, pointer, column }: ReferenceRow,
-    rest: string,
-    code: string,
-    messageOf: (value: string) => string,
-  ): Promise<void> {
-    const selected = columns.map((name) => `r$.${quote(name)}`).join(', ');
-    const sql = `select ${selected} from ${quote(table)} as r$ ${rest}`;
+  async function find(reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) {
+    const { row, columns, table, pointer, column } = reference;
+    const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
     for (const values of await writer.all({ sql }, [])) {
       const message = messageOf(String(values[columns.indexOf(column)]));
       found.set([row, ...values].join(' '), { pointer, code, message });
     }
   }
 
+  const references = referencesOf(model);
   const place = faults.length > 0 ? 'among the lines without errors' : 'in the file';
   for (const reference of references) {
     const { column, target } = reference;
@@ -231,31 +213,12 @@ async function refuseDangling({ model, dialect, writer, intake, faults, refuse }
     }
 }
 
-/** What a line refers to, as `refuseDangling` names it. */
-function keysOf(text: unknown): readonly string[] {
-  try {
-    const { type, identifier, references, pair, left, right } = JSON.parse(String(text)) as Partial<
-      RecordLine & PairLine
-    >;
-    if (pair !== undefined)
-      return [`pair ${pair} left`, `pair ${pair} right`].map((side) => `${side} ${left} ${right}`);
-    return Object.entries(references ?? {}).map(
-      ([column, value]) => `type ${type} ${column} ${identifier} ${String(value)}`,
-    );
-  } catch {
-    return [];
-  }
-}
-
-interface ReferenceRow {
-  /** What the line of the row begins with, and the columns that it is known by. */
-  readonly row: string;
-  readonly columns: readonly string[];
-  readonly table: string;
-  readonly column: string;
-  readonly pointer: string;
-  readonly target: RecordType;
-  readonly acyclic: boolean;
+/** The keys of the references of a line, as `refuseDangling` finds them. */
+function keysOf(text: LineText): readonly string[] {
+  const line = (typeof text === 'string' ? parsed(text) : undefined) as Partial<RecordLine & PairLine> | undefined;
+  const { type, identifier, references, pair, left, right } = line ?? {};
+  if (pair !== undefined) return ['left', 'right'].map((side) => `pair ${pair} ${side} ${left} ${right}`);
+  return Object.entries(references ?? {}).map(([name, value]) => `type ${type} ${name} ${identifier} ${value}`);
 }
 
 const referencesOf = ({ types, joinTables }: Model): readonly ReferenceRow[] => [
