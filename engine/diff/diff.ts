@@ -1,48 +1,150 @@
 /** Compares two models: what the change means for HTTP clients. */
-import { isDeepStrictEqual } from 'node:util';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import { type Field, labelAmong, type Model, type RecordType, type Relation, type Variant } from '../model/model.ts';
+import { type Field, type Model, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { match, type Renamed } from '../model/renames.ts';
-import { type Change, type ChangeKind, changeKinds } from './change.ts';
 
-/** `was` and `is` fill the description. */
-type Report = (kind: ChangeKind, name?: string, was?: unknown, is?: unknown) => void;
+/** Who may stop working: every client, those that create or write such records, or none. */
+type Breaks = 'all' | 'creates' | 'writes' | 'none';
+
+/** Every kind of change, and its description for people. */
+export const changeKinds = {
+  'type-added': ['none', 'new'],
+  'type-removed': ['all', '{is}'],
+  'path-changed': ['all', 'was /api/{was}, is /api/{is}'],
+  'operation-added': ['none', 'new'],
+  'operation-removed': ['all', 'now returns 405 or 404'],
+  'identifier-renamed': ['all', 'was "{was}"'],
+  'identifier-hidden': ['all', 'records no longer show it'],
+  'identifier-shown': ['none', 'records now show it'],
+  'order-changed': ['all', 'was {was}, is {is}'],
+  'limit-lowered': ['all', 'was {was}, is {is}'],
+  'limit-raised': ['none', 'was {was}, is {is}'],
+  'count-less-exact': ['all', 'X-Total-Count was {was}, is {is}'],
+  'count-more-exact': ['none', 'X-Total-Count was {was}, is {is}'],
+  opened: ['none', 'unknown keys are now accepted'],
+  closed: ['writes', 'unknown keys are now rejected'],
+  'precondition-required': ['all', 'was {was}, is {is}'],
+  'precondition-relaxed': ['none', 'was {was}, is {is}'],
+  'precondition-ignored': ['all', 'was {was}, is {is}'],
+  'unique-added': ['writes', 'values must now be unique'],
+  'unique-removed': ['none', 'values no longer need to be unique'],
+  'check-added': ['writes', 'rejected otherwise: {is}'],
+  'check-removed': ['none', 'no longer needed: {was}'],
+  'variant-added': ['none', 'new'],
+  'variant-removed': ['all', 'now returns 400'],
+  'default-variant-changed': ['all', 'was "{was}", is "{is}"'],
+  'variant-lacks-field': ['all', 'no longer has {was}'],
+  'variant-has-field': ['none', 'now has {is}'],
+  'field-added': ['none', 'new'],
+  'required-field-added': ['creates', 'create needs a value for this new field'],
+  'field-removed': ['all', 'no longer returned or accepted'],
+  'field-renamed': ['all', 'was "{was}"'],
+  'case-ignored': ['all', 'values that differ only in case are now equal, and ordered alike'],
+  'case-regarded': ['all', 'values that differ only in case are no longer equal, nor ordered alike'],
+  'field-type-changed': ['all', 'was {was}, is {is}'],
+  'field-narrowed': ['writes', 'must now be {is}'],
+  'field-widened': ['none', 'may now be {is}'],
+  'field-required': ['creates', 'create now needs a value'],
+  'field-optional': ['none', 'create no longer needs a value'],
+  'null-refused': ['writes', 'null is now rejected'],
+  'null-answered': ['all', 'responses may now contain null'],
+  'field-read-only': ['writes', 'requests can no longer change it'],
+  'field-writable': ['none', 'requests can now change it'],
+  'field-generated': ['writes', 'is now {is}, whatever requests say'],
+  'field-not-generated': ['all', 'was {was}, and is what requests say'],
+  'default-changed': ['none', 'was {was}, is {is}'],
+  'relation-added': ['none', 'new'],
+  'required-relation-added': ['creates', 'create needs this new relation'],
+  'relation-removed': ['all', 'no longer returned or accepted'],
+  'relation-renamed': ['all', 'was "{was}"'],
+  'relation-kind-changed': ['all', '{is}'],
+  'relation-type-changed': ['all', 'was {was}, is {is}'],
+  'relation-required': ['all', 'every record now needs it'],
+  'relation-optional': ['all', 'responses may now contain null'],
+  'relation-link-only': ['writes', 'bodies can now only link related records here'],
+  'relation-writable': ['none', 'bodies can now create and change related records here'],
+  'relation-shows-less': ['all', 'no longer shows {was}'],
+  'relation-shows-more': ['none', 'now shows {is}'],
+  'relation-not-shown': ['all', 'responses contain it only if include or fields names it'],
+  'relation-shown': ['none', 'responses now contain it by default'],
+  'cycles-refused': ['writes', 'no record can be above itself now'],
+  'cycles-accepted': ['all', 'a record can be above itself now'],
+  'ownership-changed': ['writes', 'records left out are {is} deleted'],
+  'deletion-changed': ['all', 'when the related record is deleted: was {was}, is {is}'],
+} as const satisfies Record<string, readonly [breaks: Breaks, says: string]>;
+
+type ChangeKind = keyof typeof changeKinds;
+
+export interface Change {
+  readonly kind: ChangeKind;
+  readonly breaking: boolean;
+  readonly type: string;
+  /** A field, a relation, an operation or a variant; undefined for the type itself. */
+  readonly name: string | undefined;
+  /** For people. */
+  readonly description: string;
+}
 
 interface Pair<T> {
   readonly before: T;
   readonly after: T;
 }
 
+/** Collects the changes of one type. */
+class Report {
+  readonly changes: Change[] = [];
+  readonly #type: string;
+  readonly #affected: Readonly<Record<Breaks, boolean>>;
+
+  constructor(type: string, affected: Partial<Record<Breaks, boolean>>) {
+    this.#type = type;
+    this.#affected = { all: false, creates: false, writes: false, none: false, ...affected };
+  }
+
+  add(kind: ChangeKind, name?: string, was?: unknown, is?: unknown): void {
+    const [breaks, says] = changeKinds[kind];
+    const description = says.replace('{was}', () => String(was)).replace('{is}', () => String(is));
+    this.changes.push({ kind, breaking: this.#affected[breaks], type: this.#type, name, description });
+  }
+
+  compare(kind: ChangeKind, name: string | undefined, was: unknown, is: unknown): void {
+    if (was !== is) this.add(kind, name, was, is);
+  }
+
+  /** `on` where it holds from now on, `off` where it no longer does. */
+  flag(was: boolean, is: boolean, on: ChangeKind, off: ChangeKind, name?: string): void {
+    if (was !== is) this.add(is ? on : off, name);
+  }
+}
+
 /** The changes by type, in the order of the new model, removed types last. */
 export function compareModels(before: Model, after: Model): readonly Change[] {
   const { kept, added, removed } = pairUp(before.types, after.types);
   const names = new Map(kept.map((pair) => [pair.before.name, pair.after.name]));
-  const changes: Change[] = [];
-  const reporter =
-    (type: string, affects: (breaks: string) => boolean): Report =>
-    (kind, name, was, is) => {
-      const [breaks, says] = changeKinds[kind];
-      const description = says.replace('{was}', () => String(was)).replace('{is}', () => String(is));
-      changes.push({ kind, breaking: affects(breaks), type, name, description });
-    };
-  for (const pair of kept) {
-    const isCreated = pair.before.operations.has('create') || isNestedIn(pair.before, before);
-    const isWritten = pair.before.operations.has('update') || isCreated;
-    const affected = { all: true, creates: isCreated, writes: isWritten, none: false };
-    const report = reporter(pair.after.name, (breaks) => affected[breaks as keyof typeof affected]);
+  const reports = kept.map((pair) => {
+    const creates = pair.before.operations.has('create') || isNestedIn(pair.before, before);
+    const writes = pair.before.operations.has('update') || creates;
+    const report = new Report(pair.after.name, { all: true, creates, writes });
     compareType(pair, report);
     compareFields(pair, report);
-    compareRelations(pair, report, (old, now) => names.get(old) === now);
+    compareRelations(pair, report, names);
+    return report;
+  });
+  for (const { name } of added) {
+    const report = new Report(name, {});
+    report.add('type-added');
+    reports.push(report);
   }
-  for (const { name } of added) reporter(name, () => false)('type-added');
   // Without operations it breaks nobody; relations that led to it are reported separately.
   for (const { name, path, operations } of removed) {
+    const report = new Report(name, { all: operations.size > 0 });
     const says = operations.size > 0 ? `/api/${path} no longer exists` : 'it had no path';
-    reporter(name, () => operations.size > 0)('type-removed', undefined, undefined, says);
+    report.add('type-removed', undefined, undefined, says);
+    reports.push(report);
   }
-  return changes;
+  return reports.flatMap(({ changes }) => changes);
 }
 
 /** Matches by name or former name. */
@@ -65,50 +167,29 @@ const isNestedIn = (type: RecordType, { types }: Model): boolean =>
     return writes && [...relations.values()].some(({ target, nested }) => target === type && nested === 'write');
   });
 
-/** `on` where it holds from now on, `off` where it no longer does. */
-function flag(report: Report, was: boolean, is: boolean, on: ChangeKind, off: ChangeKind, name?: string): void {
-  if (was !== is) report(is ? on : off, name);
-}
-
-/** Of a part that has kept its name. */
-function compareTitles(was: readonly string[], is: readonly string[], name: string | undefined, report: Report): void {
-  if (!isDeepStrictEqual(was, is)) report('title-changed', name, JSON.stringify(was), JSON.stringify(is));
-}
-
 // Types, apart from their fields and relations.
 
 function compareType(pair: Pair<RecordType>, report: Report): void {
   const { before, after } = pair;
-  const isServed = before.operations.size > 0 && after.operations.size > 0;
-  if (isServed && before.path !== after.path) report('path-changed', undefined, before.path, after.path);
+  if (before.operations.size > 0 && after.operations.size > 0)
+    report.compare('path-changed', undefined, before.path, after.path);
   for (const one of OPERATIONS)
-    flag(report, before.operations.has(one), after.operations.has(one), 'operation-added', 'operation-removed', one);
+    report.flag(before.operations.has(one), after.operations.has(one), 'operation-added', 'operation-removed', one);
   const [was, is] = [before.identifier, after.identifier];
-  if (was.name !== is.name) report('identifier-renamed', is.name, was.name);
-  flag(report, was.inRecord, is.inRecord, 'identifier-shown', 'identifier-hidden', is.name);
-  if (before.name === after.name)
-    compareTitles([before.title.one, before.title.many], [after.title.one, after.title.many], undefined, report);
-  if (was.name === is.name) compareTitles([was.title], [is.title], is.name, report);
-  compareLabels(pair, report);
-  const orders = [orderOf(before), orderOf(after)] as const;
-  if (orders[0] !== orders[1]) report('order-changed', undefined, ...orders);
-  if (after.maxLimit !== before.maxLimit && before.operations.has('list'))
-    report(
-      after.maxLimit < before.maxLimit ? 'limit-lowered' : 'limit-raised',
-      undefined,
-      before.maxLimit,
-      after.maxLimit,
-    );
-  if (after.count !== before.count && before.operations.has('list')) {
+  report.compare('identifier-renamed', is.name, was.name, is.name);
+  report.flag(was.inRecord, is.inRecord, 'identifier-shown', 'identifier-hidden', is.name);
+  report.compare('order-changed', undefined, orderOf(before), orderOf(after));
+  if (before.operations.has('list')) {
     const isLess = COUNT_MODES.indexOf(after.count) > COUNT_MODES.indexOf(before.count);
-    report(isLess ? 'count-less-exact' : 'count-more-exact', undefined, before.count, after.count);
+    const isLower = after.maxLimit < before.maxLimit;
+    report.compare(isLower ? 'limit-lowered' : 'limit-raised', undefined, before.maxLimit, after.maxLimit);
+    report.compare(isLess ? 'count-less-exact' : 'count-more-exact', undefined, before.count, after.count);
   }
-  flag(report, before.open, after.open, 'opened', 'closed');
-  if (before.preconditions !== after.preconditions)
-    report(PRECONDITIONS[after.preconditions], undefined, before.preconditions, after.preconditions);
+  report.flag(before.open, after.open, 'opened', 'closed');
+  report.compare(PRECONDITIONS[after.preconditions], undefined, before.preconditions, after.preconditions);
   const [had, has] = [uniqueIn(before), uniqueIn(after)];
-  for (const names of without(has, had)) report('unique-added', names);
-  for (const names of without(had, has)) report('unique-removed', names);
+  for (const names of without(has, had)) report.add('unique-added', names);
+  for (const names of without(had, has)) report.add('unique-removed', names);
   compareChecks(pair, report);
   compareVariants(pair, report);
 }
@@ -138,14 +219,6 @@ function orderOf({ order }: RecordType): string {
   return [...terms, ...end].join(', ');
 }
 
-/** A label that the descriptors leave to the rules is no change of its own. */
-function compareLabels({ before, after }: Pair<RecordType>, report: Report): void {
-  if (!before.label && !after.label) return;
-  const [was, is] = [before, after].map((type) => labelAmong(type, type.defaultVariant.fields));
-  if (was?.name !== is?.name && was?.name !== is?.renamedFrom)
-    report('label-changed', undefined, was?.name ?? 'none', is?.name ?? 'none');
-}
-
 /** By the names that fields have now: one that accepts more or less is another check. */
 function compareChecks({ before, after }: Pair<RecordType>, report: Report): void {
   const names = new Map(pairUp(before.fields, after.fields).kept.map((pair) => [pair.before, pair.after.name]));
@@ -153,28 +226,24 @@ function compareChecks({ before, after }: Pair<RecordType>, report: Report): voi
   const was = new Map(before.checks.map((check) => [ruleKey(ruleOf(check, nowCalled)), check]));
   const is = new Map(after.checks.map((check) => [ruleKey(ruleOf(check)), check]));
   for (const [key, check] of is)
-    if (!was.has(key)) report('check-added', namesOf(check.fields), undefined, sentence(ruleOf(check)));
+    if (!was.has(key)) report.add('check-added', namesOf(check.fields), undefined, sentence(ruleOf(check)));
   for (const [key, check] of was)
-    if (!is.has(key)) report('check-removed', namesOf(check.fields), sentence(ruleOf(check)));
+    if (!is.has(key)) report.add('check-removed', namesOf(check.fields), sentence(ruleOf(check)));
 }
 
 function compareVariants({ before, after }: Pair<RecordType>, report: Report): void {
-  if (before.defaultVariant.name !== after.defaultVariant.name)
-    report('default-variant-changed', undefined, before.defaultVariant.name, after.defaultVariant.name);
+  report.compare('default-variant-changed', undefined, before.defaultVariant.name, after.defaultVariant.name);
   for (const name of after.variants.keys())
-    if (!before.variants.has(name) && name !== '') report('variant-added', name);
+    if (!before.variants.has(name) && name !== '') report.add('variant-added', name);
   for (const variant of before.variants.values()) {
-    if (variant.name === '') continue;
-    const now = after.variants.get(variant.name);
-    if (!now) {
-      report('variant-removed', variant.name);
-      continue;
-    }
-    const [had, has] = [fieldsIn(variant), fieldsIn(now)];
-    for (const field of without(had, has))
-      if (after.fields.has(field)) report('variant-lacks-field', variant.name, field);
+    const { name } = variant;
+    if (name === '') continue;
+    const now = after.variants.get(name);
+    if (!now) report.add('variant-removed', name);
+    const [had, has] = [fieldsIn(variant), fieldsIn(now ?? variant)];
+    for (const field of without(had, has)) if (after.fields.has(field)) report.add('variant-lacks-field', name, field);
     for (const field of without(has, had))
-      if (before.fields.has(field)) report('variant-has-field', variant.name, undefined, field);
+      if (before.fields.has(field)) report.add('variant-has-field', name, undefined, field);
   }
 }
 
@@ -185,78 +254,60 @@ const fieldsIn = ({ fields }: Pick<Variant, 'fields'>): ReadonlySet<string> => n
 function compareFields(pair: Pair<RecordType>, report: Report): void {
   const { kept, added, removed } = pairUp(pair.before.fields, pair.after.fields);
   for (const { before, after } of kept) compareField(before, after, report);
-  for (const { name, required } of added) report(required ? 'required-field-added' : 'field-added', name);
-  for (const { name } of removed) report('field-removed', name);
+  for (const { name, required } of added) report.add(required ? 'required-field-added' : 'field-added', name);
+  for (const { name } of removed) report.add('field-removed', name);
 }
 
 function compareField(before: Field, after: Field, report: Report): void {
   const { name, type } = after;
-  if (before.name !== name) report('field-renamed', name, before.name);
-  else compareTitles(titlesOf(before, after), titlesOf(after, before), name, report);
-  if (before.multiline !== after.multiline)
-    report('multiline-changed', name, undefined, after.multiline ? 'have' : 'no longer have');
-  if (before.type !== type) report('field-type-changed', name, before.type.name, type.name);
-  else if (!widens(type, before, after)) report('field-narrowed', name, undefined, type.expected(after));
-  else if (!widens(type, after, before)) report('field-widened', name, undefined, type.expected(after));
-  flag(report, before.caseless, after.caseless, 'case-ignored', 'case-regarded', name);
-  flag(report, before.required, after.required, 'field-required', 'field-optional', name);
-  flag(report, before.nullable, after.nullable, 'null-answered', 'null-refused', name);
-  flag(report, before.readOnly, after.readOnly, 'field-read-only', 'field-writable', name);
-  if (before.generated !== after.generated)
-    report(
-      after.generated === undefined ? 'field-not-generated' : 'field-generated',
-      name,
-      before.generated,
-      after.generated,
-    );
+  report.compare('field-renamed', name, before.name, name);
+  if (before.type !== type) report.add('field-type-changed', name, before.type.name, type.name);
+  else if (!widens(type, before, after)) report.add('field-narrowed', name, undefined, type.expected(after));
+  else if (!widens(type, after, before)) report.add('field-widened', name, undefined, type.expected(after));
+  report.flag(before.caseless, after.caseless, 'case-ignored', 'case-regarded', name);
+  report.flag(before.required, after.required, 'field-required', 'field-optional', name);
+  report.flag(before.nullable, after.nullable, 'null-answered', 'null-refused', name);
+  report.flag(before.readOnly, after.readOnly, 'field-read-only', 'field-writable', name);
+  const isGenerated = after.generated !== undefined;
+  report.compare(isGenerated ? 'field-generated' : 'field-not-generated', name, before.generated, after.generated);
   const defaultOf = ({ isNowByDefault, default: value = null }: Field): string =>
     JSON.stringify(isNowByDefault ? NOW : value);
-  if (defaultOf(before) !== defaultOf(after)) report('default-changed', name, defaultOf(before), defaultOf(after));
+  report.compare('default-changed', name, defaultOf(before), defaultOf(after));
 }
-
-/** The title, and those of the values that both have. */
-const titlesOf = ({ title, valueTitles }: Field, other: Field): readonly string[] => [
-  title,
-  ...[...valueTitles].flatMap(([value, one]) => (other.valueTitles.has(value) ? [`${value}: ${one}`] : [])).toSorted(),
-];
 
 // Relations.
 
-/** Whether two names, before and after the change, refer to the same type. */
-type SameType = (before: string, after: string) => boolean;
-
-function compareRelations(pair: Pair<RecordType>, report: Report, sameType: SameType): void {
+/** `names`: those of types after the change, by their names before. */
+function compareRelations(pair: Pair<RecordType>, report: Report, names: ReadonlyMap<string, string>): void {
   const { kept, added, removed } = pairUp(pair.before.relations, pair.after.relations);
-  for (const { before, after } of kept) compareRelation(before, after, report, sameType);
-  for (const { name, required } of added) report(required ? 'required-relation-added' : 'relation-added', name);
-  for (const { name } of removed) report('relation-removed', name);
+  for (const { before, after } of kept) compareRelation(before, after, report, names);
+  for (const { name, required } of added) report.add(required ? 'required-relation-added' : 'relation-added', name);
+  for (const { name } of removed) report.add('relation-removed', name);
 }
 
-function compareRelation(before: Relation, after: Relation, report: Report, sameType: SameType): void {
+function compareRelation(before: Relation, after: Relation, report: Report, names: ReadonlyMap<string, string>): void {
   const { name, target } = after;
-  if (before.name !== name) report('relation-renamed', name, before.name);
-  else compareTitles([before.title], [after.title], name, report);
+  report.compare('relation-renamed', name, before.name, name);
   if (before.toMany !== after.toMany) {
     const says = after.toMany ? 'was one record, is a set' : 'was a set, is one record';
-    report('relation-kind-changed', name, undefined, says);
+    report.add('relation-kind-changed', name, undefined, says);
   }
-  if (!sameType(before.target.name, target.name))
-    report('relation-type-changed', name, before.target.name, target.name);
-  flag(report, before.required, after.required, 'relation-required', 'relation-optional', name);
-  if (before.nested !== after.nested)
-    report(after.nested === 'link' ? 'relation-link-only' : 'relation-writable', name);
+  if (names.get(before.target.name) !== target.name)
+    report.add('relation-type-changed', name, before.target.name, target.name);
+  report.flag(before.required, after.required, 'relation-required', 'relation-optional', name);
+  report.flag(before.nested === 'link', after.nested === 'link', 'relation-link-only', 'relation-writable', name);
   // Fields that the related type itself lost or gained are reported there.
   const [had, has] = [fieldsIn(before), fieldsIn(after)];
   const less = without(had, has).filter((field) => target.fields.has(field));
   const more = without(has, had).filter((field) => before.target.fields.has(field));
-  if (less.length > 0) report('relation-shows-less', name, less.join(', '));
-  if (more.length > 0) report('relation-shows-more', name, undefined, more.join(', '));
-  flag(report, before.shown, after.shown, 'relation-shown', 'relation-not-shown', name);
-  if (before.owned !== after.owned) report('ownership-changed', name, undefined, after.owned ? 'now' : 'no longer');
+  if (less.length > 0) report.add('relation-shows-less', name, less.join(', '));
+  if (more.length > 0) report.add('relation-shows-more', name, undefined, more.join(', '));
+  report.flag(before.shown, after.shown, 'relation-shown', 'relation-not-shown', name);
+  if (before.owned !== after.owned) report.add('ownership-changed', name, undefined, after.owned ? 'now' : 'no longer');
   const [was, is] = [deletionOf(before), deletionOf(after)];
-  if (was !== undefined && is !== undefined && was !== is && before.owned === after.owned)
-    report('deletion-changed', name, was, is);
-  flag(report, isAcyclic(before), isAcyclic(after), 'cycles-refused', 'cycles-accepted', name);
+  if (was !== undefined && is !== undefined && before.owned === after.owned)
+    report.compare('deletion-changed', name, was, is);
+  report.flag(isAcyclic(before), isAcyclic(after), 'cycles-refused', 'cycles-accepted', name);
 }
 
 const isAcyclic = ({ link }: Relation): boolean => link.at !== 'join' && link.reference.acyclic;
