@@ -12,21 +12,12 @@ import { JSON_TYPE } from '../../operations/table.ts';
 import type { Body, ParsedRecord } from '../../operations/write.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
-import { createQueryResolver, type ParseSearch } from '../../query/resolve.ts';
+import { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
-import { framedList, type FrameList } from '../lists.ts';
+import { framedList } from '../lists.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
 import { type Binding, BINDINGS, createRoutes, createServer, type Routes } from '../routes.ts';
-import { jsonServer } from './json-server.ts';
-import { simpleRest } from './simple-rest.ts';
-
-export interface HttpDialect {
-  /** Parses query strings for the type, which has the identifier as clients of the dialect know it. */
-  readonly parser: (type: RecordType) => ParseSearch;
-  readonly frame: FrameList;
-  /** The parameter that names relations to show. */
-  readonly embed: string;
-}
+import { type HttpDialect, jsonServer, simpleRest } from './queries.ts';
 
 const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
   'json-server': jsonServer,

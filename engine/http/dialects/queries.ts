@@ -1,0 +1,333 @@
+/** The query strings of json-server and ra-data-simple-rest, as parameters of `/api`, and how their lists name the page. */
+import type { OperatorName } from '../../field-types/field-type.ts';
+import { isObject, type JsonValue, parsedJson } from '../../json/json.ts';
+import type { RecordType } from '../../model/model.ts';
+import { relationsFor } from '../../model/rights.ts';
+import { didYouMean } from '../../names.ts';
+import type { Fault } from '../../problem.ts';
+import type { PathNames } from '../../query/list-query.ts';
+import { type Complain, complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
+import { namesOf, resolveSubject } from '../../query/paths.ts';
+import type { ParseSearch } from '../../query/resolve.ts';
+import { type FrameList, linksTo } from '../lists.ts';
+
+export interface HttpDialect {
+  /** Parses query strings for the type, which has the identifier as clients of the dialect know it. */
+  readonly parser: (type: RecordType) => ParseSearch;
+  readonly frame: FrameList;
+  /** The parameter that names relations to show. */
+  readonly embed: string;
+}
+
+type ParameterValues = ReadonlyMap<string, readonly string[]>;
+
+const valuesIn = (all: readonly Parameter[]): ParameterValues =>
+  new Map([...Map.groupBy(all, ({ key }) => key)].map(([key, same]) => [key, same.map(({ value }) => value)]));
+
+/** `once`: parameters that a client may not repeat. */
+const parserOf =
+  (
+    once: readonly string[],
+    read: (values: ParameterValues, names: PathNames, faults: Fault[]) => readonly Parameter[],
+  ): HttpDialect['parser'] =>
+  (type) =>
+  (search, rights) => {
+    const { all: given, faults: unreadable } = parseParameters(search);
+    const faults: Fault[] = [...unreadable];
+    const values = valuesIn(given);
+    for (const name of once)
+      if ((values.get(name)?.length ?? 0) > 1) complainAbout(faults, name)('repeated', `"${name}" is given twice`);
+    return { all: read(values, namesOf(type, type.defaultVariant, rights), faults), faults };
+  };
+
+/** `_cnd[orderBy]`; another direction than asc and desc is refused. */
+function orderedBy(key: string, field: string, direction: string, complain: Complain): readonly Parameter[] {
+  const value = direction.toLowerCase();
+  if (value !== 'asc' && value !== 'desc') complain('invalid-value', `${quote(direction)} is not asc or desc`);
+  return [field, value].map((word) => ({ key, steps: ['orderBy'], value: word }));
+}
+
+/** `_cnd[limit]`; without `limit`, all from the offset on. */
+const limitedTo = (key: string, offset: number, limit: number | undefined): readonly Parameter[] => [
+  { key, steps: ['limit', '0'], value: String(offset) },
+  ...(limit === undefined ? [] : [{ key, steps: ['limit', '1'], value: String(limit) }]),
+];
+
+const shownRelations = (paths: readonly string[]): Parameter => ({
+  key: 'include',
+  steps: undefined,
+  value: paths.join(','),
+});
+
+// Conditions.
+
+/** The operator, and for texts the pattern that has the value in place of `%`. */
+type Comparison = readonly [operator: OperatorName, pattern?: string];
+
+/** By the word behind the name of a field: `position_gte`, or `position:gte` in json-server 1. */
+const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ['eq', ['eq']],
+  ['ne', ['ne']],
+  ['neq', ['ne']],
+  ['lt', ['lt']],
+  ['lte', ['lte']],
+  ['gt', ['gt']],
+  ['gte', ['gte']],
+  ['in', ['in']],
+  ['eq_any', ['in']],
+  ['like', ['like', '*%*']],
+  ['contains', ['like', '*%*']],
+  ['q', ['like', '*%*']],
+  ['startsWith', ['like', '%*']],
+  ['endsWith', ['like', '*%']],
+]);
+
+/** A name as it stands is that of a field, if there is one. */
+function comparedBy(names: PathNames, key: string): readonly [path: string, ...Comparison] | undefined {
+  const isPath = (text: string): boolean =>
+    resolveSubject({ names, followed: 0 }, text, () => undefined, []) !== undefined;
+  if (isPath(key)) return [key, 'eq'];
+  for (const [word, comparison] of COMPARISONS) {
+    const path = key.slice(0, -word.length - 1);
+    if ((key.endsWith(`_${word}`) || key.endsWith(`:${word}`)) && isPath(path)) return [path, ...comparison];
+  }
+  return undefined;
+}
+
+const SEARCH = 'q';
+
+/** The parameters of one condition, which the client calls `key`; several values are those of a list. */
+function conditionsOf(
+  names: PathNames,
+  key: string,
+  values: readonly string[],
+  faults: Fault[],
+  others: readonly string[] = [],
+): readonly Parameter[] {
+  const found = comparedBy(names, key);
+  if (!found) return key === SEARCH ? searched(names, values, faults) : unknown(names, key, faults, others);
+  const [path, operator, pattern] = found;
+  const compared = (given: readonly string[], ...steps: readonly string[]): readonly Parameter[] =>
+    given.map((value) => ({ key, steps, value }));
+  if (pattern !== undefined) {
+    // An empty text is in every text.
+    const texts = values.filter((value) => value !== '').map((text) => pattern.replace('%', () => text));
+    return compared(texts, path, operator);
+  }
+  if (operator === 'in') return compared(values.join(',').split(','), path, operator);
+  if (operator === 'eq') return values.length > 1 ? compared(values, path, 'in') : compared(values, path);
+  return compared(values, path, operator);
+}
+
+/** Finds a text in any field. */
+function searched({ type }: PathNames, values: readonly string[], faults: Fault[]): readonly Parameter[] {
+  const complain = complainAbout(faults, SEARCH);
+  const texts = [...type.fields.values()].filter((field) => field.type.operators.includes('like'));
+  const [text = '', ...others] = values;
+  if (others.length > 0) return complain('repeated', `"${SEARCH}" is given twice`) ?? [];
+  if (texts.length === 0) return complain('unknown-parameter', `No field can be searched by "${SEARCH}"`) ?? [];
+  if (text === '') return [];
+  return texts.map(({ name }) => ({ key: SEARCH, steps: ['$any', name, 'like'], value: `*${text}*` }));
+}
+
+/** `others`: parameters that are not conditions. */
+function unknown({ type, rights }: PathNames, key: string, faults: Fault[], others: readonly string[]): [] {
+  complainAbout(faults, key)('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+    if (key.startsWith('_cnd')) return FOR_API;
+    if (others.includes(`_${key}`)) return `; did you mean "_${key}"?`;
+    const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
+    if (type.fields.has(name))
+      return `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`;
+    const relations = relationsFor(rights, type).keys();
+    return didYouMean(key, [type.identifier.name, ...type.fields.keys(), ...relations, ...others]);
+  });
+  return [];
+}
+
+const FOR_API = '; parameters like this are for /api';
+
+// json-server: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`).
+
+const EMBEDS = ['_embed', '_expand'];
+const ONCE = ['_start', '_end', '_limit', '_page', '_per_page', '_sort', '_order'];
+const OTHERS = [...ONCE, ...EMBEDS];
+
+/** Records of a page whose size the client does not say. */
+const USUAL_SIZE = 10;
+
+/** `_sort=position,name&_order=desc,asc`, or `_sort=-position,name`. */
+function sorted(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
+  const [fields, directions = []] = ['_sort', '_order'].map((name) => values.get(name)?.[0]?.split(','));
+  const complain = complainAbout(faults, '_order');
+  if (fields === undefined && directions.length > 0)
+    complain('misplaced-direction', '"_order" needs "_sort", which names the fields');
+  else if (directions.length > (fields?.length ?? 0))
+    complain('misplaced-direction', '"_order" has more items than "_sort"');
+  return (fields ?? []).flatMap((text, index) => {
+    const direction = directions[index] ?? (text.startsWith('-') ? 'desc' : 'asc');
+    return orderedBy('_sort', text.replace(/^[-+]/, ''), direction, complain);
+  });
+}
+
+function placesIn(values: ParameterValues, faults: Fault[]) {
+  const read = (name: string, least: number): number | undefined => {
+    const text = values.get(name)?.[0];
+    if (text === undefined) return undefined;
+    const number = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return number;
+    return complainAbout(faults, name)('invalid-value', `${quote(text)} is not an integer from ${least} on`);
+  };
+  const limit = read('_limit', 0);
+  const [number, size] = [read('_page', 1), read('_per_page', 1)];
+  const isNumbered = number !== undefined || size !== undefined;
+  return {
+    start: read('_start', 0),
+    end: read('_end', 0),
+    limit,
+    page: isNumbered ? { number: number ?? 1, size: size ?? limit ?? USUAL_SIZE } : undefined,
+  };
+}
+
+function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
+  const { start = 0, end, limit, page } = placesIn(values, faults);
+  const key = ['_per_page', '_limit', '_end', '_start'].find((name) => values.has(name));
+  if (page) {
+    const slice = ['_start', '_end'].find((name) => values.has(name));
+    if (slice !== undefined)
+      complainAbout(faults, slice)('mixed-forms', `"${slice}" cannot be used together with pages`);
+    return limitedTo(key ?? '_page', Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER), page.size);
+  }
+  if (key === undefined) return [];
+  return limitedTo(key, start, limit ?? (end === undefined ? undefined : Math.max(0, end - start)));
+}
+
+export const jsonServer: HttpDialect = {
+  parser: parserOf(ONCE, (values, names, faults) => {
+    const embedded = EMBEDS.flatMap((name) => values.get(name) ?? []);
+    const conditions = [...values].filter(([key]) => !OTHERS.includes(key));
+    return [
+      ...conditions.flatMap(([key, some]) => conditionsOf(names, key, some, faults, OTHERS)),
+      ...sorted(values, faults),
+      ...placed(values, faults),
+      ...(embedded.length > 0 ? [shownRelations(embedded)] : []),
+    ];
+  }),
+  /** Version 0 says in `Link` which pages there are, version 1 in the body. */
+  frame: ({ path }, { target }, { format, result }) => {
+    const { total } = result;
+    const values = valuesIn(parseParameters(target.query).all);
+    const { page } = placesIn(values, []);
+    if (!page || !('rows' in result)) return { headers: {} };
+    const { number, size } = page;
+    const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
+    const prev = number > 1 ? number - 1 : undefined;
+    const next = result.hasNext ? number + 1 : undefined;
+    if (values.has('_per_page')) {
+      const head = { first: 1, prev: prev ?? null, next: next ?? null, last, pages: last, items: total };
+      const open = `${JSON.stringify(head).slice(0, -1)},"data":${format.open}`;
+      return { headers: {}, format: { ...format, open, close: `${format.close}}` } };
+    }
+    const searchOf = (place: number | undefined): string | undefined => {
+      const search = new URLSearchParams(target.query);
+      search.set('_page', String(place));
+      return place === undefined ? undefined : search.toString();
+    };
+    const searches = { first: searchOf(1), prev: searchOf(prev), next: searchOf(next), last: searchOf(last) };
+    return { headers: { Link: linksTo(target.base + path, searches) } };
+  },
+  embed: '_embed',
+};
+
+// ra-data-simple-rest: `sort`, `range` and `filter` as JSON, and `Content-Range`.
+
+interface ReadingContext {
+  readonly names: PathNames;
+  readonly faults: Fault[];
+  readonly complain: Complain;
+}
+
+const listIn = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : []);
+
+const isPlace = (value: JsonValue | undefined, least: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= least;
+
+const READERS: Readonly<Record<string, (value: JsonValue, context: ReadingContext) => readonly Parameter[]>> = {
+  /** `range=[0,24]`: the first and the last place. */
+  range: (value, { complain }) => {
+    const [first, last, ...rest] = listIn(value);
+    // A page of no records ends before it begins.
+    if (isPlace(first, 0) && isPlace(last, first - 1) && rest.length === 0)
+      return limitedTo('range', first, last - first + 1);
+    return complain('invalid-value', 'range takes the places of the first and the last record: range=[0,24]') ?? [];
+  },
+  /** `sort=["position","DESC"]`; further pairs may follow. */
+  sort: (value, { complain }) => {
+    const items = listIn(value).flat();
+    if (items.length === 0 || items.length % 2 > 0 || !items.every((item) => typeof item === 'string'))
+      return complain('invalid-value', 'sort takes a field and its direction: sort=["name","ASC"]') ?? [];
+    return items.flatMap((item, index) =>
+      index % 2 > 0 ? [] : orderedBy('sort', item, items[index + 1] ?? '', complain),
+    );
+  },
+  /** `filter={"id":[1,2],"position_gte":5,"author":{"name":"x"}}`. */
+  filter: (value, { names, faults, complain }) => {
+    if (isObject(value)) return Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, names, faults));
+    return complain('invalid-value', 'filter takes a JSON object: filter={"name":"x"}') ?? [];
+  },
+  /** `embed=["author"]`: the relations to show. */
+  embed: (value, { complain }) => {
+    const paths = Array.isArray(value) ? listIn(value) : [value];
+    if (paths.every((path) => typeof path === 'string')) return [shownRelations(paths)];
+    return complain('invalid-value', 'embed takes the names of relations: embed=["author"]') ?? [];
+  },
+};
+
+function filtered(key: string, value: JsonValue, names: PathNames, faults: Fault[]): readonly Parameter[] {
+  const complain = complainAbout(faults, key);
+  if (isObject(value)) {
+    const inside = Object.entries(value);
+    if (inside.length === 0) return complain('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
+    return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
+  }
+  if (!Array.isArray(value)) {
+    // `null` as a value asks for records without one.
+    const [text, operator] = value === null ? ['true', 'null'] : [String(value), 'eq'];
+    return conditionsOf(names, key, [text], faults).map((parameter) =>
+      parameter.steps?.length === 1 ? { ...parameter, steps: [...parameter.steps, operator] } : parameter,
+    );
+  }
+  const values = listIn(value);
+  if (values.some((item) => item === null || typeof item === 'object'))
+    return complain('invalid-value', `${quote(key)} has an item that is not a value`) ?? [];
+  // Nothing is one of no values, and identifiers begin with 1.
+  if (values.length === 0) return [{ key, steps: [names.type.identifier.name], value: '0' }];
+  return conditionsOf(names, key, values.map(String), faults);
+}
+
+export const simpleRest: HttpDialect = {
+  parser: parserOf(Object.keys(READERS), (values, names, faults) =>
+    [...values].flatMap(([key, [text = '']]) => {
+      const complain = complainAbout(faults, key);
+      const read = Object.hasOwn(READERS, key) ? READERS[key] : undefined;
+      // Text that is not JSON is read as null, which no parameter takes: each says what it expects.
+      if (read) return read(parsedJson(text) ?? null, { names, faults, complain });
+      return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
+    }),
+  ),
+  frame: ({ type }, _, { query: { offset }, result }) => {
+    const { total } = result;
+    const count = 'rows' in result ? result.rows.length : total === undefined ? undefined : Math.max(0, total - offset);
+    if (count === undefined) return { headers: {} };
+    const places = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
+    // An estimate may be less than what is here.
+    const all = total === undefined ? '*' : Math.max(total, count === 0 ? 0 : offset + count);
+    return { headers: { 'Content-Range': `${encodeURIComponent(type.path)} ${places}/${all}` } };
+  },
+  embed: 'embed',
+};
+
+function hint(key: string, { type }: PathNames): string {
+  if (key.startsWith('_cnd')) return FOR_API;
+  if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
+  return didYouMean(key, Object.keys(READERS));
+}
