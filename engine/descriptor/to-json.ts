@@ -1,8 +1,7 @@
 /** Converts YAML nodes to JSON. Whatever JSON cannot express, and every repeated key, is a fault. */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
-import type { RawMember, RawValues } from '../json/tokenizer.ts';
+import type { JsonObject, JsonValue, RawMember, RawValues } from '../json/json.ts';
 import type { YamlPath } from './source.ts';
 
 /** The faulty node, and why. */

@@ -1,7 +1,18 @@
 /** Bodies with a record on each line: NDJSON, and CSV (RFC 4180), where an empty cell is null, and "" the empty text. */
 import { isUtf8 } from 'node:buffer';
-import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
-import { decode, kindOf, NO_RAW_VALUES, type RawMember, readJson, textFault } from '../json/tokenizer.ts';
+import {
+  decode,
+  escapeStep,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  kindOf,
+  NO_RAW_VALUES,
+  parsedJson,
+  type RawMember,
+  readJson,
+  textFault,
+} from '../json/json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';

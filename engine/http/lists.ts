@@ -1,5 +1,5 @@
 /** Lists and summaries over HTTP: their formats, headers, tags and links. */
-import { membersOf } from '../json/tokenizer.ts';
+import { membersOf } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { Relation } from '../model/model.ts';
 import { entityTag, list, type ListResult } from '../operations/operation.ts';

@@ -1,5 +1,5 @@
 /** Path and method -> the operation of a record type, with the adapter that serves it. Decided at boot. */
-import { decode } from '../json/tokenizer.ts';
+import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';

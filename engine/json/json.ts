@@ -1,6 +1,8 @@
-/** Types of JSON values, JSON Pointers (RFC 6901), and the order of faults in a body. */
+/** JSON: types of values, pointers (RFC 6901), a reader in one pass, texts kept as written, the order of faults in a body. */
+import { isDeepStrictEqual } from 'node:util';
 import { memoized } from '../memo.ts';
-import type { Fault } from '../problem.ts';
+import { shortened } from '../names.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -41,6 +43,391 @@ export function parsedJson(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
+}
+
+// Reading: values, repeated keys, limits, strings that cannot be stored, and texts kept as written.
+
+export interface TextLimits {
+  readonly bodyKeys: number;
+  /** Levels of nested objects and arrays in a request body. */
+  readonly bodyDepth: number;
+  readonly bodyItems: number;
+}
+
+/** The members to store as written: by record of a body, then by key in text order. */
+export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
+export type RawMembers = ReadonlyMap<string, RawMember>;
+
+export const NO_RAW_VALUES: RawValues = new Map();
+
+export interface RawMember {
+  /** The key with its quotes and escapes. */
+  readonly name: string;
+  /** The value, without white space between its tokens. */
+  readonly text: string;
+}
+
+/** Which members of an object are kept as they are written; `undefined`: neither the member nor anything inside it. */
+export interface KeptMembers {
+  of(key: string): 'text' | KeptMembers | undefined;
+}
+
+interface ReadingOptions {
+  readonly limits: TextLimits;
+  /** Of the object, or of each object in the array; `text` for the whole. */
+  readonly kept?: 'text' | KeptMembers | undefined;
+  readonly what?: string;
+  /** The value of a number; by default a number. */
+  readonly number?: (text: string) => JsonValue;
+}
+
+interface JsonText {
+  readonly value: JsonValue;
+  /** The whole as it is kept; empty if it is not. */
+  readonly text: string;
+  readonly keys: number;
+  readonly raw: RawValues;
+  readonly faults: readonly Fault[];
+}
+
+/** Objects and arrays for each key that a text may have: many empty ones take far more memory than their text. */
+const CONTAINERS = 5;
+
+const TAB = 0x09;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+
+export const readJson = (text: string, options: ReadingOptions): JsonText => new Tokenizer(text, options).read();
+
+export function readObject(
+  text: string,
+  limits: TextLimits,
+  what: string,
+  kept?: KeptMembers,
+): Omit<JsonText, 'value'> & { readonly object: JsonObject } {
+  const { value, ...rest } = readJson(text, { limits, what, kept });
+  if (isObject(value)) return { object: value, ...rest };
+  const message = `${what} must be a JSON object, not ${kindOf(value)}`;
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
+}
+
+class Tokenizer {
+  readonly #text: string;
+  readonly #options: ReadingOptions;
+  readonly #limits: TextLimits;
+  readonly #what: string;
+  readonly #path: (string | number)[] = [];
+  readonly #faults: Fault[] = [];
+  #raw: Map<JsonObject, Map<string, RawMember>> | undefined;
+  #at = 0;
+  #keys = 0;
+  #containers = 0;
+  /** Within a value that is kept as text, numbers of any size are allowed. */
+  #isKept = false;
+  /** The text that is kept, up to the last white space, and the index after that. */
+  #kept = '';
+  #keptTo = 0;
+
+  constructor(text: string, options: ReadingOptions) {
+    this.#text = text;
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#what = options.what ?? 'The body';
+  }
+
+  read(): JsonText {
+    const { kept } = this.#options;
+    const value = kept === 'text' ? this.#keep() : this.#value(kept);
+    const text = this.#kept;
+    this.#skipSpace();
+    if (this.#at < this.#text.length) throw this.#unexpected('the end of the text');
+    return { value, text, keys: this.#keys, raw: this.#raw ?? NO_RAW_VALUES, faults: this.#faults };
+  }
+
+  #value(kept: KeptMembers | undefined): JsonValue {
+    this.#skipSpace();
+    const first = this.#text.charCodeAt(this.#at);
+    if (first === QUOTE) return this.#string('The string');
+    if (first === OPEN_OBJECT) return this.#object(kept);
+    if (first === OPEN_ARRAY) return this.#array(kept);
+    return this.#scalar(first);
+  }
+
+  /** Reads a value whose text is kept, without white space between its tokens. */
+  #keep(): JsonValue {
+    this.#skipSpace();
+    this.#kept = '';
+    this.#keptTo = this.#at;
+    this.#isKept = true;
+    const value = this.#value(undefined);
+    this.#isKept = false;
+    this.#kept += this.#text.slice(this.#keptTo, this.#at);
+    return value;
+  }
+
+  #object(kept: KeptMembers | undefined): JsonObject {
+    this.#open();
+    const object: Record<string, JsonValue> = {};
+    if (this.#take(CLOSE_OBJECT)) return object;
+    do {
+      this.#skipSpace();
+      const start = this.#at;
+      if (this.#text.charCodeAt(start) !== QUOTE) throw this.#unexpected('a key in double quotes');
+      const key = this.#string('The key');
+      const end = this.#at;
+      if (!this.#take(COLON)) throw this.#unexpected('":"');
+      this.#path.push(key);
+      if (Object.hasOwn(object, key)) throw this.#fault(`the key ${JSON.stringify(shortened(key))} is repeated`, start);
+      this.#keys += 1;
+      if (this.#keys > this.#limits.bodyKeys) throw this.#tooMuch(`more than ${this.#limits.bodyKeys} keys`);
+      const way = kept?.of(key);
+      if (way === 'text') object[key] = this.#member(object, key, this.#text.slice(start, end));
+      else if (key === '__proto__') this.#reserved(object);
+      else object[key] = this.#value(way);
+      this.#path.pop();
+    } while (this.#take(COMMA));
+    if (!this.#take(CLOSE_OBJECT)) throw this.#unexpected('"," or "}"');
+    return object;
+  }
+
+  #reserved(object: object): void {
+    this.#refuse('reserved-key', 'The key "__proto__" is reserved');
+    Object.defineProperty(object, '__proto__', { value: this.#value(undefined), enumerable: true });
+  }
+
+  #member(object: JsonObject, key: string, name: string): JsonValue {
+    const value = this.#keep();
+    this.#raw ??= new Map();
+    const members = this.#raw.get(object) ?? new Map<string, RawMember>();
+    this.#raw.set(object, members.set(key, { name, text: this.#kept }));
+    return value;
+  }
+
+  #array(kept: KeptMembers | undefined): readonly JsonValue[] {
+    this.#open();
+    const items: JsonValue[] = [];
+    if (this.#take(CLOSE_ARRAY)) return items;
+    const { bodyItems } = this.#limits;
+    do {
+      if (items.length === bodyItems) throw this.#tooMuch(`an array of more than ${bodyItems} items`);
+      this.#path.push(items.length);
+      items.push(this.#value(kept));
+      this.#path.pop();
+    } while (this.#take(COMMA));
+    if (!this.#take(CLOSE_ARRAY)) throw this.#unexpected('"," or "]"');
+    return items;
+  }
+
+  #open(): void {
+    const { bodyDepth } = this.#limits;
+    if (this.#path.length >= bodyDepth)
+      throw this.#fault(`arrays and objects are nested deeper than ${bodyDepth} levels`, this.#at);
+    this.#containers += 1;
+    const most = CONTAINERS * this.#limits.bodyKeys;
+    if (this.#containers > most) throw this.#tooMuch(`more than ${most} objects and arrays`);
+    this.#at += 1;
+  }
+
+  #string(role: 'The key' | 'The string'): string {
+    const start = this.#at;
+    let at = start + 1;
+    let isPlain = true;
+    for (let code = this.#text.charCodeAt(at); code !== QUOTE; code = this.#text.charCodeAt(at)) {
+      if (code === BACKSLASH) {
+        isPlain = false;
+        ESCAPE.lastIndex = at;
+        if (!ESCAPE.test(this.#text)) throw this.#fault('a string has an unknown escape', at);
+        at = ESCAPE.lastIndex;
+      } else if (code >= SPACE) at += 1;
+      else if (Number.isNaN(code)) throw this.#fault('a string does not end', start);
+      else throw this.#fault('a control character in a string must be escaped', at);
+    }
+    this.#at = at + 1;
+    if (isPlain) return this.#text.slice(start + 1, at);
+    const value = String(JSON.parse(this.#text.slice(start, at + 1)));
+    // Only an escape can bring U+0000 or half a pair into a string: neither is JSON, or UTF-8, as it stands.
+    const fault = textFault(value, role);
+    if (fault) this.#refuse(...fault, role === 'The key' ? [...this.#path, value] : this.#path);
+    return value;
+  }
+
+  #scalar(first: number): JsonValue {
+    const { length } = this.#text;
+    NUMBER.lastIndex = this.#at;
+    if (first < COLON && NUMBER.test(this.#text)) {
+      const text = this.#text.slice(this.#at, NUMBER.lastIndex);
+      this.#at = NUMBER.lastIndex;
+      if (this.#options.number) return this.#options.number(text);
+      const value = Number(text);
+      // `1e999` is valid JSON, but JavaScript has no such number.
+      if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
+      return value;
+    }
+    for (const [word, value] of LITERALS)
+      if (this.#at < length && this.#text.startsWith(word, this.#at)) {
+        this.#at += word.length;
+        return value;
+      }
+    throw this.#unexpected('a value');
+  }
+
+  #take(wanted: number): boolean {
+    this.#skipSpace();
+    if (this.#text.charCodeAt(this.#at) !== wanted) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #skipSpace(): void {
+    const start = this.#at;
+    let at = start;
+    for (let code = this.#text.charCodeAt(at); code <= SPACE; code = this.#text.charCodeAt(at)) {
+      if (code !== SPACE && code !== NEWLINE && code !== RETURN && code !== TAB) break;
+      at += 1;
+    }
+    if (at === start) return;
+    this.#at = at;
+    if (!this.#isKept) return;
+    this.#kept += this.#text.slice(this.#keptTo, start);
+    this.#keptTo = at;
+  }
+
+  // Faults.
+
+  #refuse(code: string, message: string, at: readonly (string | number)[] = this.#path): void {
+    this.#faults.push({ pointer: pointer(at), code, message });
+  }
+
+  #tooMuch(what: string): Problem {
+    return new Problem('content-too-large', `${this.#what} has ${what}; send it in parts`);
+  }
+
+  #unexpected(expected: string): Problem {
+    const next = this.#text.codePointAt(this.#at);
+    const found = next === undefined ? 'the text ends' : `found ${JSON.stringify(String.fromCodePoint(next))}`;
+    return this.#fault(`expected ${expected}, ${found}`, this.#at);
+  }
+
+  #fault(message: string, at: number): Problem {
+    return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#placeOf(at)}`, pointer(this.#path));
+  }
+
+  /** A part of something with lines of its own has none. */
+  #placeOf(at: number): string {
+    const before = this.#text.slice(0, at);
+    const column = `column ${at - before.lastIndexOf('\n')}`;
+    return this.#what === 'The body' || this.#text.includes('\n')
+      ? `line ${before.split('\n').length}, ${column}`
+      : column;
+  }
+}
+
+const LITERALS: readonly (readonly [word: string, value: JsonValue])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+
+export const invalidJson = (message: string, at = ''): Problem =>
+  new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
+
+/** Why a text cannot be stored; undefined if it can. */
+export function textFault(text: string, what: string): [code: string, message: string] | undefined {
+  if (text.includes('\0')) return ['nul-character', `${what} contains U+0000, which cannot be stored`];
+  if (text.isWellFormed()) return undefined;
+  return ['lone-surrogate', `${what} contains half of a surrogate pair; it must be well-formed Unicode`];
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+export function decode(bytes: Buffer): string {
+  if (bytes.length === 0) throw invalidJson('The body is empty; expected a JSON object');
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw invalidJson('The body is not valid UTF-8');
+  }
+}
+
+export const kindOf = (value: unknown): string =>
+  Array.isArray(value)
+    ? 'an array'
+    : value === null
+      ? 'null'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`;
+
+// Values that are stored as they are written: compared and patched without loss. Somebody else may have stored what is not JSON.
+
+const STORED: ReadingOptions = {
+  limits: { bodyDepth: Infinity, bodyKeys: Infinity, bodyItems: Infinity },
+  kept: { of: () => 'text' },
+};
+
+function readStored(text: string, options: ReadingOptions): JsonText | undefined {
+  try {
+    return readJson(text, options);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The members of an object by key; of anything else, none. */
+export function membersOf(text: string): RawMembers {
+  const [members = new Map()] = readStored(text, STORED)?.raw.values() ?? [];
+  return text.trimStart().startsWith('{') ? members : new Map();
+}
+
+export const rawObject = (members: Iterable<RawMember>): string =>
+  `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
+
+/** JSON Merge Patch (RFC 7396, section 2): what the patch does not name stays as it was written, where it was. */
+export function mergePatch(target: string | undefined, patch: string): string {
+  if (!patch.startsWith('{')) return patch;
+  const members = new Map(membersOf(target ?? ''));
+  for (const [key, change] of membersOf(patch)) {
+    const before = members.get(key);
+    if (change.text === 'null') members.delete(key);
+    else members.set(key, { name: before?.name ?? change.name, text: mergePatch(before?.text, change.text) });
+  }
+  return rawObject(members.values());
+}
+
+/** Whether two texts are the same value, whatever the order of keys, the escapes and the notation of numbers. */
+export function sameValue(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [one, other] = [a, b].map((text) => readStored(text, COMPARED));
+  return one !== undefined && other !== undefined && isDeepStrictEqual(one.value, other.value);
+}
+
+/** No string that is stored begins as the numbers do. */
+const COMPARED: ReadingOptions = { ...STORED, kept: undefined, number: (text) => `\0${canonicalNumber(text)}` };
+
+const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** The digits without zeros around them, and the exponent. */
+function canonicalNumber(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(text) ?? [];
+  // An exponent too large for exact arithmetic is kept: the number only equals the same text.
+  if (!Number.isSafeInteger(Number(exponent))) return text;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  if (end === 0) return '0';
+  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
 // Document order.

@@ -10,8 +10,7 @@ import type {
   TypeTitle,
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
-import type { RawValues } from '../json/tokenizer.ts';
+import type { JsonObject, JsonValue, RawValues } from '../json/json.ts';
 
 export interface Field extends Shape {
   readonly name: string;

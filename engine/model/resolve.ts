@@ -20,8 +20,7 @@ import {
 } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import type { JsonObject } from '../json/json.ts';
-import { NO_RAW_VALUES, type RawValues } from '../json/tokenizer.ts';
+import { type JsonObject, NO_RAW_VALUES, type RawValues } from '../json/json.ts';
 import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
 import { resolveCheck } from './checks.ts';
 import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';

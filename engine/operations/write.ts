@@ -2,12 +2,17 @@
 import {
   escapeStep,
   inDocumentOrder,
+  invalidJson,
   isObject,
   type JsonObject,
   type JsonValue,
+  type KeptMembers,
+  kindOf,
+  type RawValues,
+  readJson,
+  type TextLimits,
   unescapedSteps,
 } from '../json/json.ts';
-import { invalidJson, type KeptMembers, kindOf, type RawValues, readJson, type TextLimits } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import { documentOf, ITEM_TAG } from '../model/bodies.ts';
 import { identifierIn, type RecordType, type UniqueMembers } from '../model/model.ts';

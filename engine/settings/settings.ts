@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import type { TextLimits } from '../json/tokenizer.ts';
+import type { TextLimits } from '../json/json.ts';
 import { isOneEditAway } from '../names.ts';
 import { StartError } from '../problem.ts';
 

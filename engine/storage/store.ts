@@ -1,11 +1,10 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
 import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
-import type { JsonValue } from '../json/json.ts';
+import type { JsonValue, RawValues } from '../json/json.ts';
 import type { BodyRecord } from '../model/bodies.ts';
 import type { RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
-import type { RawValues } from '../json/tokenizer.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';

@@ -1,6 +1,6 @@
 /** A write as a value: everything that it does to the tables, in order. Nothing is written yet, and a dry run ends here. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { rawObject } from '../../json/tokenizer.ts';
+import { rawObject } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Reference, uniqueIndexes } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';

@@ -1,8 +1,16 @@
 /** One write while it is resolved: the records that it touches, and what each is to become. Nothing is written yet. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, inDocumentOrder, isObject, type JsonObject } from '../../json/json.ts';
-import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
+import {
+  escapeStep,
+  inDocumentOrder,
+  isObject,
+  type JsonObject,
+  NO_RAW_VALUES,
+  type RawMember,
+  type RawMembers,
+  type RawValues,
+} from '../../json/json.ts';
 import { type BodyRecord, documentOf, relationsIn } from '../../model/bodies.ts';
 import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';

@@ -1,7 +1,15 @@
 /** The values of a record: what a body says, what the service fills in, and the checks of its type. */
 import type { Generated, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, type JsonObject, type JsonValue } from '../../json/json.ts';
-import { membersOf, mergePatch, type RawMember, type RawMembers, sameValue } from '../../json/tokenizer.ts';
+import {
+  escapeStep,
+  type JsonObject,
+  type JsonValue,
+  membersOf,
+  mergePatch,
+  type RawMember,
+  type RawMembers,
+  sameValue,
+} from '../../json/json.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { shortened } from '../../names.ts';
 import { meets } from '../../query/operators.ts';
