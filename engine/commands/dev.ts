@@ -10,7 +10,7 @@ import { reasonOf } from '../problem.ts';
 import { print, printError } from '../process.ts';
 import { command, messageOf, stopSignal } from './command.ts';
 import { type Engine, startEngine } from '../engine.ts';
-import { drain, listen, urlOf } from '../server/listener.ts';
+import { listen } from '../server/listener.ts';
 import { answering, forHost, pagesAt } from '../server/serve.ts';
 
 const POLL_MS = 120;
@@ -97,7 +97,7 @@ export async function serveReloading(wanted: Settings): Promise<Reloading> {
     current.engine.budget,
   );
   return {
-    url: urlOf(listener),
+    url: listener.url,
     engine: () => current.engine,
     reload: async () => {
       const next = await open(settings);
@@ -107,7 +107,7 @@ export async function serveReloading(wanted: Settings): Promise<Reloading> {
     },
     close: async () => {
       current.engine.drain();
-      await drain(listener, settings.shutdownTimeout);
+      await listener.drain(settings.shutdownTimeout);
       await current.retire();
     },
   };

@@ -3,6 +3,8 @@
  * up, the responses that have waited longest for their readers are cut off; if that is not enough, the request gets 503.
  * The last eighth is reserved for small requests, so that large ones cannot shut them out.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 
 export interface Budget {
@@ -104,3 +106,44 @@ const tooMuchAtOnce = (bytes: number, most: number): Problem =>
 
 const overloaded = (): Problem =>
   new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');
+
+// A response that a connection does not take at once stays in memory: for a limited time, and within the budget.
+
+/** Bytes a second that a client must read. */
+const SLOWEST = 32 * 1024;
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+const patience = (length: number, timeout: number): number =>
+  Math.min(LONGEST_TIMER, timeout + Math.ceil((length / SLOWEST) * 1000));
+
+/**
+ * Called after a response, or a piece of one, was written: closes the connection if the client does not read it in time.
+ * Returns a function that stops the waiting. `least`: bytes that wait somewhere, perhaps in middleware that compresses.
+ */
+export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
+
+export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
+  return ({ socket }, response, least = 0) => {
+    // Includes what waits in the response itself: all of it, if it is behind other responses of its connection.
+    const length = Math.max(least, response.writableLength);
+    if (length === 0 || socket.destroyed) return () => undefined;
+    const giveUp = (): void => disconnect(socket);
+    const timer = setTimeout(giveUp, patience(length, timeout)).unref();
+    const share = budget.keep(length, giveUp);
+    const stop = (): void => {
+      clearTimeout(timer);
+      response.off('timeout', giveUp).off('close', stop);
+      share.release();
+    };
+    // Closes the connection within twice the time if nothing is read at all. Node resets it with the next request.
+    response.setTimeout(timeout).once('timeout', giveUp).once('close', stop);
+    return stop;
+  };
+}
+
+/** The system would keep what it has not sent yet; a reset drops it. */
+export function disconnect(socket: Socket): void {
+  const isPlain = socket.remoteAddress !== undefined && !('encrypted' in socket);
+  if (isPlain) socket.resetAndDestroy();
+  else socket.destroy();
+}

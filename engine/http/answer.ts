@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import Negotiator from 'negotiator';
 import { CallerGone } from '../edge/caller.ts';
-import type { AwaitReader } from '../edge/connections.ts';
+import type { AwaitReader } from '../edge/budget.ts';
 import type { Log } from '../log.ts';
 import { canRead, type Rights } from '../model/rights.ts';
 import {

@@ -6,7 +6,6 @@ import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { AddressOf } from '../edge/admission.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, type Position } from '../edge/caller.ts';
-import { isChunked } from '../edge/connections.ts';
 import { shortened } from '../names.ts';
 import type { Body } from '../operations/write.ts';
 import type { OperationContext, Preconditions } from '../operations/operation.ts';
@@ -60,6 +59,8 @@ export function targetOf(request: IncomingMessage): Target {
 }
 
 export const fullPath = ({ base, path }: Target): string => base + path;
+
+export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
 // Clients.
 

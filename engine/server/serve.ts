@@ -7,7 +7,8 @@ import { AUTO_RATE, type Settings } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';
-import { refuseUnclear, drain, listen, urlOf } from './listener.ts';
+import { refuseUnclear } from './connections.ts';
+import { listen } from './listener.ts';
 
 export interface Serving {
   readonly url: string;
@@ -28,11 +29,11 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
     const close = async (): Promise<boolean> => {
       engine.drain();
       await sleep(settings.drainDelay);
-      const inTime = await drain(listener, settings.shutdownTimeout - reserved(settings));
+      const inTime = await listener.drain(settings.shutdownTimeout - reserved(settings));
       await engine.close();
       return inTime;
     };
-    return { url: urlOf(listener), engine, close };
+    return { url: listener.url, engine, close };
   } catch (error) {
     await engine.close();
     throw error;

@@ -78,8 +78,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
     void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
   if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
   // Workers would share it with those of another service.
-  const { server } = await listen(() => undefined, settings, createBudget(settings.memoryLimit));
-  await new Promise((resolve) => server.close(resolve));
+  await (await listen(() => undefined, settings, createBudget(settings.memoryLimit))).drain(0);
   const log = createLog(settings);
   const restarts = new Set<NodeJS.Timeout>();
   let isStopping = false;

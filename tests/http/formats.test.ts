@@ -2,8 +2,8 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { createBudget } from '../../engine/edge/budget.ts';
-import { createSlowReaders } from '../../engine/edge/connections.ts';
+import { createBudget, createSlowReaders } from '../../engine/edge/budget.ts';
+
 import { send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -1,11 +1,11 @@
 /** What is too much is refused in words, and nothing else suffers. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { createAddressOf } from '../../engine/edge/admission.ts';
-import { drain, listen } from '../../engine/server/listener.ts';
+import { listen } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { raw, statusesOf } from '../support/raw.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -286,10 +286,10 @@ test('of 3,000 pipelined requests, one is served at a time, in order, and nothin
   const settings = readSettings({ PORT: '0' });
   const budget = createBudget(settings.memoryLimit);
   const listener = await listen(answer, settings, budget);
-  const { port } = listener.server.address() as AddressInfo;
+  const port = Number(new URL(listener.url).port);
   const requests = list(3001).map((at) => `GET /${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
   const text = await raw(`http://127.0.0.1:${port}`, requests.join(''));
-  await drain(listener, 1000);
+  await listener.drain(1000);
   expect(statusesOf(text)).toHaveLength(3000);
   expect(served).toEqual(list(3000).map((at) => `/${at}`));
   expect([most, budget.used]).toEqual([1, 0]);
