@@ -1,9 +1,8 @@
 /** Checks a schema directory: returns its Model, or every fault in it. */
 import { loadDescriptors } from './descriptor/load.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { Model, RecordType } from './model/model.ts';
+import { type Model, type RecordType, referredFirst } from './model/model.ts';
 import { resolveModel } from './model/resolve.ts';
-import { referredFirst } from './storage/seed.ts';
 import { createValidators, type TypeValidators } from './validation/compile.ts';
 import { checkDefaults, checkSeeds } from './validation/seeds.ts';
 
@@ -26,7 +25,7 @@ export function checkSchema(directory: string): CheckReport {
     raw,
   );
   const validatorsOf = createValidators(model);
-  const order = referredFirst([...model.types.values()]);
+  const order = referredFirst(model.types.values());
   const all = [...diagnostics, ...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
 }

@@ -235,3 +235,17 @@ export function identifierIn(body: JsonObject, { identifier }: RecordType): numb
   const value = identifier.inRecord ? body[identifier.name] : undefined;
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
+
+/** Types come after those that they refer to, unless they refer to each other in circles. */
+export function referredFirst(types: Iterable<RecordType>): readonly RecordType[] {
+  const ordered = new Set<RecordType>();
+  const visiting = new Set<RecordType>();
+  const visit = (type: RecordType): void => {
+    if (visiting.has(type)) return;
+    visiting.add(type);
+    for (const { target } of type.references) visit(target);
+    ordered.add(type);
+  };
+  for (const type of types) visit(type);
+  return [...ordered];
+}

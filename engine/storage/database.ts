@@ -31,6 +31,8 @@ import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts
 export interface Database extends Driver {
   /** From now on, the tables are compared with the model of the descriptors, where the tables have it. */
   hold(placed: Model): Promise<void>;
+  /** That model, as the tables let it be served. */
+  served(): Model;
   /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Promise<void>;
   /** How connections to the server are used; empty if there is no server. */
@@ -226,6 +228,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       if (!inEachSnapshot) timer = setInterval(look, LOOK_MS).unref();
       await check();
     },
+    served: fit.served,
     requireFit: async () => {
       await check();
       await fit.requireAll();
@@ -331,6 +334,10 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
       throw touching ? unavailable('changed', error) : new Outdated(error);
     },
     hold: (model: Model): void => void (placed = model),
+    served: (): Model => {
+      if (served === undefined) throw new Error('the tables have not been read yet');
+      return served;
+    },
     /** Throws a Problem if a table cannot be used, or is missing. */
     requireAll: async (): Promise<void> => {
       if (unfit.length > 0) throw unavailable('changed');

@@ -1,23 +1,33 @@
-/** Opens the database that a URL names, migrates it to the Model, and returns the store of its records. */
+/** Opens the database that a URL names, and its replicas; migrates it to the Model, and returns the store of its records. */
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Model } from '../model/model.ts';
+import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
+import type { Log } from '../log.ts';
+import { newItems } from '../model/bodies.ts';
+import { type Model, type RecordType, referredFirst } from '../model/model.ts';
+import { NotYetThere, Problem, StartError } from '../problem.ts';
 import { withoutPassword } from '../settings/settings.ts';
-import { NotYetThere, StartError } from '../problem.ts';
-import type { Dialect } from './dialect.ts';
-import type { Awaitable, Driver, DriverOptions, Replica } from './driver.ts';
 import { createDatabase, type DatabaseObserver, lostConnections } from './database.ts';
+import type { Dialect } from './dialect.ts';
+import {
+  type Awaitable,
+  type Driver,
+  type DriverOptions,
+  type Replica,
+  type ServerUsage,
+  type Statement,
+  UNLIMITED,
+  type Writer,
+} from './driver.ts';
 import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
 import { currentNumber } from './migrate/applied.ts';
-import type { Log } from '../log.ts';
-import { createReads } from './read/reads.ts';
-import { createReplicaReads } from './replicas.ts';
-import { seed } from './seed.ts';
+import { createReads, type Reads } from './read/reads.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { claimFile, openSqlite } from './sqlite/driver.ts';
 import type { Store } from './store.ts';
-import { createWrites, type WriteOptions } from './write/writes.ts';
+import { SEED_TABLE } from './tables.ts';
+import { createWrites, type WriteOptions, type Writes } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   PrepareOptions &
@@ -37,51 +47,38 @@ interface Storage {
 export async function openStorage(
   model: Model,
   url: string,
-  options?: StorageOptions,
+  options: StorageOptions = UNLIMITED,
   observer: DatabaseObserver = {},
 ): Promise<Storage> {
+  const { readUrl = '', writeRows, clock, waits, migrate } = options;
   const { log } = observer;
-  const readUrl = options?.readUrl ?? '';
   const database = databaseAt(url);
-  if (options?.migrate === false && database.newDialect)
+  if (migrate === false && database.newDialect)
     throw new StartError(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
-  const lost = (address: string): DriverOptions['onLost'] => log && lostConnections(withoutPassword(address), log);
-  const open = (): Awaitable<Driver> =>
-    database.open(options && { ...options, onLost: lost(url), positions: readUrl !== '' });
-  const opened = await (options?.waits === true ? insisting(open, url, log) : open());
-  let current = model;
-  const onServed = (served: Model): void => {
-    current = served;
-    observer.onServed?.(served);
-  };
-  const driver = createDatabase(opened, { ...observer, onServed });
+  const withLost = (address: string): StorageOptions => ({
+    ...options,
+    onLost: log && lostConnections(withoutPassword(address), log),
+  });
+  const open = (): Awaitable<Driver> => database.open({ ...withLost(url), positions: readUrl !== '' });
+  const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
-    const reads = createReads(driver);
-    const { writeRows, clock } = options ?? {};
-    const writes = createWrites(driver, reads, { served: () => current, writeRows, clock });
     const prepared = await driver.exclusively(async () => {
       const done = await prepare(model, driver, options);
-      if (done.standing.state !== 'current') return done;
-      current = done.model;
-      await seed(done.model, driver, writes);
+      if (done.standing.state === 'current') await insertSeeds(done.model, driver, clock);
       return done;
     });
-    await driver.hold(prepared.placed);
-    const serves = prepared.standing.own?.number ?? 0;
+    const { placed, standing } = prepared;
+    await driver.hold(placed);
+    const reads = createReads(driver);
     const replicas =
-      options && readUrl !== ''
-        ? createReplicaReads(
-            reads,
-            await databaseAt(readUrl).replicas({ ...options, onLost: lost(readUrl) }),
-            prepared.placed,
-            observer,
-          )
-        : undefined;
+      readUrl === ''
+        ? undefined
+        : createReplicaReads(reads, await databaseAt(readUrl).replicas(withLost(readUrl)), placed, observer);
     const { get, page, stream, summary } = replicas ?? reads;
     const store: Store = {
-      ...writes,
+      ...createWrites(driver, reads, { served: driver.served, writeRows, clock }),
       get,
       page,
       stream,
@@ -90,7 +87,7 @@ export async function openStorage(
       ready: async () => {
         await driver.ping();
         await driver.requireFit();
-        return { database: await currentNumber(driver), serves };
+        return { database: await currentNumber(driver), serves: standing.own?.number ?? 0 };
       },
       usage: () => [...driver.usageOf('primary'), ...(replicas?.usage() ?? [])],
       close: async () => {
@@ -121,9 +118,7 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
   }
 }
 
-/** Inserts the seed records that are missing, into tables that are as the model wants them. */
-export const insertSeeds = (served: Model, driver: Driver): Promise<void> =>
-  seed(served, driver, createWrites(driver, createReads(driver), { served: () => served }));
+// Databases by their URL.
 
 export interface Location {
   /** For a service: says in the log if another one uses the same file. Returns what ends the claim. */
@@ -165,4 +160,101 @@ export function databaseAt(url: string): Location {
   throw new StartError(
     `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
   );
+}
+
+// Replicas answer reads where they have what the client has seen before; the primary answers all others.
+
+interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> {
+  usage(): readonly ServerUsage[];
+  close(): Promise<void>;
+}
+
+/** `placed`: the model that the tables of the replicas are compared with. */
+function createReplicaReads(
+  primary: Reads,
+  replicas: readonly Replica[],
+  placed: Model,
+  { onStatement, onWait, log }: DatabaseObserver,
+): ReplicaReads {
+  const all = replicas.map(({ driver: inner, covers }) => {
+    const driver = createDatabase(inner, { onStatement, onWait, log });
+    // A replica that is not there yet is compared as soon as it is.
+    driver.hold(placed).catch(() => undefined);
+    return { driver, covers, reads: createReads(driver) };
+  });
+  let turn = 0;
+
+  /** A read that fails on a replica, or finds no tables there yet, is sent to another server, at last to the primary. */
+  async function read<T>(caller: Caller, ask: (reads: Reads) => Awaitable<T>): Promise<T> {
+    turn = (turn + 1) % all.length;
+    for (const { covers, reads } of [...all.slice(turn), ...all.slice(0, turn)]) {
+      if (!covers(caller.position)) continue;
+      try {
+        return await ask(reads);
+      } catch (error) {
+        if (isOfRequest(error)) throw error;
+      }
+    }
+    return ask(primary);
+  }
+
+  return {
+    get: (view, identifier, caller = PATIENT) => read(caller, (reads) => reads.get(view, identifier, caller)),
+    page: (query, count, caller = PATIENT) => read(caller, (reads) => reads.page(query, count, caller)),
+    summary: (query, count, caller = PATIENT) => read(caller, (reads) => reads.summary(query, count, caller)),
+    stream: (query, count, caller = PATIENT) => read(caller, (reads) => reads.stream(query, count, caller)),
+    usage: () => all.flatMap(({ driver }, index) => driver.usageOf(`replica-${index + 1}`)),
+    close: async () => void (await Promise.all(all.map(({ driver }) => driver.close()))),
+  };
+}
+
+/** Whether the primary would say the same. */
+const isOfRequest = (error: unknown): boolean =>
+  error instanceof CallerGone ||
+  (error instanceof Problem &&
+    (error.status < 500 || error.code === 'overloaded' || error.code === 'statement-timeout'));
+
+// Seed records are inserted once per database. That is remembered, so that users may change and delete them.
+
+const DONE: Statement = { sql: `select identifier from ${SEED_TABLE} where type = ?` };
+const REMEMBER: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
+
+/** Inserts the seed records that are missing, into tables that are as the model wants them. */
+export async function insertSeeds(model: Model, driver: Driver, clock?: WriteOptions['clock']): Promise<void> {
+  const types = referredFirst(model.types.values()).filter((type) => type.seed.length > 0);
+  if (types.length === 0) return;
+  const writes = createWrites(driver, createReads(driver), { served: () => model, clock });
+  await driver.write(async (writer) => {
+    for (const type of types) await seedType(type, writer, writes);
+  });
+}
+
+async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
+  const done = new Set(await writer.column(DONE, [type.name]));
+  // Together, so that they may refer to each other.
+  const bodies = type.seed.filter((body) => !done.has(Number(body[type.identifier.name])));
+  const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
+  if (bodies.length === 0) return;
+  try {
+    const records = { type, items: newItems(bodies), raw: type.seedRaw, author: null };
+    await writes.insert(writer, records, { mergePatch: false, readOnlyToo: true });
+  } catch (error) {
+    throw error instanceof Problem ? new StartError(reasonsOf(error, type, identifiers)) : error;
+  }
+  for (const identifier of identifiers) await writer.run(REMEMBER, [type.name, identifier]);
+}
+
+/** A line for each record that is refused. */
+function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
+  const reasons = Map.groupBy(errors, (fault) => {
+    const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
+    return index === undefined ? undefined : identifiers[Number(index)];
+  });
+  if (reasons.size === 0) return `Seed records of ${name} cannot be inserted: ${message}`;
+  return [...reasons]
+    .map(([identifier, faults]) => {
+      const who = identifier === undefined ? `Seed records of ${name}` : `Seed record ${identifier} of ${name}`;
+      return `${who} cannot be inserted: ${faults.map((fault) => fault.message).join('; ')}`;
+    })
+    .join('\n');
 }

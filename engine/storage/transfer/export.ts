@@ -3,12 +3,11 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
-import type { Field, JoinTable, Model, RecordType } from '../../model/model.ts';
+import { type Field, type JoinTable, type Model, type RecordType, referredFirst } from '../../model/model.ts';
 import { type Fault, reasonOf, StartError } from '../../problem.ts';
 import { type Column, columnsOf, readSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Values } from '../driver.ts';
-import { referredFirst } from '../seed.ts';
 import { SEED_TABLE, tablesOf } from '../tables.ts';
 
 export const FORMAT = 1;
@@ -69,7 +68,7 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
   const snapshot = await driver.snapshot();
   const { dialect } = driver;
   try {
-    const types = referredFirst([...model.types.values()]);
+    const types = referredFirst(model.types.values());
     const others = [...(await sequences(snapshot, types, dialect)), ...(await seeds(snapshot))];
     let rows = 0;
     for (const table of tablesOf(model))
