@@ -1,7 +1,8 @@
 /** The public API: serves records in any Node server, and offers them in process. */
 import { isGuarded } from './access/access.ts';
 import { settingsOf } from './embed/options.ts';
-import { createInProcess } from './embed/records.ts';
+import { inProcessCalls } from './embed/calls.ts';
+import { collectionOf } from './embed/records.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
 import { lazy } from './memo.ts';
@@ -48,7 +49,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
       'corsOrigins is "*", and there are no tokens: pages of every site could read and write. Name the origins, or set tokens (the environment variable TOKENS of the service)',
     );
   const engine = await startEngine({ ...settings, isService: true });
-  const inProcess = createInProcess(engine, settings.bodyLimit);
+  const { bodyLimit } = settings;
+  const inProcess = inProcessCalls(engine.budget, engine.unrestricted);
   // The pages bring Express, which a host that only needs the records does not have to load.
   const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
     const load = lazy(async () => (await import('./server/app.ts')).createMounted(engine, settings, which));
@@ -64,7 +66,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     document: lazily('documents'),
     mcp: lazily('agents'),
     warnings: engine.warnings,
-    records: inProcess.records,
+    records: (type) => collectionOf((name, call) => inProcess.call(type, name, { ...call, bodyLimit })),
     ready: async () => void (await engine.ready()),
     drain: () => engine.drain(),
     close: async () => {

@@ -1,12 +1,11 @@
 /** `mcp`: serves agents over standard input and output, from a database of its own settings. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Client } from '../access/clients.ts';
 import { parseTypes } from '../access/tokens.ts';
-import { PATIENT, type Position } from '../edge/caller.ts';
-import { serveCall } from '../embed/calls.ts';
+import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';
-import { budgetCaller } from '../http/request.ts';
-import { type AgentRights, createAgentServer } from '../mcp/tools.ts';
+import { createAgentServer } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -53,40 +52,21 @@ const rightsIn = ({ read = '*', write }: RightsOptions): Granted => ({
 /** Resolves when the agent has left, or at a signal. */
 async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
-  const running = new Set<Promise<unknown>>();
-  const rights = rightsOf(engine, granted, running);
+  const client = (): Client => engine.restrictedTo(granted, 'mcp');
+  const calls = inProcessCalls(engine.budget, client);
   const service = {
     title: settings.title,
     refused: (error: unknown) => engine.host.problemOf(error, 'mcp'),
   };
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
-  const connection = serveStdio(() => createAgentServer(rights(), service), { maxSubscriptions: 0 });
+  const connection = serveStdio(() => createAgentServer({ model: client().seen(), call: calls.call }, service), {
+    maxSubscriptions: 0,
+  });
   const { schemaDirectory, databaseUrl } = settings;
   printError(
     `Serving the records of ${schemaDirectory} in ${withoutPassword(databaseUrl)} over standard input and output`,
   );
   await ended;
   await connection.close();
-  await Promise.all(running);
-}
-
-/** What has begun is awaited before the database closes. */
-function rightsOf(engine: Engine, granted: Granted, running: Set<Promise<unknown>>): () => AgentRights {
-  const position: Position = { last: undefined };
-  return () => {
-    return {
-      model: engine.restrictedTo(granted, 'mcp').seen(),
-      call: async (type, name, call) => {
-        const caller = budgetCaller(engine.budget, position, PATIENT);
-        const result = serveCall(() => engine.restrictedTo(granted, 'mcp'), type, name, call, caller);
-        const end = result.catch(() => undefined).finally(() => running.delete(end));
-        running.add(end);
-        try {
-          return await result;
-        } finally {
-          caller.release();
-        }
-      },
-    };
-  };
+  await calls.close();
 }

@@ -1,8 +1,9 @@
 /** Calls in process: operations with values, with the same checks, transactions and problems as over HTTP. */
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
-import { type Caller, CallerGone } from '../edge/caller.ts';
+import type { Budget } from '../edge/budget.ts';
+import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
-import type { Service } from '../http/request.ts';
+import { budgetCaller, type Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -59,6 +60,40 @@ interface Served {
   readonly model: Model;
   readonly rights: Rights;
   readonly serviceOf: (type: RecordType) => Service;
+}
+
+/** Calls of this process draw on the memory budget, as clients do. */
+export function inProcessCalls(budget: Budget, served: () => Served) {
+  const running = new Set<Promise<unknown>>();
+  const position: Position = { last: undefined };
+  let isClosed = false;
+  const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
+    // Programs without types pass null as well, which is refused by name.
+    const signal = (call.options as CallOptions | null)?.signal;
+    const caller = budgetCaller(budget, position, signal === undefined ? PATIENT : callerUntil(signal));
+    try {
+      return await serveCall(served, type, name, call, caller);
+    } catch (error) {
+      // CallerGone speaks of connections.
+      throw error instanceof CallerGone ? signal?.reason : error;
+    } finally {
+      caller.release();
+    }
+  };
+  return {
+    call: (type: string, name: CallName, call: Call): Promise<CallResult> => {
+      if (isClosed) return Promise.reject(new Error('The engine is closed'));
+      const result = run(type, name, call);
+      const ended = result.catch(() => undefined).finally(() => running.delete(ended));
+      running.add(ended);
+      return result;
+    },
+    /** From now on calls are refused. Resolves when those that have begun have ended. */
+    close: async (): Promise<void> => {
+      isClosed = true;
+      await Promise.all(running);
+    },
+  };
 }
 
 /** `served` is asked again if the tables turn out to have changed. */

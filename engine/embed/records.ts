@@ -1,60 +1,16 @@
 /** Records in process: what a client does over HTTP, by the same operations. */
-import { CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
-import type { Engine } from '../engine.ts';
-import { budgetCaller } from '../http/request.ts';
 import { entityTag } from '../operations/operation.ts';
 import { faultyRequest, Problem } from '../problem.ts';
-import { type Call, type CallName, type CallResult, serveCall } from './calls.ts';
+import type { Call, CallName, CallResult } from './calls.ts';
 import type { DryRun, RecordCollection, RecordGroup } from './types.ts';
 
 /** The tags of the records that were returned. */
 const TAGS = new WeakMap<object, string>();
 
-interface InProcess {
-  records<R extends object>(type: string): RecordCollection<R>;
-  /** From now on calls are refused. Resolves when those that have begun have ended. */
-  close(): Promise<void>;
-}
-
-type Ask = (name: CallName, call: Call) => Promise<CallResult>;
-
-export function createInProcess(engine: Pick<Engine, 'unrestricted' | 'budget'>, bodyLimit: number): InProcess {
-  const running = new Set<Promise<unknown>>();
-  const position: Position = { last: undefined };
-  let isClosed = false;
-  const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
-    // Programs without types pass null as well, which is refused by name.
-    const signal = (call.options as Call['options'] | null)?.signal;
-    const caller = budgetCaller(engine.budget, position, signal === undefined ? PATIENT : callerUntil(signal));
-    try {
-      return await serveCall(engine.unrestricted, type, name, { ...call, bodyLimit }, caller);
-    } catch (error) {
-      // CallerGone speaks of connections.
-      throw error instanceof CallerGone ? signal?.reason : error;
-    } finally {
-      caller.release();
-    }
-  };
-  const askOf =
-    (type: string): Ask =>
-    (name, call) => {
-      if (isClosed) return Promise.reject(new Error('The engine is closed'));
-      const result = run(type, name, call);
-      const ended = result.catch(() => undefined).finally(() => running.delete(ended));
-      running.add(ended);
-      return result;
-    };
-  return {
-    records: (type) => collectionOf(askOf(type)),
-    close: async () => {
-      isClosed = true;
-      await Promise.all(running);
-    },
-  };
-}
-
-/** Whether the type is served is looked up at each call: the model may be replaced. */
-function collectionOf<R extends object>(ask: Ask): RecordCollection<R> {
+/** `ask` calls the operations of one type. */
+export function collectionOf<R extends object>(
+  ask: (name: CallName, call: Call) => Promise<CallResult>,
+): RecordCollection<R> {
   const record = async (name: CallName, call: Call): Promise<R> => {
     const { json } = await ask(name, call);
     // A retry by idempotency key.
