@@ -7,7 +7,7 @@ import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { offsetSearches } from '../query/parameters.ts';
-import { isLink, rowView } from '../query/views.ts';
+import { isLink, rowView } from '../query/paths.ts';
 import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, eitherCell } from './lines.ts';
 import { countPreference, type Exchange, preconditionsOf, type Server, type Service } from './request.ts';

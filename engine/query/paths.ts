@@ -1,9 +1,9 @@
-/** Resolves dotted paths such as `author.name`. */
+/** Dotted paths such as `author.name`: to the values of filters and orders, and to what a view shows. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
-import type { Filter, OrderBy, Path, PathNames, SetPath } from './list-query.ts';
+import type { Filter, OrderBy, Path, PathNames, QueryReading, SetPath, View } from './list-query.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 
 export const namesOf = (type: RecordType, variant: Variant, rights: Rights): PathNames => ({
@@ -149,4 +149,132 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
   for (const { path } of order) join(path, '');
   if (joined.size <= MAX_JOINED) return;
   complainAbout(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
+}
+
+// Views: the default ones, and those that `include` and `fields` choose.
+
+/** What a view shows of a record: its own fields, all of them unless some are named, and relations. */
+export interface Parts {
+  fields?: 'all' | Set<Field>;
+  readonly relations: Map<Relation, Parts>;
+}
+
+export const countRelations = ({ relations }: View): number =>
+  relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
+
+/** A record with its default relations, whose records show no relations. */
+export function defaultView(type: RecordType, variant: Variant, rights: Rights): View {
+  const shown = [...relationsFor(rights, type).values()].filter((relation) => relation.shown);
+  const relations = new Map(shown.map((relation) => [relation, { relations: new Map() }]));
+  return viewOf(type, variant, { relations });
+}
+
+export const ownFields = (view: View): View => withRelations(view, []);
+
+function withRelations(view: View, relations: View['relations']): View {
+  const own = { ...view, relations };
+  return { ...own, key: keyOf(own) };
+}
+
+type RelationView = View['relations'][number];
+
+/** A related record shown by its identifier alone fits into one cell. */
+export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
+  !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
+
+/** The view of a row: of related records only the identifiers, by default of those that the record itself links. */
+export function rowView(view: View): View {
+  if (view.chosenBy) return withRelations(view, view.relations.filter(isLink));
+  const own = view.relations.filter(
+    ({ relation: { link, target } }) => link.at === 'source' && target.identifier.inRecord,
+  );
+  return withRelations(
+    view,
+    own.map(({ relation, view: whole }) => ({
+      relation,
+      view: withRelations({ ...whole, fields: [], openKeys: false }, []),
+    })),
+  );
+}
+
+export function viewOf(type: RecordType, variant: Variant, parts: Parts, visible = variant.fields): View {
+  const { fields: named = 'all', relations: chosen } = parts;
+  const fields = named === 'all' ? visible : visible.filter((field) => named.has(field));
+  // A relation limited to some fields does not show unknown keys.
+  const openKeys = type.open && named === 'all' && visible.length === variant.fields.length;
+  const relations = [...type.relations.values()].flatMap((relation) => {
+    const { target, fields: limited } = relation;
+    const inner = chosen.get(relation);
+    return inner ? [{ relation, view: viewOf(target, target.defaultVariant, inner, limited) }] : [];
+  });
+  const view = { type, variant, fields, openKeys, relations };
+  return { key: keyOf(view), ...view };
+}
+
+/** `*` for all fields keeps the keys of the usual views short; names hold none of these signs. */
+function keyOf({ type, variant, fields, openKeys, relations }: Omit<View, 'key'>): string {
+  const own = fields.length === variant.fields.length ? '*' : fields.map(({ name }) => name).join();
+  const inner = relations.map(({ relation, view }) => `${relation.name}=${view.key}`).join();
+  return `${type.statementKey}:${variant.name}(${own}${openKeys ? '+' : ''};${inner})`;
+}
+
+// `include=publisher,author.country` names relations to show, `fields=title,author.name` what to show of records.
+
+export function resolveView({ names, view: usual, limits, plain, faults }: QueryReading): View {
+  const chosenBy = (['include', 'fields'] as const).find((parameter) => plain.has(parameter));
+  if (chosenBy === undefined) return usual;
+  const before = faults.length;
+  const root: Parts = { relations: new Map() };
+  const addAll = (parameter: 'include' | 'fields'): void => {
+    const complain = complainAbout(faults, parameter);
+    const paths = plain.get(parameter)?.split(',') ?? [];
+    for (const path of paths.filter((one) => one !== '' || paths.length > 1))
+      addPath(path, root, names, complain, { parameter, isFixed: parameter !== chosenBy });
+  };
+  addAll('include');
+  if (plain.has('fields')) root.fields = new Set();
+  addAll('fields');
+  if (faults.length > before) return usual;
+  const view: View = { ...viewOf(names.type, names.variant, root), chosenBy };
+  if (countRelations(view) <= limits.maxIncludes) return view;
+  const complain = complainAbout(faults, chosenBy);
+  return complain('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? usual;
+}
+
+/** `isFixed`: the relations are those of `include`. */
+function addPath(
+  path: string,
+  root: Parts,
+  { type: rootType, variant, rights }: PathNames,
+  complain: Complain,
+  { parameter, isFixed }: { readonly parameter: 'include' | 'fields'; readonly isFixed: boolean },
+): void {
+  let [parts, type, fields] = [root, rootType, variant.fields];
+  let decidedBy = `Variant "${variant.name}"`;
+  const steps = path.split('.');
+  for (const [depth, step] of steps.entries()) {
+    const isLast = depth === steps.length - 1;
+    const relation = relationsFor(rights, type).get(step);
+    if (relation === undefined) {
+      if (parameter === 'include' || !isLast) return unknownRelation({ type, rights }, step, complain);
+      const { identifier } = type;
+      const field = type.fields.get(step);
+      if (identifier.inRecord && step === identifier.name) return undefined;
+      if (field && !fields.includes(field))
+        return complain('not-shown', `${decidedBy} does not show the field "${step}" of ${type.name}`);
+      if (field) return void (parts.fields === 'all' || parts.fields?.add(field));
+      const own = identifier.inRecord ? [identifier.name] : [];
+      const known = [...own, ...fields.map(({ name }) => name), ...relationsFor(rights, type).keys()];
+      return complain('unknown-field', `${type.name} has no field ${quote(step)}`, () => didYouMean(step, known));
+    }
+    if (depth === MAX_INCLUDE_DEPTH)
+      return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
+    const inner: Parts = parts.relations.get(relation) ?? { relations: new Map() };
+    if (isFixed && !parts.relations.has(relation))
+      return complain('not-included', `${quote(path)} leads through "${step}", which is not in include`);
+    parts.relations.set(relation, inner);
+    if (parameter === 'fields') inner.fields = isLast ? 'all' : (inner.fields ?? new Set());
+    [parts, type, fields, decidedBy] = [inner, relation.target, relation.fields, `The relation "${step}"`];
+  }
+  return undefined;
 }

@@ -24,9 +24,8 @@ import {
   parseParameters,
   quote,
 } from './parameters.ts';
-import { namesOf, refuseManyRelations } from './paths.ts';
+import { defaultView, namesOf, ownFields, refuseManyRelations, resolveView } from './paths.ts';
 import { readSummary } from './summary.ts';
-import { defaultView, ownFields, resolveView } from './views.ts';
 
 type Search = string | Parameters;
 

@@ -16,8 +16,7 @@ import type {
 } from './list-query.ts';
 import { resolveLimit, resolveTerms } from './paging.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
-import { refuseManyRelations, resolvePath } from './paths.ts';
-import { createView, noParts } from './views.ts';
+import { type Parts, refuseManyRelations, resolvePath, viewOf } from './paths.ts';
 
 export const MAX_GROUPS = 10_000;
 export const MAX_KEYS = 8;
@@ -89,7 +88,7 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
   if (period && type.columns.sqlite.periods === undefined)
     return complain('not-groupable', `"${path.name}" is of type ${type.name}; ${period}() takes a date or a timestamp`);
   const isRecord = path.relations.length > 0 && !period && text !== path.name;
-  return { name, path, period, shown: isRecord ? viewOf(names, path.relations) : undefined };
+  return { name, path, period, shown: isRecord ? shownView(names, path.relations) : undefined };
 }
 
 /** A path to a value that a list could show as well. */
@@ -106,12 +105,11 @@ function shownPath(
 }
 
 /** The view in which lists show the record at the end of these relations. */
-function viewOf({ type, variant }: PathNames, relations: readonly Relation[]): View {
-  const included = relations.reduceRight(
-    (inner, relation) => ({ ...noParts(), relations: new Map([[relation, inner]]) }),
-    noParts(),
-  );
-  const view = createView(type, variant, included, undefined);
+function shownView({ type, variant }: PathNames, relations: readonly Relation[]): View {
+  const parts = relations.reduceRight<Parts>((inner, relation) => ({ relations: new Map([[relation, inner]]) }), {
+    relations: new Map(),
+  });
+  const view = viewOf(type, variant, parts);
   return relations.reduce((found) => found.relations[0]?.view ?? found, view);
 }
 

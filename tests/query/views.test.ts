@@ -1,5 +1,5 @@
 import type { RecordType } from '../../engine/model/model.ts';
-import { countRelations } from '../../engine/query/views.ts';
+import { countRelations } from '../../engine/query/paths.ts';
 import { faultsOf, list, typeOf, view, viewText } from '../support/library.ts';
 
 describe('views', () => {
