@@ -1,4 +1,4 @@
-/** A database URL -> where its servers are, and what the client is told. Parameters of the engine's own are taken out of it. */
+/** Reads a database URL. The engine's own parameters are taken out of it; the client gets the others. */
 import { didYouMean } from '../../names.ts';
 import { onOrOff, wholeNumber } from '../../settings/settings.ts';
 import { StartError } from '../../problem.ts';
@@ -17,12 +17,12 @@ export interface PostgresAddress {
 
 const PARAMETERS = { pool: wholeNumber(1, 1000), prepared: onOrOff(), lock_timeout: wholeNumber(1, 3_600_000) };
 
-/** Those that the client understands. */
+/** Parameters that the client understands. */
 const CLIENT =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT.split(' ')]);
 
-/** What is set elsewhere. */
+/** Parameters of other clients, and where the same is set here. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['answer_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
   ['statement_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
@@ -30,7 +30,7 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['target_session_attrs', '; use the address of a proxy or a DNS name that leads to the primary'],
 ]);
 
-/** Of `DATABASE_URL`, which names one server: what leads to the primary of several stands before them. */
+/** DATABASE_URL names one server: a proxy leads to the primary of several. */
 export function parseAddress(text: string): PostgresAddress {
   const addresses = parseAddresses(text, 'DATABASE_URL');
   const [address] = addresses;
@@ -43,7 +43,7 @@ export function parseAddress(text: string): PostgresAddress {
   return address;
 }
 
-/** One for each host, in the order of the URL. `setting`: what the URL was given in. */
+/** One address for each host, in the order of the URL. `setting`: the name of the setting that holds the URL. */
 export function parseAddresses(text: string, setting: string): readonly PostgresAddress[] {
   return urlsIn(text, setting).map((url) => addressOf(url, setting));
 }

@@ -19,7 +19,7 @@ const CANCEL_PATIENCE = 2000;
 export interface Answered {
   readonly rows: readonly Row[];
   readonly changes: number;
-  /** As the server calls what it did: `COMMIT`, `UPDATE 3`. */
+  /** The server's name for the statement: `COMMIT`, `UPDATE 3`. */
   readonly tag: string;
 }
 
@@ -46,7 +46,7 @@ export interface PostgresConnection {
    * undefined asks for none.
    */
   commit(revision?: SqlValue): Promise<void>;
-  /** The connection is not used again. */
+  /** Closes the connection when it is released. */
   spoil(): void;
   release(): void;
 }
@@ -103,7 +103,7 @@ export function connectionOf(
   ): Promise<Ran> {
     running += 1;
     const { answers, error } = await new Promise<Ran>((resolve) => {
-      // What is asked in one turn of the event loop is written to the socket at once: that costs more than most statements.
+      // Queries of one turn of the event loop are written together: a write to the socket costs more than most statements.
       const { stream } = client.connection;
       stream.cork();
       process.nextTick(() => stream.uncork());
@@ -192,7 +192,6 @@ function cancelStatement(client: Client): Promise<boolean> {
   });
 }
 
-/** How a value of a column is read. */
 type Parse = (text: string) => SqlValue;
 
 const toNumber: Parse = (text) => Number(text);
@@ -211,7 +210,7 @@ export const types = { getTypeParser: (oid: number): Parse => PARSERS.get(oid) ?
 interface Compiled {
   readonly text: string;
   readonly name: string;
-  /** How its columns are read. That stays: if the tables change, the server refuses the statement. */
+  /** Parsers of its columns. They stay: if the tables change, the server refuses the statement. */
   columns: readonly Parse[] | undefined;
 }
 
@@ -221,7 +220,7 @@ function compile(statement: Statement): Compiled {
   const known = compiled.get(statement);
   if (known) return known;
   const text = numbered(statement.sql);
-  // Made from the text: instances that share connections through a pooler must mean the same by a name.
+  // The name is made from the text: instances that share connections through a pooler must mean the same by a name.
   const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
   const fresh = { text, name, columns: undefined };
   compiled.set(statement, fresh);
@@ -237,7 +236,7 @@ interface QueryOptions {
   readonly onRefused: () => void;
 }
 
-/** The names of statements that a connection has parsed, or is about to. */
+/** Names of statements that a connection has parsed, or is about to. */
 interface ParsedNames {
   readonly parsedStatements: Readonly<Record<string, string>>;
   readonly submittedNamedStatements: Record<string, string>;

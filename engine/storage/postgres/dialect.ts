@@ -46,8 +46,9 @@ function moveBehind(sequence: string, number: string): string {
 }
 
 /**
- * Checked for each row, foreign keys take longer than the rows; added again, they are checked once for all. They keep
- * their names when columns and tables get others: they are found by their tables, and remembered until the transaction ends.
+ * Foreign keys that are checked for each row take longer than the rows; added again, they are checked once for all. They
+ * keep their names when columns and tables get others: they are found by their tables, and remembered until the
+ * transaction ends.
  */
 function dropForeignKeys(tables: readonly string[]): string {
   const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
@@ -63,7 +64,7 @@ function dropForeignKeys(tables: readonly string[]): string {
 
 const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys') <> '' then execute current_setting('records.foreign_keys'); end if; end $$`;
 
-/** In the planner's unit: what it takes to count some ten thousand rows. */
+/** The planner's cost of counting some ten thousand rows. */
 const CHEAP = 1000;
 
 function readPlan(json: string): Estimate {
@@ -74,7 +75,7 @@ function readPlan(json: string): Estimate {
 /** Null comes before every value, as in SQLite: PostgreSQL puts it last, unless it is told so. */
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
-// The folded text of a text, for the rows that are there before an instance keeps it beside each one.
+// SQL that folds a text, for rows that are there before the engine keeps a folded column.
 
 const isOne = ([, to]: readonly [from: string, to: string]): boolean => [...to].length === 1;
 const [single, full] = [[...FOLDINGS].filter(isOne), [...FOLDINGS].filter((one) => !isOne(one))];
@@ -86,7 +87,6 @@ const mapped = (text: string): string => {
   return `case when ${text} ~ ${joined(['[', ...full.map(([from]) => from), ']'])} then ${longer} else ${plain} end`;
 };
 
-/** As the bracket expression of a regular expression. */
 let joining: string | undefined;
 const joiningClass = (): string => {
   const escaped = (code: number): string => `\\U${code.toString(16).padStart(8, '0')}`;
@@ -96,7 +96,7 @@ const joiningClass = (): string => {
   return joining;
 };
 
-/** The same as in case-folding.ts. */
+/** Composes a text as case-folding.ts does. */
 const composed = (text: string): string => {
   const marks = joiningClass();
   const matches = (pattern: string, value: string): string =>
@@ -109,7 +109,7 @@ const composed = (text: string): string => {
   return `case when char_length(${text}) <= ${TOGETHER} then normalize(${text}, NFC) else ${inPieces} end`;
 };
 
-/** Nearly all texts are ASCII. */
+/** A short path for ASCII, which nearly all texts are. */
 const folded = (text: string): string => {
   const first = `(select ${composed('given$.v$')} as v$) as first$`;
   const second = `(select ${mapped('first$.v$')} as v$ from ${first}) as second$`;
@@ -118,10 +118,10 @@ const folded = (text: string): string => {
   return `(select case when ${isAscii} then lower(given$.v$ collate "C") when given$.v$ is not null then ${other} end from (select (${text})::text as v$) as given$)`;
 };
 
-/** Bytes: a third of a page, without what an entry has besides its values. */
+/** Bytes of the values of an index entry: a third of a page without its headers. */
 const MAX_ENTRY = 2680;
 
-/** Of the schema that tables are made in. Constraints and indexes go with their columns; all else stands in the way. */
+/** Objects of the schema that tables are made in. Constraints and indexes go with their columns; all else blocks a step. */
 const CATALOGUE = `with own as (
     select oid, relname::text as name, relnatts from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
   ), reader as (
@@ -151,7 +151,7 @@ const CATALOGUE = `with own as (
 
 export const postgresDialect: Dialect = {
   name: 'postgres',
-  // The transaction that wrote the row.
+  // The transaction that wrote the row is its revision.
   revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false, renew: [] },
   knex: knex({ client: 'pg' }),
   quote,
@@ -177,7 +177,7 @@ export const postgresDialect: Dialect = {
     folded: (both) => `substr(${both}, 1, strpos(${both}, '!'))`,
   },
   keyPath: literal,
-  // Of the planner, which knows the size of the table now, and from ANALYZE what is in it.
+  // The planner knows the size of the table now, and its contents from ANALYZE.
   estimate: {
     sql: ({ select }) => `explain (format json) ${select('1')}`,
     read: ([plan]) => readPlan(String(plan)),
@@ -210,7 +210,7 @@ export const postgresDialect: Dialect = {
   isLongEntry: (columns) =>
     `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY}`,
   catalogue: CATALOGUE,
-  // As an array: for a subselect, the planner expects a hundred rows and reads the whole table.
+  // The planner expects a hundred rows from a subselect, and would read the whole table: an array has no such guess.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
   listed: `(select item$.value::bigint as value, item$.key from json_array_elements_text(?) with ordinality as item$(value, key)) as listed$`,
   oneOfPairs: (left, right) =>

@@ -72,7 +72,6 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
 interface Opened {
   readonly driver: Driver;
   readonly unlimited: Connections;
-  /** Breaks all connections. */
   readonly cut: () => void;
 }
 
@@ -174,8 +173,6 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
   }
 }
 
-// What a start requires of the server.
-
 /** The schema in which tables are made, the first one in the path that has the engine's tables, the role and the database. */
 const SCHEMAS: Statement = {
   sql: `select current_setting('server_encoding'), current_schema(), (select name from unnest(current_schemas(false)) with ordinality as path (name, place)
@@ -183,7 +180,7 @@ const SCHEMAS: Statement = {
     quote_ident(session_user), quote_ident(current_database())`,
 };
 
-/** Reads what connections cannot change. */
+/** Refuses a server with settings that connections cannot change. */
 async function probe(connections: Connections, address: PostgresAddress): Promise<void> {
   const { shown, prepared } = address;
   const { settings, found } = await probed(connections, address);

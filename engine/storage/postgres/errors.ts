@@ -4,7 +4,6 @@ import { ConstraintError } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { diskFull, missingPrivilege, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
 
-/** By property, not by class. */
 function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail' | 'where'): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
   return typeof value === 'string' ? value : '';
@@ -23,7 +22,7 @@ const tooLong: Translate = (cause) =>
   new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
 const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
-/** With the words of the server, for the log. */
+/** An error with the words of the server, for the log. */
 const told = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
 /** `SQLSTATE routine` -> problem, the first one that fits. The routine is the function of the server that failed. */
@@ -35,7 +34,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(42501 ExecWithCheckOptions|23|44|22001|22003)/, refused],
   [/^42501/, (cause) => missingPrivilege(told(cause))],
   [/^(42P01|42703|3F000)/, (cause) => new MissingObject(told(cause))],
-  // Of ENOSPC the SQLSTATE tells; of EFBIG and EDQUOT only the functions that make files longer.
+  // The SQLSTATE tells of ENOSPC; only the functions that make files longer tell of EFBIG and EDQUOT.
   [/^(53100|XX000 (mdextend|mdzeroextend|BufFileDumpBuffer)$)/, (cause) => diskFull(cause)],
   [/^58030/, (cause) => unavailable('broken', cause)],
   [/^25006/, (cause) => unavailable('readOnly', cause)],
@@ -46,9 +45,9 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(40001|40P01|25P02|55P03|53)/, busy],
 ];
 
-/** States that say nothing of the row, wherever they come from: conflicts, limits, lost and cancelled statements. */
+/** Conflicts, limits, lost and cancelled statements: they say nothing of the row. */
 const OF_NO_ROW = /^(08|25|40|53|57|58|55P03|42501)/;
-/** In the context of an error: a function that neither the engine has made nor a migration runs. */
+/** The context of an error names a function that neither the engine has made nor a migration runs. */
 const OTHERS = /\bfunction (?!inline_code_block|"?_records_)/;
 
 /** The error that callers of the driver see. */
@@ -61,11 +60,11 @@ export function translate(error: unknown): unknown {
   return isConnectionLost(error) ? unreachable(error) : error;
 }
 
-/** Empty if it is no error of the server. */
+/** The SQLSTATE; empty if it is no error of the server. */
 const sqlStateOf = (error: unknown): string =>
   /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
-/** The codes of Node's sockets; their errors have no SQLSTATE. */
+/** SQLSTATEs, and codes of Node's sockets, whose errors have no SQLSTATE. */
 const LOST =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** The client knew before it sent anything. */
@@ -123,7 +122,6 @@ export const isRefusal = (error: unknown): boolean => isIn(error, /^2[23]/);
 /** The database refused a statement, and would refuse it again: no lock, limit or lost connection. */
 export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53|55|57|58)/);
 
-/** Why, for people. */
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
@@ -138,8 +136,6 @@ export function stateOf(error: unknown): string {
   const detail = code.startsWith('2B') ? `: ${textOf(said, 'detail')}` : '';
   return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}${detail}` : `SQLSTATE ${code}`;
 }
-
-// Why a start cannot use the server, and what to do about it.
 
 /** Waiting may help: nobody answers there, the server is still starting, or a pooler cannot reach it. */
 const isNotYetThere = (error: unknown): boolean =>

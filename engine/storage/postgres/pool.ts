@@ -157,7 +157,7 @@ interface SessionSetting {
   readonly accepted?: RegExp;
 }
 
-/** What each connection sets, whatever server, database and role say. */
+/** Settings of each connection, whatever server, database and role say. */
 const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   // With less, numbers are printed with 15 digits.
   extra_float_digits: { value: '3', accepted: /^[123]$/ },
@@ -168,7 +168,7 @@ const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   quote_all_identifiers: { value: 'off' },
   row_security: { value: 'on' },
   exit_on_error: { value: 'off', accepted: /^off$/ },
-  // Of statements without a transaction around them.
+  // It holds for statements without a transaction around them.
   default_transaction_isolation: { value: 'read committed' },
   // Each statement has a deadline of its own.
   transaction_timeout: { value: '0' },
@@ -176,7 +176,7 @@ const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   client_connection_check_interval: { value: '1000' },
 };
 
-/** Those that this version of the server does not know are left out. */
+/** Settings that this version of the server does not know are left out. */
 const APPLY_SETTINGS = `select set_config(name, value, false) from (values ${Object.entries(SETTINGS)
   .map(([name, { value }]) => `(${literal(name)}, ${literal(value)})`)
   .join(', ')}) as wanted (name, value) where current_setting(name, true) <> value`;

@@ -15,41 +15,33 @@ export interface ReplicaWatch {
   close(): void;
 }
 
-// Positions in the log, which each primary continues on a timeline of its own.
-
-/** How far a primary has written its log: `2-16/B374D848`, with its timeline. */
+/** How far a primary has written its log, on a timeline of its own: `2-16/B374D848`. */
 const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
 
 export const POSITION: Statement = { sql: `select ${WRITTEN}` };
 
 /**
- * Of a standby, how far it has replayed the log, and which timeline it surely is on: that of its last restart point, or
- * the one that it gets. One that follows a replaced primary, or was it, may be farther on a timeline that nobody goes on with.
+ * How far a standby has replayed the log, and a timeline that it surely is on: that of its last restart point, or the one
+ * that it receives. A standby of a replaced primary may be farther, on a timeline that nobody continues.
  */
 const REPLAYED = `(select to_hex(greatest(timeline_id, (select received_tli from pg_stat_wal_receiver))) from pg_control_checkpoint()) || '-' || pg_last_wal_replay_lsn()`;
 
 interface LogPosition {
-  /** undefined if it is not told. */
-  readonly timeline: number | undefined;
+  /** 0 if it is not told. */
+  readonly timeline: number;
   readonly place: bigint;
 }
 
-const NOWHERE: LogPosition = { timeline: undefined, place: 0n };
-
 function parsePosition(text: string): LogPosition | undefined {
-  const [, timeline, high = '', low = ''] = /^(?:([0-9A-F]{1,8})-)?([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
+  const [, timeline = '0', high = '', low = ''] =
+    /^(?:([0-9A-F]{1,8})-)?([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
   if (high === '') return undefined;
-  const place = (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
-  return { timeline: timeline === undefined ? undefined : Number.parseInt(timeline, 16), place };
+  return { timeline: Number.parseInt(timeline, 16), place: (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) };
 }
-
-/** A primary that another one has replaced, but that does not know it yet, goes on with its log, and so do its standbys. */
-const isBehind = (wanted: LogPosition, seen: LogPosition): boolean =>
-  wanted.place <= seen.place && (wanted.timeline ?? 0) <= (seen.timeline ?? 0);
 
 const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITTEN} end, pg_postmaster_start_time()::text`;
 
-/** `onLost`: it has stopped answering. */
+/** `onLost` is called when the replica stops answering. */
 export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
   let client: Client | undefined;
   /** As long as the server runs, it does not go back to an earlier timeline. Without its primary, it does not tell the last one. */
@@ -85,7 +77,7 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
       const asked = await connected();
       const { rows } = await asked.query<[string | null, string]>({ text: LOOK, rowMode: 'array' });
       const [told, started = ''] = rows[0] ?? [];
-      const { timeline = 0, place } = parsePosition(told ?? '') ?? NOWHERE;
+      const { timeline = 0, place = 0n } = parsePosition(told ?? '') ?? {};
       const before = reached.started === started ? reached.timeline : 0;
       reached = { started, timeline: Math.max(before, timeline) };
       seen = { timeline: reached.timeline, place };
@@ -101,7 +93,8 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
     covers: (position) => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);
-      return wanted !== undefined && isBehind(wanted, seen);
+      // A replaced primary that does not know it yet goes on with its log, and so do its standbys: timelines are compared, too.
+      return wanted !== undefined && wanted.place <= seen.place && wanted.timeline <= seen.timeline;
     },
     close: () => {
       clearInterval(timer);

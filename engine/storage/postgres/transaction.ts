@@ -86,7 +86,7 @@ export async function writeIn<T>(
         try {
           return await inTransaction(connection, opening, (own) => work(writerOf(own, savepoints)), commit);
         } catch (error) {
-          // Of concurrent statements, one after the broken constraint may be the first to report.
+          // A statement that was sent after the broken constraint may be the first to report.
           throw !savepoints && isAborted(error) ? new NeedsSavepoints() : error;
         }
       },
@@ -166,7 +166,7 @@ async function inTransaction<T>(
     <A extends readonly unknown[], R>(ask: (...asked: A) => Promise<R>): ((...asked: A) => Promise<R>) =>
     (...asked) =>
       isOver ? Promise.reject(lateStatement()) : ask(...asked);
-  // Not awaited: it is sent together with the first statement.
+  // BEGIN is sent together with the first statement: it is awaited later.
   const begun = connection.execute(begin);
   begun.catch(() => undefined);
   try {
@@ -223,7 +223,6 @@ async function repeating<T>(
   }
 }
 
-/** Whether the connection can no longer be used. */
 const isUseless = (error: unknown): boolean => error instanceof Unknown || isConnectionLost(error) || isStale(error);
 
 export async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
@@ -233,8 +232,6 @@ export async function taken(connections: Connections, caller: Caller): Promise<P
     throw translate(error);
   }
 }
-
-// Writes of one statement without a transaction around it.
 
 /** Writes of one transaction: the rows that it has locked are free again after a few milliseconds. */
 const MOST_TOGETHER = 32;
@@ -249,8 +246,9 @@ interface SharedWrite {
 }
 
 /**
- * Those that wait for nobody, and arrive in one turn of the event loop with the same statement, share a transaction: one
- * write to a socket, one read and one commit, which are most of what such a write costs.
+ * Writes of one statement, without a transaction around it. Those that wait for nobody, and arrive in one turn of the event
+ * loop with the same statement, share a transaction: one write to a socket, one read and one commit, which are most of
+ * their cost.
  */
 export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
   let gathered = new Map<Statement, SharedWrite[]>();
@@ -326,8 +324,6 @@ async function writeTogether(
   }
 }
 
-// A list that is streamed.
-
 /** Rows that are fetched together: few, until it is known how long they are. */
 const FIRST_ROWS = 4;
 const MOST_ROWS = 256;
@@ -336,7 +332,7 @@ const PIECE_LENGTH = 256 * 1024;
 /** A piece is held twice: as it was received, and in the answer. */
 const COPIES = 2;
 
-/** In a transaction of its own, on a connection that nothing else uses. */
+/** Opens a list that is streamed, in a transaction of its own, on a connection that nothing else uses. */
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
   const ask: PostgresConnection['query'] = async (...asked) => {
@@ -388,7 +384,7 @@ async function* texts(
     const some = rows.map(([text]) => String(text));
     const length = some.reduce((sum, text) => sum + text.length, 0);
     const isLast = some.length < wanted;
-    // What a long list takes is refused before its first piece is sent.
+    // A long list is refused for lack of memory before its first piece is sent.
     const held = COPIES * (isLast ? length : Math.max(length, PIECE_LENGTH));
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);

@@ -8,11 +8,10 @@ import { isObject } from '../../json/json.ts';
 import { engineTables, MODEL_TABLE } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';
 
-/** What a copy was found to hold. */
 interface Verified {
   readonly tables: number;
   readonly rows: number;
-  /** What the engine did not make: triggers, views, tables of others. */
+  /** Triggers, views and tables that the engine did not make. */
   readonly foreign: readonly string[];
 }
 
@@ -97,7 +96,6 @@ function reading<T>(file: string, work: (database: Database.Database) => T): T {
   }
 }
 
-/** The first column of every row. */
 const column = (database: Database.Database, sql: string): readonly string[] =>
   database.prepare<[], string>(sql).pluck().all();
 
@@ -117,7 +115,7 @@ export async function restore(
 ): Promise<Restored> {
   verify(from);
   refuseInUse(file);
-  // Where a link leads to, so that it stays a link.
+  // A symbolic link stays one: the file that it leads to is replaced.
   const place = existsSync(file) ? realpathSync(file) : file;
   const next = newFile(place, { force: true, database: undefined });
   try {
@@ -141,7 +139,7 @@ function keepFormer(file: string, next: string): string | undefined {
   try {
     linkSync(file, former);
   } catch {
-    // This file system has no links.
+    // The file system has no hard links.
     renameSync(file, former);
   }
   return former;
@@ -156,13 +154,11 @@ function refuseInUse(file: string): void {
   } catch (error) {
     if (/^SQLITE_(BUSY|LOCKED)/.test(codeOf(error)))
       throw new StartError(`${file} is in use; stop the service first. Nothing was changed.`);
-    // A file that cannot be read may be replaced: it is kept beside the new one.
+    // A damaged file may be replaced: it is kept beside the new one.
   } finally {
     database.close();
   }
 }
-
-// Objects in a file that this engine did not make: triggers run with each write, and a view may look like a table.
 
 interface SchemaRow {
   readonly type: string;
@@ -171,14 +167,17 @@ interface SchemaRow {
   readonly sql: string | null;
 }
 
-/** Names that are told; a hostile file may have very many. */
+/** A hostile file may hold very many objects: so many are named. */
 const MAX_NAMED = 20;
 
 export const listed = (foreign: readonly string[]): string =>
   foreign.slice(0, MAX_NAMED).join(', ') +
   (foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '');
 
-/** For people: `trigger "x" of "things"`. In a file without a model, everything is foreign. */
+/**
+ * Objects that the engine did not make, like `trigger "x" of "things"`: triggers run with each write, and a view may look
+ * like a table.
+ */
 export function foreignObjects(database: Database.Database): readonly string[] {
   const [text] = column(database, `select applied from ${MODEL_TABLE}`);
   const applied: unknown = text === undefined ? undefined : JSON.parse(text);
@@ -194,17 +193,16 @@ export function foreignObjects(database: Database.Database): readonly string[] {
     const isVirtual = /^create virtual/i.test(sql ?? '');
     if (type === 'trigger') return `trigger "${name}" of "${table}"`;
     if (type === 'view') return `view "${name}"`;
-    // SQLite itself makes only tables and indexes with such names.
+    // Only SQLite itself makes such names.
     if (name.startsWith('sqlite_') || (own.has(name) && !isVirtual)) return [];
     return type === 'index' ? `index "${name}" of "${table}"` : `${isVirtual ? 'virtual ' : ''}table "${name}"`;
   });
 }
 
-// A damaged file, or one of another program, is refused before anything is written to it.
-
-/** Bytes of a database that is checked at each start: a fifth of a second. A larger one is checked by a backup. */
+/** A start checks files of at most so many bytes, which takes a fifth of a second; a backup checks larger ones. */
 const MAX_LOOKED_THROUGH = 128 * 1024 * 1024;
 
+/** Refuses a damaged file, or one of another program, before anything is written to it. */
 export function refuseUnusableFile(file: string): void {
   if (file === ':memory:' || file === '')
     throw new StartError('An SQLite database needs a file: several connections share it');
@@ -224,7 +222,7 @@ export function refuseUnusableFile(file: string): void {
   });
 }
 
-/** What SQLite finds wrong with a file. `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
+/** The faults that SQLite finds. `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
 const damageOf = (
   database: Database.Database,
   check: 'quick_check' | 'integrity_check',

@@ -1,4 +1,4 @@
-/** Connections to an SQLite file: each prepares a statement once. One that only reads answers the requests. */
+/** Connections to an SQLite file: each prepares a statement once, and a read-only one answers the requests. */
 import { statSync, utimesSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -23,7 +23,7 @@ import { FOLDED } from './dialect.ts';
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
   iterate(statement: Statement, values: Values): IterableIterator<Row>;
-  /** For statements that are run again and again and return nothing. */
+  /** Runs a statement that is kept prepared and returns nothing. */
   command(statement: Statement): void;
   execute(sql: string): void;
   close(): void;
@@ -107,8 +107,7 @@ export function rollBack({ database, command }: SqliteConnection): void {
 }
 
 /**
- * What is read within one turn of the event loop shares one snapshot: to begin and to end one costs as much as to read a
- * record.
+ * Reads within one turn of the event loop share one snapshot: to begin and to end one costs as much as to read a record.
  */
 export interface TurnReader extends Reader {
   /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
@@ -121,7 +120,7 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
 
   function begin(): void {
     if (open) return;
-    // What could not be ended before would show old records.
+    // A snapshot that could not be ended before would show old records.
     if (connection.database.inTransaction) connection.command(ROLLBACK);
     connection.command(BEGIN);
     open = true;
@@ -160,13 +159,13 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
 
 export type OnPiece = (texts: readonly string[]) => void;
 
-/** KiB of the file that a light list keeps, and what is read of it in one turn: a millisecond. */
+/** KiB of the file that a light list caches, and rows and characters that it reads in one turn: a millisecond. */
 const LIGHT_CACHE = 1000;
 const LIGHT_ROWS = 100;
 const LIGHT_LENGTH = 64 * 1024;
 
 /**
- * A list whose rows an index finds one after the other: read between the requests, on a connection of its own. `onPiece`
+ * Reads a list whose rows an index finds one after the other, between the requests, on a connection of its own. `onPiece`
  * is called with the texts of each piece.
  */
 export function openLightList(file: string, onPiece: OnPiece): Snapshot {
@@ -226,7 +225,7 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_CONSTRAINT_PRIMARYKEY: unique,
   SQLITE_CONSTRAINT_ROWID: unique,
   SQLITE_CONSTRAINT_FOREIGNKEY: (cause) => new ConstraintError('reference', cause),
-  // RAISE in a trigger of others.
+  // A trigger that others have added called RAISE.
   SQLITE_CONSTRAINT_TRIGGER: (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause),
   SQLITE_BUSY: busy,
   SQLITE_LOCKED: busy,
@@ -246,15 +245,15 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
 
 /** The error that callers of the driver see. */
 export function translate(error: unknown, file: string): unknown {
-  // By its code, not its class: the native module keeps the first class it was loaded with.
+  // Errors are told apart by their codes: the native module keeps the first class it was loaded with.
   const code = codeOf(error);
-  /** `SQLITE_IOERR` of `SQLITE_IOERR_READ`. */
+  // `SQLITE_IOERR` for `SQLITE_IOERR_READ`.
   const primary = code.split('_', 2).join('_');
   if (primary === 'SQLITE_IOERR' && isReadOnly(file)) return unavailable('readOnly', error);
   return (translations[code] ?? translations[primary])?.(error) ?? error;
 }
 
-/** Whether its file system has become read-only, as after an error of its disk. SQLite does not tell why it cannot write. */
+/** The file system may have become read-only after an error of its disk. SQLite does not tell why it cannot write. */
 function isReadOnly(file: string): boolean {
   try {
     const { atime, mtime } = statSync(file);

@@ -4,7 +4,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
-/** Of a table whose rows are estimated: so many pieces of so many identifiers are looked at. */
+/** An estimate of rows looks at so many pieces of the table, of so many identifiers each. */
 const PIECES = 40;
 const PIECE_IDS = 250;
 
@@ -12,7 +12,7 @@ const PASSING = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
-/** Its name in SQL. */
+/** Name of the SQL function that folds a text. */
 export const FOLDED = 'records_folded';
 
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
@@ -56,7 +56,7 @@ export const sqliteDialect: Dialect = {
     folded: (joined) => `substr(${joined}, 1, instr(${joined}, '!'))`,
   },
   keyPath,
-  // The share of matching rows in pieces of the table that lie at equal distances.
+  // The estimate is the share of matching rows in pieces of the table that lie at equal distances.
   estimate: {
     sql: ({ table, identifier, rowIdentifier, select }) => {
       // The two ends are found at once only if each is a SELECT of its own.
@@ -101,7 +101,7 @@ export const sqliteDialect: Dialect = {
       `insert into sqlite_sequence (name, seq) select ${literal(table)}, ? where not exists (select 1 from sqlite_sequence where name = ${literal(table)})`,
     ],
   },
-  // The first ends with the transaction; with the second, fewer pages are written twice.
+  // Foreign keys are deferred until the transaction ends; with a larger cache, fewer pages are written twice.
   deferred: () => ({ begin: ['pragma defer_foreign_keys = on', 'pragma cache_size = -65536'], end: [] }),
   locks: false,
   lockOwnership: undefined,

@@ -38,7 +38,7 @@ const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
 /** Whole lists at a time: each holds a snapshot, which stops checkpoints. Milliseconds that one waits for others to end. */
 const MAX_STREAMS = 64;
 const LIST_PATIENCE = 5000;
-/** How often a list holds a record while it waits to be read on: its pages, its columns, and its JSON as it grows. */
+/** Copies of a record that a waiting list holds: its pages, its columns, and its JSON as it grows. */
 const HELD = 5;
 
 const EXISTING: Statement = {
@@ -94,7 +94,7 @@ export function openSqlite(
     read: (work) => work(reader),
     write: commits.write,
     define: (statements) => apart(() => define(writer, statements)),
-    // The first one that defines tables locks the file; the next one finds what was made.
+    // The first process that defines tables locks the file; the next one finds them.
     exclusively: async (work) => work(),
     // SQLite assumes so by itself.
     existing: () => reader.column(EXISTING, []),
@@ -138,7 +138,7 @@ export function openSqlite(
   };
 }
 
-/** Charges what SQLite holds of the longest record so far; of one that is longer than a page, enough that few are held. */
+/** Charges the memory that SQLite holds for the longest record so far; for one that is longer than a page, two pages. */
 function holding(caller: Caller): OnPiece {
   let charged = 0;
   return (piece) => {
@@ -202,7 +202,7 @@ function lockFile(file: string, log: Log): () => void {
   let lock: SqliteFile.Database | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  /** True, too, where no file can be made beside the database. */
+  /** Also returns true where no file can be made beside the database. */
   function tryNow(): boolean {
     try {
       makeOwnerOnly(`${file}-service`);

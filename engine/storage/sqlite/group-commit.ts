@@ -41,7 +41,6 @@ interface GroupCommit {
 interface CommitOptions {
   /** Ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
   refresh(): void;
-  /** Tells the time in milliseconds. */
   now?(): number;
 }
 
@@ -63,7 +62,7 @@ export function createGroupCommit(
     turn = undefined;
   }
 
-  /** What work asks for after its end would run in the next transaction. Statements run in the order in which they are asked for. */
+  /** Refuses statements that work asks for after its end: they would run in the next transaction. */
   function writerUntil(isOver: () => boolean): Writer {
     const inTime =
       <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
@@ -104,7 +103,7 @@ export function createGroupCommit(
       await gather();
       await commitGroup();
     }
-    // In the same turn as the last check of the queue: a write that comes now begins a new drain.
+    // Set in the same turn as the queue was last checked: a write that comes now begins a new drain.
     draining = undefined;
   }
 
@@ -123,7 +122,7 @@ export function createGroupCommit(
   async function commitGroup(): Promise<void> {
     const group: QueuedWrite[] = [];
     try {
-      // Where an earlier one could not be rolled back, its changes must not be committed with these.
+      // A transaction that could not be rolled back must not be committed with these writes.
       if (database.inTransaction) command(ROLLBACK);
       refresh();
       await runGroup(group);

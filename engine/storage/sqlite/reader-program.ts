@@ -38,7 +38,7 @@ export type Reply = 'ready' | Piece | { readonly failure: { readonly message: st
 const [, , file = ''] = process.argv;
 
 try {
-  // Where processors are scarce, the service goes before its searches: it answers all the others.
+  // The service goes before its searches where processors are scarce: it answers all other requests.
   setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
 } catch {
   // A sandbox may forbid it.
@@ -46,7 +46,6 @@ try {
 
 const connection = connect(file, true);
 connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY}`);
-/** Of the statement that is being read. */
 let rows: IterableIterator<Row> | undefined;
 /** The same statement is the same object, so that it is prepared once. */
 const statements = createCache<Statement>(STATEMENTS);
@@ -93,7 +92,7 @@ function endSnapshot(): Piece {
   return { rows: [], isLast: true };
 }
 
-/** The log could not be copied beyond this snapshot: without this, the next commit would copy all of it. */
+/** Copies a log that this snapshot has held: otherwise the next commit would copy all of it. */
 function copyLog(): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LONG_LOG) return;
   try {
@@ -109,7 +108,7 @@ function reply(question: Question): Reply {
   try {
     return answerTo(question);
   } catch (error) {
-    // SQLite's own error, before it was translated.
+    // The error of SQLite itself is sent, as it was before its translation.
     const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return { failure: { message: reasonOf(original), code: codeOf(original) } };
   }
@@ -118,7 +117,7 @@ function reply(question: Question): Reply {
 /** The service may have been killed: without a callback, the error would be thrown. */
 const send = (message: Reply): void => void process.send?.(message, () => undefined);
 
-// The pipe closes with the service. It is watched by a thread, since a statement may be running here by then.
+// A pipe closes when the service ends. A thread watches it, since a statement may be running here by then.
 const WATCH = `new (require('node:net').Socket)({ fd: 4 })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
 new Worker(WATCH, {

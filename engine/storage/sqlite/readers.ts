@@ -71,7 +71,7 @@ export function createReaders(file: string, patience: number): Readers {
           if (!open) return;
           open = false;
           stop();
-          // Nobody needs what is still being read.
+          // Nobody needs rows that are still being read.
           if (reader.isBusy()) reader.kill(new CallerGone());
           else reader.ask('end').catch(() => undefined);
           rest(reader);
@@ -96,13 +96,11 @@ async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Value
   }
 }
 
-/** A reader process as the service sees it. */
 interface ReaderProcess {
   /** Kills the process if there is no answer in time. */
   readonly ask: (question: Question) => Promise<Piece>;
   /** Ends the process at once; questions without an answer fail with the reason. */
   readonly kill: (reason?: Error) => void;
-  /** Whether a question has no answer yet. */
   readonly isBusy: () => boolean;
 }
 
@@ -112,7 +110,7 @@ interface PendingAnswer {
   timer?: NodeJS.Timeout;
 }
 
-/** Works for compiled code, and for sources as tests run them. */
+/** `.js` for compiled code, `.ts` for sources as tests run them. */
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
 /** The process only holds the pieces that it sends. */
@@ -176,7 +174,7 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
   child.on('message', (reply) => settle(reply as Reply));
   child.on('error', failed);
   child.on('exit', (code, signal) => failed(new Error(`a reader process ended: ${signal ?? code}`)));
-  // A socket, though its type does not say so. Where no process could be started, there are no pipes.
+  // The pipe is a socket, though its type does not say so. If no process could be started, there is none.
   const lifeline = (child.stdio as typeof child.stdio | undefined)?.[4];
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
   hold(false);
