@@ -23,7 +23,7 @@ import { readinessOf } from './storage/unavailable.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
-import { databaseAt, openStorage } from './storage/open.ts';
+import { openStorage } from './storage/open.ts';
 import type { Clock } from './storage/write/values.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
@@ -57,8 +57,6 @@ export interface Engine {
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
   /** For tests: the time that records are stamped with. Default: the clock of the database. */
   readonly clock?: Clock | undefined;
-  /** Whether it serves the database for as long as it runs, and should be the only one to do so on an SQLite file. */
-  readonly isService?: boolean | undefined;
   readonly waits?: boolean | undefined;
 };
 
@@ -99,7 +97,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     access?.close();
     throw error;
   });
-  const unclaim = settings.isService === true ? databaseAt(settings.databaseUrl).claim(log) : undefined;
   reportTables(log, prepared);
   let draining = false;
   const isDraining = (): boolean => draining;
@@ -170,7 +167,6 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     close: async () => {
       clearInterval(forgetting);
       access?.close();
-      unclaim?.();
       await store.close();
     },
   };

@@ -48,7 +48,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     throw new StartError(
       'corsOrigins is "*", and there are no tokens: pages of every site could read and write. Name the origins, or set tokens (the environment variable TOKENS of the service)',
     );
-  const engine = await startEngine({ ...settings, isService: true });
+  const engine = await startEngine(settings);
   const { bodyLimit } = settings;
   const inProcess = inProcessCalls(engine.budget, engine.unrestricted);
   // The pages bring Express, which a host that only needs the records does not have to load.

@@ -22,7 +22,6 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
     ...forHost(settings),
     clock: settings.clock,
     waits: settings.waits,
-    isService: true,
   });
   try {
     const listener = await listen(answering(engine, settings), settings, engine.budget);

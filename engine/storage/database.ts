@@ -393,23 +393,6 @@ function createOutages(database: string, log: Log | undefined) {
   };
 }
 
-/** Milliseconds in which lost connections are counted before they are logged. */
-const GATHER = 1000;
-
-/** Logs connections that a server has closed, though nothing may have failed because of it. */
-export function lostConnections(database: string, log: Log): (error: unknown) => void {
-  let connections = 0;
-  return (error) => {
-    connections += 1;
-    if (connections > 1) return;
-    const tell = (): void => {
-      log.warn({ database, connections, cause: lastCause(error) }, 'the database closed connections');
-      connections = 0;
-    };
-    setTimeout(tell, GATHER).unref();
-  };
-}
-
 /** Without values of records. */
 function lastCause(error: unknown): string {
   let cause = error;

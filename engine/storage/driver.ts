@@ -142,8 +142,6 @@ export interface DriverOptions {
   readonly maxStreams?: number | undefined;
   /** Whether callers are told the position of what they wrote. */
   readonly positions?: boolean;
-  /** Told of each connection that the server has closed. */
-  readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
 /** A server that follows another one. */

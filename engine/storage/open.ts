@@ -7,7 +7,7 @@ import { newItems } from '../model/bodies.ts';
 import { type Model, type RecordType, referredFirst } from '../model/model.ts';
 import { NotYetThere, Problem, StartError } from '../problem.ts';
 import { withoutPassword } from '../settings/settings.ts';
-import { createDatabase, type DatabaseObserver, lostConnections } from './database.ts';
+import { createDatabase, type DatabaseObserver } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import {
   type Awaitable,
@@ -24,7 +24,7 @@ import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
-import { claimFile, openSqlite } from './sqlite/driver.ts';
+import { openSqlite } from './sqlite/driver.ts';
 import type { Store } from './store.ts';
 import { SEED_TABLE } from './tables.ts';
 import { createWrites, type WriteOptions, type Writes } from './write/writes.ts';
@@ -57,11 +57,7 @@ export async function openStorage(
     throw new StartError(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
-  const withLost = (address: string): StorageOptions => ({
-    ...options,
-    onLost: log && lostConnections(withoutPassword(address), log),
-  });
-  const open = (): Awaitable<Driver> => database.open({ ...withLost(url), positions: readUrl !== '' });
+  const open = (): Awaitable<Driver> => database.open({ ...options, positions: readUrl !== '' });
   const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
     const prepared = await driver.exclusively(async () => {
@@ -75,7 +71,7 @@ export async function openStorage(
     const replicas =
       readUrl === ''
         ? undefined
-        : createReplicaReads(reads, await databaseAt(readUrl).replicas(withLost(readUrl)), placed, observer);
+        : createReplicaReads(reads, await databaseAt(readUrl).replicas(options), placed, observer);
     const { get, page, stream, summary } = replicas ?? reads;
     const store: Store = {
       ...createWrites(driver, reads, { served: driver.served, writeRows, clock }),
@@ -121,8 +117,6 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
 // Databases by their URL.
 
 export interface Location {
-  /** For a service: says in the log if another one uses the same file. Returns what ends the claim. */
-  claim(log: Log): () => void;
   /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
   open(options?: DriverOptions): Awaitable<Driver>;
   /** The servers that the URL names, each on its own. They need not answer yet. */
@@ -133,14 +127,12 @@ export interface Location {
 
 // Its client is loaded only if it is used.
 const postgres = (place: string): Location => ({
-  claim: () => () => undefined,
   open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
   replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
   newDialect: undefined,
 });
 
 const sqlite = (file: string): Location => ({
-  claim: (log) => claimFile(file, log),
   open: (options) => {
     refuseUnusableFile(file);
     return openSqlite(file, options);

@@ -177,28 +177,6 @@ describe('the process', () => {
     expect(service.err()).toContain('Requests that were still open were cut off');
   });
 
-  test('a second one on the same SQLite file says so; one that follows a killed one does not', async () => {
-    const own = { DATABASE_URL: `sqlite:${join(directory, 'shared.db')}` };
-    const startNext = async (): Promise<Running> => {
-      const service = serve(own);
-      await urlOf(service);
-      return service;
-    };
-    const says = /"msg":"another service has this SQLite file open/;
-    const first = await startNext();
-    const second = await startNext();
-    expect([says.test(first.err()), says.test(second.err())]).toEqual([false, true]);
-    const backup = records(['backup', join(directory, 'copy.db')], own);
-    const plan = records(['plan'], own);
-    expect([await backup.ended, await plan.ended, plan.err()]).toEqual([0, 0, '']);
-    for (const { child } of [first, second]) child.kill('SIGKILL');
-    await Promise.all([first.ended, second.ended]);
-    const third = await startNext();
-    expect(third.err()).not.toMatch(says);
-    third.child.kill('SIGTERM');
-    expect(await third.ended).toBe(0);
-  });
-
   test('a faulty schema prints every fault with its place, and ends with 1', async () => {
     await writeFile(
       join(directory, 'faulty.yaml'),

@@ -78,7 +78,7 @@ interface Opened {
 /** Connections are opened when they are needed. `isThere`: whether the server answers, if that is watched. */
 function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: () => boolean): Opened {
   const { pool, prepared, lockTimeout } = address;
-  const { statementTimeout, maxStreams = pool, onLost } = options;
+  const { statementTimeout, maxStreams = pool } = options;
   const isLimited = statementTimeout !== Infinity;
   const statement = isLimited ? statementTimeout : 0;
   const connections = createConnections(
@@ -86,10 +86,10 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     { statement, idle: isLimited ? MAX_IDLE : 0, lock: lockTimeout },
   );
   const streams = createConnections(
-    { ...address, pool: maxStreams, onLost, isThere },
+    { ...address, pool: maxStreams, isThere },
     { statement, idle: isLimited ? MAX_SLOW : 0, lock: 0 },
   );
-  const unlimited = createConnections({ ...address, pool: UNLIMITED_CONNECTIONS, onLost }, NO_LIMITS);
+  const unlimited = createConnections({ ...address, pool: UNLIMITED_CONNECTIONS }, NO_LIMITS);
   const pools = [connections, streams, unlimited];
   /** Until the tables are those of the descriptors, work takes as long as it needs. */
   let used = connections;

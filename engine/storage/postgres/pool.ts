@@ -1,7 +1,7 @@
 /** A pool of connections, as many as the setting allows, and the settings of their sessions that the engine's SQL relies on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
-import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
+import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { StartError } from '../../problem.ts';
 import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
@@ -47,18 +47,17 @@ interface TimeLimits {
 export const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
 interface ConnectionOptions
-  extends Pick<PostgresAddress, 'url' | 'pool' | 'prepared'>, Pick<DriverOptions, 'positions' | 'onLost'> {
+  extends Pick<PostgresAddress, 'url' | 'pool' | 'prepared'>, Pick<DriverOptions, 'positions'> {
   /** Whether the server answers, if that is watched. */
   readonly isThere?: (() => boolean) | undefined;
 }
 
 export function createConnections(
-  { url, pool: max, prepared, positions = false, onLost, isThere = () => true }: ConnectionOptions,
+  { url, pool: max, prepared, positions = false, isThere = () => true }: ConnectionOptions,
   limits: TimeLimits,
 ): Connections {
   const open = new Set<Client>();
   const outdated = new WeakSet<Client>();
-  let isClosed = false;
 
   /** Registered before it is connected. */
   class KnownClient extends Client {
@@ -70,7 +69,6 @@ export function createConnections(
   }
 
   async function prepare(client: ClientBase): Promise<void> {
-    client.once('error', (error) => isClosed || onLost?.(error));
     if (!prepared) return;
     const all = [settingsOf(limits, 'session'), APPLY_SETTINGS, ...(limits === NO_LIMITS ? [] : [PARALLEL])];
     const settings = { text: all.join('; '), query_timeout: WAIT_TIMEOUT };
@@ -99,11 +97,11 @@ export function createConnections(
   }
 
   /** If the server takes no further connection, one of the open ones will come free. */
-  async function connected(caller: Caller): Promise<PoolClient> {
+  async function connected(): Promise<PoolClient> {
     for (const end = performance.now() + WAIT_TIMEOUT; ;) {
       if (!isThere()) throw Object.assign(new Error(`${new URL(url).host} does not answer`), { code: 'EHOSTUNREACH' });
       try {
-        const client = await unlessGone(pool.connect(), caller);
+        const client = await pool.connect();
         if (!outdated.has(client)) return client;
         client.release(true);
       } catch (error) {
@@ -115,7 +113,7 @@ export function createConnections(
 
   return {
     take: async (caller = PATIENT) =>
-      connectionOf(await connected(caller), { prepared, timeout: limits.statement, caller, positions }),
+      connectionOf(await connected(), { prepared, timeout: limits.statement, caller, positions }),
     renew: () => {
       for (const client of open) outdated.add(client);
     },
@@ -128,24 +126,11 @@ export function createConnections(
     },
     usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
-      isClosed = true;
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
       // A server that does not answer does not end connections either.
       cut();
     },
   };
-}
-
-/** A caller that leaves while it waits is rejected at once; its connection goes back to the pool. */
-function unlessGone(connecting: Promise<PoolClient>, caller: Caller): Promise<PoolClient> {
-  return new Promise((resolve, reject) => {
-    let left = false;
-    const stop = caller.onGone(() => {
-      left = true;
-      reject(new CallerGone());
-    });
-    connecting.then((client) => (left ? client.release() : resolve(client)), reject).finally(stop);
-  });
 }
 
 const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'local'): string =>

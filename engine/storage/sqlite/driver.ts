@@ -1,11 +1,9 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
-import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import SqliteFile from 'better-sqlite3';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { codeOf, makeOwnerOnly } from '../../files.ts';
-import type { Log } from '../../log.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import {
   type Awaitable,
@@ -175,53 +173,4 @@ function openForReading(file: string, writer: SqliteConnection): SqliteConnectio
     writer.close();
     throw error;
   }
-}
-
-/** Within a process, services share the lock, as while one replaces another. */
-const claims = new Map<string, { services: number; readonly release: () => void }>();
-
-/** For a service: says in the log if another one has the file open. Returns a function that gives the lock back. */
-export function claimFile(given: string, log: Log): () => void {
-  const file = realpathSync(given);
-  const claim = claims.get(file) ?? { services: 0, release: lockFile(file, log) };
-  claim.services += 1;
-  claims.set(file, claim);
-  return () => {
-    claim.services -= 1;
-    if (claim.services > 0) return;
-    claims.delete(file);
-    claim.release();
-  };
-}
-
-/** Milliseconds until it is tried again, so that the next service learns of this one once the first has ended. */
-const LOCK_AGAIN = 1000;
-
-/** The lock is one of the operating system, on a file beside the database: it ends with the process, however that ends. */
-function lockFile(file: string, log: Log): () => void {
-  let lock: SqliteFile.Database | undefined;
-  let timer: NodeJS.Timeout | undefined;
-
-  /** Also returns true where no file can be made beside the database. */
-  function tryNow(): boolean {
-    try {
-      makeOwnerOnly(`${file}-service`);
-      lock ??= new SqliteFile(`${file}-service`, { timeout: 0 });
-      lock.exec('begin exclusive');
-      return true;
-    } catch {
-      timer = setTimeout(tryNow, LOCK_AGAIN).unref();
-      return lock === undefined;
-    }
-  }
-
-  if (!tryNow())
-    log.warn(
-      { database: file },
-      'another service has this SQLite file open: writes wait for each other, and limits and metrics count for each process; serve a file with one process, or use PostgreSQL',
-    );
-  return () => {
-    clearTimeout(timer);
-    lock?.close();
-  };
 }
