@@ -1,7 +1,15 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { clientOf, isGuarded, tokenNameOf, openAccess, type Reports } from './access/access.ts';
-import { type Client, type Clients, createClients } from './access/clients.ts';
+import {
+  type Client,
+  clientOf,
+  type Clients,
+  createClients,
+  isGuarded,
+  openAccess,
+  type Reports,
+  tokenNameOf,
+} from './access/access.ts';
 import { createCache, memoized } from './memo.ts';
 import { type AwaitReader, type Budget, createBudget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './check.ts';

@@ -2,12 +2,16 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { memoized } from '../memo.ts';
+import { networkOf } from '../edge/admission.ts';
+import { followSettled } from '../files.ts';
+import type { Service } from '../http/request.ts';
+import type { Routes } from '../http/routes.ts';
+import { createCache, memoized } from '../memo.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel, type TypeNames } from '../model/rights.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { followSettled } from '../files.ts';
-import { type Grant, grantOf, type ParsedGrants, parseGrants } from './tokens.ts';
-import { networkOf } from '../edge/admission.ts';
+import { type Grant, grantOf, parseGrants } from './tokens.ts';
 
 export interface Access {
   /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
@@ -32,53 +36,57 @@ const BEARER_SCHEME = /^Bearer(?: |$)/i;
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
 /** Throws a StartError if the tokens cannot be read. */
-export function openAccess({ tokens, tokensFile }: AccessSettings, reports: Reports): Access {
-  const text = tokensFile === '' ? undefined : readTokens(tokensFile);
-  const first = parseAll(tokens, tokensFile, text);
-  if (first.faults.length > 0) throw new StartError(first.faults.join('; '));
-  let { grants } = first;
+export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports: Reports): Access {
+  const unreadable = `TOKENS_FILE is "${file}", which cannot be read`;
+  const parsed = (text = '') => parseGrants({ name: file, text }, { name: 'TOKENS', text: tokens });
+  const text = file === '' ? undefined : readTokens(file, unreadable);
+  const { grants: first, faults: wrong } = parsed(text);
+  if (wrong.length > 0) throw new StartError(wrong.join('; '));
+  let grants = first;
   if (grants.length === 0)
     reports.refused([
-      `${tokensFile === '' ? 'TOKENS has' : `TOKENS_FILE is "${tokensFile}", which has`} no tokens: nobody has access`,
+      `${file === '' ? 'TOKENS has' : `TOKENS_FILE is "${file}", which has`} no tokens: nobody has access`,
     ]);
-  const take = (found: TokenText): void => {
-    const { grants: now, faults } = parseAll(tokens, tokensFile, found.text);
-    grants = now;
-    reports.changed(grants);
-    const all = found.reason === undefined ? faults : [`${unreadable(tokensFile)}: ${found.reason}`, ...faults];
-    if (all.length > 0) reports.refused(all);
-  };
-  const stop = text === undefined || !isFollowed(tokensFile) ? () => undefined : follow(tokensFile, text, take);
+  // A pipe can only be read once.
+  const isFollowed = text !== undefined && statSync(file).isFile();
+  const stop = !isFollowed
+    ? undefined
+    : // A change counts only if two polls find it: an editor may empty the file before writing it.
+      followSettled<TokenText>(JSON.stringify({ text }), {
+        look: () =>
+          readFile(file, 'utf8').then(
+            (found) => ({ text: found }),
+            (error: unknown) => ({ reason: reasonOf(error) }),
+          ),
+        textOf: (found) => JSON.stringify(found),
+        every: POLL_MS,
+        changed: (found) => {
+          const { grants: now, faults } = parsed(found.text);
+          grants = now;
+          reports.changed(grants);
+          const all = found.reason === undefined ? faults : [`${unreadable}: ${found.reason}`, ...faults];
+          if (all.length > 0) reports.refused(all);
+        },
+      });
   // The log asks when the request is over, and its token may have been revoked meanwhile.
   const grantedTo = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
-  return { grantOf: grantedTo, close: () => void stop() };
+  return { grantOf: grantedTo, close: () => void stop?.() };
 }
 
-/** The state of the file at one poll. */
+/** The file at one poll. If it is missing or unreadable, it has no tokens: otherwise removing it would revoke nothing. */
 interface TokenText {
   readonly text?: string;
   /** Why there is no text. */
   readonly reason?: string;
 }
 
-/**
- * A missing or unreadable file has no tokens: otherwise removing it would revoke nothing. A file that an editor empties
- * before writing it does no harm, since a change counts only if two polls find it.
- */
-const follow = (file: string, text: string, take: (found: TokenText) => void): (() => Promise<void>) =>
-  followSettled<TokenText>(JSON.stringify({ text }), {
-    look: () =>
-      readFile(file, 'utf8').then(
-        (found) => ({ text: found }),
-        (error: unknown) => ({ reason: reasonOf(error) }),
-      ),
-    textOf: (found) => JSON.stringify(found),
-    every: POLL_MS,
-    changed: take,
-  });
-
-/** A pipe can only be read once. */
-const isFollowed = (file: string): boolean => statSync(file).isFile();
+function readTokens(file: string, unreadable: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new StartError(unreadable, { cause: error });
+  }
+}
 
 /** The name of the client for the rate limit: that of its token, else its address. An unknown token counts as none. */
 export function clientOf(request: IncomingMessage, address: string, access: Access | undefined): string {
@@ -96,20 +104,6 @@ export function tokenNameOf(request: IncomingMessage, access: Access | undefined
   }
 }
 
-function parseAll(tokens: string, file: string, text: string | undefined): ParsedGrants {
-  return parseGrants({ name: file, text: text ?? '' }, { name: 'TOKENS', text: tokens });
-}
-
-function readTokens(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new StartError(unreadable(file), { cause: error });
-  }
-}
-
-const unreadable = (file: string): string => `TOKENS_FILE is "${file}", which cannot be read`;
-
 function identified(header: string | undefined, grants: readonly Grant[]): Grant {
   if (header === undefined) throw unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
   // As if there were none (RFC 6750, 3): a client that knows another scheme must not discard a token.
@@ -117,16 +111,67 @@ function identified(header: string | undefined, grants: readonly Grant[]): Grant
     throw unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
   const [, token] = BEARER.exec(header) ?? [];
   const grant = token === undefined ? undefined : grantOf(token, grants);
-  return grant ?? unknownToken();
+  if (grant === undefined) throw unauthorized('The token is unknown or was revoked', 'Bearer error="invalid_token"');
+  return grant;
 }
 
-function unknownToken(): never {
-  throw unauthorized('The token is unknown or was revoked', 'Bearer error="invalid_token"');
-}
-
-function unauthorized(message: string, challenge: string): Problem {
-  return new Problem('unauthorized', message, {
+const unauthorized = (message: string, challenge: string): Problem =>
+  new Problem('unauthorized', message, {
     errors: [{ header: 'Authorization', code: 'unauthorized', message }],
     headers: { 'WWW-Authenticate': challenge },
   });
+
+// A client: rights, routes and documents, kept once per set of rights.
+
+export interface Client {
+  readonly rights: Rights;
+  /** The name of its token; null without tokens. */
+  readonly tokenName: string | null;
+  /** All types. */
+  readonly model: Model;
+  /** The part of the Model that the client may see, for documents: the same for all clients with equal rights. */
+  seen(): Model;
+  serviceOf(type: RecordType): Service;
+  /** Those below `/api`, or below the root of a dialect. */
+  routesBelow(root: string): Routes;
 }
+
+export interface Clients {
+  /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  of(request: IncomingMessage): Client;
+  granted(granted: Granted, name: string): Client;
+  readonly unrestricted: Client;
+}
+
+/** Clients, and sets of rights with their documents, that are kept. */
+const MOST_KEPT = 16;
+
+type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routesBelow'>;
+
+export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
+  const clients = createCache<Client>(MOST_KEPT);
+  const models = createCache<Model>(MOST_KEPT);
+  const clientWith = (rights: Rights, tokenName: string | null): Client => ({
+    rights,
+    tokenName,
+    model,
+    seen: () => models(rights.key, () => seenModel(model, rights)),
+    ...make(rights, tokenName),
+  });
+  const granted = (given: Granted, name: string): Client =>
+    clients(`${name} ${keyOf(given)}`, () => clientWith(rightsOf(model, given), name));
+  const unrestricted = clientWith(ALL_RIGHTS, null);
+  return {
+    of: (request) => {
+      if (access === undefined) return unrestricted;
+      const grant = access.grantOf(request);
+      return granted(grant, grant.name);
+    },
+    granted,
+    unrestricted,
+  };
+}
+
+const keyOf = memoized(({ read, write }: Granted) => JSON.stringify([listed(read), listed(write)]));
+
+const listed = (names: TypeNames): unknown => (names === 'all' ? names : [...names].toSorted());

@@ -10,6 +10,7 @@ export interface Grant extends Granted {
 }
 
 const LINE = /^(?<name>[\w.@-]{1,64})(?<rights>(?:\s+(?:read|write)=[^\s=]+){1,2})\s+sha256=(?<hash>[0-9a-f]{64})$/;
+const EXPECTED = 'expected NAME read=TYPES write=TYPES sha256=HASH, as "records token" prints it';
 const NOTHING: TypeNames = new Set();
 
 export const createToken = (): string => `rec_${randomBytes(32).toString('base64url')}`;
@@ -17,15 +18,11 @@ export const createToken = (): string => `rec_${randomBytes(32).toString('base64
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 export function tokenLine({ name, read, write }: Granted & { readonly name: string }, token: string): string {
-  const rights = [
-    ...(size(read) === 0 ? [] : [`read=${written(read)}`]),
-    ...(size(write) === 0 ? [] : [`write=${written(write)}`]),
-  ];
+  const rights = Object.entries({ read, write }).flatMap(([right, types]) =>
+    types === 'all' ? `${right}=*` : types.size === 0 ? [] : `${right}=${[...types].join()}`,
+  );
   return [name, ...rights, `sha256=${hashOf(token).toString('hex')}`].join(' ');
 }
-
-const size = (types: TypeNames): number => (types === 'all' ? 1 : types.size);
-const written = (types: TypeNames): string => (types === 'all' ? '*' : [...types].join());
 
 export const parseTypes = (text: string): TypeNames =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
@@ -43,95 +40,56 @@ export interface ParsedGrants {
   readonly faults: readonly string[];
 }
 
-interface TokenLine {
+interface GrantLine {
   readonly place: string;
-  readonly text: string;
+  readonly grant: Grant;
 }
-
-type GrantLine = TokenLine & { readonly grant: Grant };
 
 /**
  * A faulty line gives no access. Neither do lines that share a name or a hash: if the first one won, a line meant to
- * replace it would have no effect.
+ * replace it would have no effect. A repeated line counts once.
  */
 export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
-  const entries = sources.flatMap(entriesOf);
-  const parsed = entries.map((entry) => ({ ...entry, grant: parseGrant(entry.text) }));
-  const malformed = parsed.filter(({ grant }) => grant === undefined).map(({ place }) => `${place}: ${EXPECTED}`);
-  const granted = parsed.filter((entry): entry is GrantLine => entry.grant !== undefined);
-  const { single, repeated } = withoutRepeated(granted);
-  const byName = rivals(single, ({ name }) => name);
-  const byHash = rivals(single, ({ hash }) => hash.toString('hex'));
+  const faults: string[] = [];
+  const lines = new Map<string, GrantLine>();
+  for (const { place, text } of sources.flatMap(entriesOf)) {
+    const grant = parseGrant(text);
+    const first = lines.get(text);
+    if (grant === undefined) faults.push(`${place}: ${EXPECTED}`);
+    else if (first !== undefined) faults.push(`${place}: repeats ${first.place}`);
+    else lines.set(text, { place, grant });
+  }
+  const rivals = (keyOf: (grant: Grant) => string): readonly GrantLine[][] =>
+    [...Map.groupBy(lines.values(), ({ grant }) => keyOf(grant)).values()].filter(({ length }) => length > 1);
+  const [byName, byHash] = [rivals(({ name }) => name), rivals(({ hash }) => hash.toString('hex'))];
+  const placesOf = (group: readonly GrantLine[]): string => group.map(({ place }) => place).join(' and ');
+  for (const group of byName) faults.push(`${placesOf(group)}: several tokens are named "${group[0]?.grant.name}"`);
+  for (const group of byHash)
+    if (new Set(group.map(({ grant }) => grant.name)).size === group.length)
+      faults.push(`${placesOf(group)}: the hashes are the same`);
   const contested = new Set([...byName, ...byHash].flat());
-  return {
-    grants: single.filter((entry) => !contested.has(entry)).map(({ grant }) => grant),
-    faults: [
-      ...malformed,
-      ...repeated,
-      ...byName.map((group) => `${placesOf(group)}: several tokens are named "${group[0]?.grant.name}"`),
-      ...byHash.filter(haveSeveralNames).map((group) => `${placesOf(group)}: the hashes are the same`),
-    ],
-  };
+  const grants = [...lines.values()].filter((line) => !contested.has(line)).map(({ grant }) => grant);
+  return { grants, faults };
 }
 
-/** Splits lines and semicolons. Skips empty entries and lines that start with #. */
-const entriesOf = ({ name, text }: TokenSource): readonly TokenLine[] =>
+/** Lines, and entries of a line between semicolons, without empty ones and comments. */
+const entriesOf = ({ name, text }: TokenSource): readonly { readonly place: string; readonly text: string }[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim().startsWith('#')) return [];
     const parts = line.split(';').map((part) => part.trim());
+    const place = `${name}: line ${index + 1}`;
     return parts
-      .map((part, at) => ({
-        text: part,
-        place: `${name}: line ${index + 1}${parts.length > 1 ? `, entry ${at + 1}` : ''}`,
-      }))
+      .map((part, at) => ({ text: part, place: parts.length > 1 ? `${place}, entry ${at + 1}` : place }))
       .filter((entry) => entry.text !== '');
   });
 
-/** A repeated line counts once. */
-function withoutRepeated(entries: readonly GrantLine[]): {
-  readonly single: readonly GrantLine[];
-  readonly repeated: readonly string[];
-} {
-  const first = new Map<string, GrantLine>();
-  for (const entry of entries) if (!first.has(entry.text)) first.set(entry.text, entry);
-  const single = [...first.values()];
-  const kept = new Set(single);
-  const repeated = entries
-    .filter((entry) => !kept.has(entry))
-    .map(({ place, text }) => `${place}: repeats ${first.get(text)?.place}`);
-  return { single, repeated };
-}
-
-function rivals(entries: readonly GrantLine[], keyOf: (grant: Grant) => string): readonly (readonly GrantLine[])[] {
-  const groups = new Map<string, GrantLine[]>();
-  for (const entry of entries) {
-    const key = keyOf(entry.grant);
-    const group = groups.get(key);
-    if (group) group.push(entry);
-    else groups.set(key, [entry]);
-  }
-  return [...groups.values()].filter(({ length }) => length > 1);
-}
-
-const haveSeveralNames = (group: readonly GrantLine[]): boolean =>
-  new Set(group.map(({ grant }) => grant.name)).size === group.length;
-const placesOf = (group: readonly GrantLine[]): string => group.map(({ place }) => place).join(' and ');
-
-const EXPECTED = 'expected NAME read=TYPES write=TYPES sha256=HASH, as "records token" prints it';
-
 function parseGrant(line: string): Grant | undefined {
   const { name = '', rights = '', hash = '' } = LINE.exec(line)?.groups ?? {};
-  if (name === '') return undefined;
-  const said = rights
-    .trim()
-    .split(/\s+/)
-    .map((part) => part.split('=', 2));
-  if (new Set(said.map(([word]) => word)).size < said.length) return undefined;
-  const typesOf = (right: string): TypeNames => {
-    const text = said.find(([word]) => word === right)?.[1];
-    return text === undefined ? NOTHING : parseTypes(text);
-  };
-  return { name, read: typesOf('read'), write: typesOf('write'), hash: Buffer.from(hash, 'hex') };
+  const words = rights.trim().split(/\s+/);
+  const types = new Map(words.map((word) => word.split('=', 2)).map(([right, text = '']) => [right, parseTypes(text)]));
+  if (name === '' || types.size < words.length) return undefined;
+  const [read = NOTHING, write = NOTHING] = [types.get('read'), types.get('write')];
+  return { name, read, write, hash: Buffer.from(hash, 'hex') };
 }
 
 /** Compares every grant in constant time, so that the time reveals nothing. */

@@ -1,7 +1,7 @@
 /** `mcp`: serves agents over standard input and output, from a database of its own settings. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { Client } from '../access/clients.ts';
+import type { Client } from '../access/access.ts';
 import { parseTypes } from '../access/tokens.ts';
 import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';

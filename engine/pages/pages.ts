@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import compression from 'compression';
 import { type Request, type RequestHandler, Router } from 'express';
 import { stringify } from 'yaml';
-import type { Client } from '../access/clients.ts';
+import type { Client } from '../access/access.ts';
 import type { Cors } from '../http/answer.ts';
 import type { JsonObject } from '../json/json.ts';
 import { createCache, memoized } from '../memo.ts';
