@@ -77,11 +77,6 @@ const jobs: Readonly<Record<string, Job>> = {
     about: 'the packed package, installed from the registry on Node.js 24 and 22',
     packages: ['tests/node-22'],
   },
-  pictures: {
-    about: 'takes the pictures of the studio in README.md anew',
-    ...inChromium,
-    commands: [['node', '--require', 'esbuild-register', 'tests/tools/browser/draw.ts']],
-  },
   pooler: {
     about: 'PostgreSQL behind PgBouncer',
     programs: ['postgresql', 'pgbouncer'],

@@ -201,14 +201,6 @@ describe('plan', () => {
     expect(existsSync(fileOf(project.database))).toBe(false);
   });
 
-  test('shows SQL only where it is asked for', async () => {
-    const project = await projectOf({ 'book.yaml': BOOKS });
-    project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string }\n` });
-    expect((await project.run('plan')).out).toBe('  Add field "isbn" of Book\n');
-    expect((await project.run('plan', '--sql')).out).toMatch(/^ {2}Add field "isbn" of Book\n {6}alter table \S+ add/);
-    expect(Object.keys(JSON.parse((await project.run('plan', '--json')).out).steps[0])).not.toContain('sql');
-  });
-
   test.each([
     [740, undefined],
     [900, 'the table would have 1801 columns, and can have at most 1500'],
@@ -225,12 +217,6 @@ describe('plan', () => {
       expect(status).toBe(databaseKind === 'sqlite' ? 201 : 422);
       expect((await ask(url, 'POST /api/wides', { f1: 'A' })).status).toBe(201);
     });
-  });
-
-  test('faults of the descriptors come first', async () => {
-    const project = await newProject({ 'book.yaml': 'type: Book\nfeilds: {}\n' });
-    for (const command of ['plan', 'apply'] as const)
-      expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining('unknown-key') });
   });
 });
 
@@ -349,15 +335,6 @@ describe('what somebody else did to the tables', () => {
       await expect(project.starts()).rejects.toThrow(message);
     },
   );
-
-  test('the message says how to put an index back', async () => {
-    const project = await projectOf({ 'book.yaml': indexed }, fill);
-    await asOther(project, 'drop index books_title_index');
-    const [, sql = ''] = /^ {2}(create index .*);$/m.exec((await project.run('plan')).out) ?? [];
-    await asOther(project, sql);
-    expect(await project.run('plan')).toMatchObject({ code: 0 });
-    await project.starts();
-  });
 
   const OTHER = { 'other.yaml': 'type: Other\n' };
   const withBook = (field: string): Files => ({ 'book.yaml': `${BOOKS}  ${field}\n` });

@@ -1,5 +1,6 @@
 /** Arrays of records: POST creates them, PATCH changes them, all or none. */
 import { ask, type Answer } from '../support/ask.ts';
+import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -14,11 +15,8 @@ afterAll(async () => {
   await plain.close();
 });
 
-/** The status, and where each fault is with its code: `422 /0/rank minimum | /1 type`. */
-const toldBy = ({ status, body }: Answer): string => {
-  const { errors = [] } = body as { errors?: readonly Record<string, string>[] };
-  return `${status} ${errors.map(({ pointer, header = '', code }) => `${pointer ?? header} ${code}`).join(' | ')}`;
-};
+/** `422 /0/rank minimum | /1 type`. */
+const toldBy = (answer: Answer): string => `${answer.status} ${faultsIn(answer)}`;
 
 let ranks = 0;
 const rank = (): number => (ranks += 1);
@@ -41,40 +39,19 @@ describe('POST of an array', () => {
     expect(await ask(nested.url, 'PATCH /api/owners', [])).toMatchObject({ status: 200, body: [] });
   });
 
-  const taken = (): number => {
-    ranks += 1;
-    return ranks;
-  };
-  test.each<[title: string, items: () => unknown, told: string]>([
-    [
-      'items that are not objects',
-      () => [{ rank: 0 }, 7, null, [[{ data: { a: 1 } }]], { nmae: 'x', data: '\0' }],
-      '422 /0/rank minimum | /1 type | /2 type | /3 type | /4/nmae unknown-key | /4/data nul-character | /4/rank required',
-    ],
-    ['strings that cannot be stored', () => [{ rank: 1 }, { rank: 2, name: '\0' }], '422 /1/name nul-character'],
-    ['a tag', () => [{ rank: 1, '@etag': '"x"' }], '422 /0/@etag reserved-key'],
-    [
-      'a related record with two values',
-      () => [
-        { rank: 991, friend: { id: 1, name: 'x' } },
-        { rank: 992, friend: { id: 1, name: 'y' } },
-      ],
-      '422 /1/friend/name contradiction',
-    ],
-    [
-      'a unique value that is taken',
-      () => [{ rank: 991 }, { rank: taken(), code: 'c' }, { rank: 992, code: 'c' }],
-      '409 /2/code unique',
-    ],
-    [
-      'several unique values that are taken',
-      () => [{ rank: 1 }, { rank: 991 }, { rank: 2 }, { rank: 991 }],
-      '409 /0/rank unique | /2/rank unique | /3/rank unique',
-    ],
-    ['more records than a batch may have', () => Array.from({ length: 51 }, () => ({})), '413  batch-too-large'],
-  ])('refuses %s, and writes nothing', async (_, items, told) => {
+  test.each(
+    rowsOf(String.raw`
+      [{"rank":0},7,null,[[{"data":{"a":1}}]],{"nmae":"x","data":"\u0000"}] => 422 /0/rank minimum | /1 type | /2 type | /3 type | /4/nmae unknown-key | /4/data nul-character | /4/rank required
+      [{"rank":1},{"rank":2,"name":"\u0000"}] => 422 /1/name nul-character
+      [{"rank":1,"@etag":"\"x\""}] => 422 /0/@etag reserved-key
+      [{"rank":991,"friend":{"id":1,"name":"x"}},{"rank":992,"friend":{"id":1,"name":"y"}}] => 422 /1/friend/name contradiction
+      [{"rank":991},{"rank":993,"code":"c"},{"rank":992,"code":"c"}] => 409 /2/code unique
+      [{"rank":1},{"rank":991},{"rank":2},{"rank":991}] => 409 /0/rank unique | /2/rank unique | /3/rank unique
+      [${'{},'.repeat(50)}{}] => 413  batch-too-large
+    `),
+  )('%s: %s, and nothing is written', async (items, told) => {
     const before = await count('/api/owners');
-    expect(toldBy(await ask(nested.url, 'POST /api/owners', items()))).toEqual(told);
+    expect(toldBy(await askRow(nested.url, `POST /api/owners ${items}`))).toEqual(told);
     expect(await count('/api/owners')).toBe(before);
   });
 
@@ -101,43 +78,20 @@ describe('PATCH of an array', () => {
     expect((await ask(nested.url, `GET /api/owners/${first?.id}`)).body).toMatchObject({ ...first });
   });
 
-  test.each<[title: string, items: (id: number, other: number) => unknown, told: string]>([
-    ['a single object', (id) => ({ id, name: 'x' }), '422  type'],
-    [
-      'items without identifiers',
-      (id) => [{ id }, { name: 'x' }, { id: null }, { id: 'x' }],
-      '422 /1/id required | /2/id required | /3/id type',
-    ],
-    [
-      'faults of several items',
-      (id, other) => [
-        { id, rank: 0 },
-        { id: other, name: 1 },
-      ],
-      '422 /0/rank minimum | /1/name type',
-    ],
-    [
-      'records that are not there',
-      (id) => [{ id }, { id: 999_998 }, { id: 999_999 }],
-      '404 /1/id not-found | /2/id not-found',
-    ],
-    [
-      'tags of other states',
-      (id, other) => [{ id, '@etag': '"x"' }, { id: other }],
-      '412 /0/@etag precondition-failed',
-    ],
-    [
-      'values of several other records',
-      (id, other) => [
-        { id: other, rank: 1 },
-        { id, rank: 2 },
-      ],
-      '409 /0/rank unique | /1/rank unique',
-    ],
-  ])('refuses %s, and changes nothing', async (_, items, told) => {
+  test.each(
+    rowsOf(String.raw`
+      {"id":$a,"name":"x"} => 422  type
+      [{"id":$a},{"name":"x"},{"id":null},{"id":"x"}] => 422 /1/id required | /2/id required | /3/id type
+      [{"id":$a,"rank":0},{"id":$b,"name":1}] => 422 /0/rank minimum | /1/name type
+      [{"id":$a},{"id":999998},{"id":999999}] => 404 /1/id not-found | /2/id not-found
+      [{"id":$a,"@etag":"\"x\""},{"id":$b}] => 412 /0/@etag precondition-failed
+      [{"id":$b,"rank":1},{"id":$a,"rank":2}] => 409 /0/rank unique | /1/rank unique
+    `),
+  )('%s: %s, and nothing is changed', async (items, told) => {
     const [a, b] = await owners(2);
     const before = (await ask(nested.url, 'GET /api/owners')).body;
-    expect(toldBy(await ask(nested.url, 'PATCH /api/owners', items(a?.id ?? 0, b?.id ?? 0)))).toEqual(told);
+    const body = items.replaceAll('$a', String(a?.id)).replaceAll('$b', String(b?.id));
+    expect(toldBy(await askRow(nested.url, `PATCH /api/owners ${body}`))).toEqual(told);
     expect((await ask(nested.url, 'GET /api/owners')).body).toEqual(before);
   });
 });

@@ -1,5 +1,4 @@
 /** What an answer promises stays: through kills at random moments under load, and on a disk that is full. */
-import { execFileSync, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -99,32 +98,6 @@ else
     await server.close();
     expect(faultsOf(file)).toEqual([]);
   });
-
-const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
-
-(hasPrlimit ? test : test.skip)(
-  'a limit of the file size: writes are refused with 507, and go on without it',
-  async () => {
-    const file = join(directory, 'limited.db');
-    const service = compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` });
-    const url = await urlOf(service);
-    const limit = (bytes: string): void =>
-      void execFileSync('prlimit', ['--pid', String(service.child.pid), `--fsize=${bytes}:unlimited`]);
-    const body = JSON.stringify({ stamp: 1, filling: 'x'.repeat(200_000), parts: [{ stamp: 1 }] });
-    const write = () => exchange(url, 'POST /api/assemblies', { headers: JSON_BODY, body });
-    expect((await write()).status).toBe(201);
-    limit(String(512 * 1024));
-    const statuses = [];
-    for (let count = 0; count < 4; count += 1) statuses.push((await write()).status);
-    expect(statuses.at(-1)).toBe(507);
-    expect((await exchange(url, 'GET /api/assemblies/1')).status).toBe(200);
-    limit('unlimited');
-    expect((await write()).status).toBe(201);
-    service.child.kill();
-    expect(await service.ended).toBe(0);
-    expect(faultsOf(file)).toEqual([]);
-  },
-);
 
 const failing = mountFailing(32);
 afterAll(() => failing?.remove());

@@ -1,6 +1,7 @@
 /** Unique values that change hands within one request, which works whenever the result is valid; and equal values, which are refused once. */
 import { ask, type Answer } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
+import { faultsIn, rowsOf } from '../support/table.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -186,51 +187,19 @@ describe.each(databaseKinds)('%s', (kind) => {
     expect((await send(`GET /api/${path}`)).body).toEqual(made);
   });
 
-  test.each<[bs: readonly object[], places: readonly string[]]>([
-    [[{ u: 'x' }, { u: 'x' }], ['/bs/1/u']],
-    [
-      [{ u: 'x' }, { u: 'y' }, { u: 'x' }, { u: 'x' }],
-      ['/bs/2/u', '/bs/3/u'],
-    ],
-    [
-      [
-        { n: 1, m: 2 },
-        { n: 1, m: 2 },
-      ],
-      ['/bs/1/n'],
-    ],
-    [
-      [
-        { m: 1, k: 1 },
-        { m: 1, k: 1 },
-      ],
-      ['/bs/1/m'],
-    ],
-    [
-      [
-        { u: 'x', n: 1, m: 2 },
-        { u: 'x', m: 2, n: 1 },
-      ],
-      ['/bs/1/u', '/bs/1/n'],
-    ],
-    [
-      [{ u: 'taken' }, { u: 'taken' }],
-      ['/bs/0/u', '/bs/1/u'],
-    ],
-    [
-      [
-        { n: 7, m: 7 },
-        { n: 7, m: 7 },
-      ],
-      ['/bs/0/n', '/bs/1/n'],
-    ],
-  ])('equal values are reported once: POST /api/as {"bs": %j}', async (bs, places) => {
+  test.each(
+    rowsOf(`
+      [{"u":"x"},{"u":"x"}] => /bs/1/u unique
+      [{"u":"x"},{"u":"y"},{"u":"x"},{"u":"x"}] => /bs/2/u unique | /bs/3/u unique
+      [{"n":1,"m":2},{"n":1,"m":2}] => /bs/1/n unique
+      [{"m":1,"k":1},{"m":1,"k":1}] => /bs/1/m unique
+      [{"u":"x","n":1,"m":2},{"u":"x","m":2,"n":1}] => /bs/1/u unique | /bs/1/n unique
+      [{"u":"taken"},{"u":"taken"}] => /bs/0/u unique | /bs/1/u unique
+      [{"n":7,"m":7},{"n":7,"m":7}] => /bs/0/n unique | /bs/1/n unique
+    `),
+  )('equal values are reported once: POST /api/as {"bs": %s}', async (bs, faults) => {
     await send('PUT /api/bs?on=u', { u: 'taken', n: 7, m: 7 });
-    const { status, body } = await send('POST /api/as', { bs });
-    const { errors } = body as { errors: readonly { pointer: string; code: string }[] };
-    expect([status, errors.map(({ pointer, code }) => [pointer, code])]).toEqual([
-      409,
-      places.map((place) => [place, 'unique']),
-    ]);
+    const answer = await send('POST /api/as', { bs: JSON.parse(bs) });
+    expect([answer.status, faultsIn(answer)]).toEqual([409, faults]);
   });
 });

@@ -1,5 +1,6 @@
 /** Items of an array may link records that the same array makes with identifiers of their own. */
 import { ask, type Answer } from '../support/ask.ts';
+import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -34,20 +35,20 @@ describe.each(databaseKinds)('%s', (kind) => {
   });
 
   describe('are refused', () => {
-    test.each([
-      'folders [{"id":700,"name":"a","parent":{"id":701}},{"id":701,"name":"b","parent":{"id":700}}] => /1/parent cycle',
-      'folders [{"id":540,"name":"a","peer":{"id":541}},{"id":541,"name":"b","peer":{"id":542}},{"id":542,"name":"c","peer":{"id":540}}] => /2/peer cycle',
-      'folders [{"id":700,"name":"a","children":[{"name":"b","children":[{"id":700,"name":"a"}]}]}] => /0/children/0/children/0 cycle',
-      'parts [{"id":700,"whole":{"id":701}},{"id":701,"whole":{"id":700}}] => /1/whole cycle',
-      'folders [{"id":700,"name":7},{"name":"c","peer":{"id":700}}] => /0/name type',
-      'folders [{"id":700,"name":"a"},{"name":"c","peer":{"id":701}}] => /1/peer/id not-found',
-      'folders [{"id":700,"name":"a"},{"name":"c","peer":{"id":700,"name":"b"}}] => /1/peer/name contradiction',
-      'folders [{"id":700,"name":"a","parent":{"id":702}},{"id":701,"name":"a","parent":{"id":702}},{"id":702,"name":"c","peer":{"id":700}}] => /2/peer cycle',
-    ])('POST /api/%s', async (row) => {
-      const [, path = '', items = '', fault] = /^(\w+) (.*) => (.*)$/.exec(row) ?? [];
-      const { status, body } = await send(`POST /api/${path}`, JSON.parse(items));
-      const { errors = [] } = body as { errors?: readonly { pointer: string; code: string }[] };
-      expect([status, errors.map(({ pointer, code }) => `${pointer} ${code}`).join(' ')]).toEqual([422, fault]);
+    test.each(
+      rowsOf(`
+        POST /api/folders [{"id":700,"name":"a","parent":{"id":701}},{"id":701,"name":"b","parent":{"id":700}}] => /1/parent cycle
+        POST /api/folders [{"id":540,"name":"a","peer":{"id":541}},{"id":541,"name":"b","peer":{"id":542}},{"id":542,"name":"c","peer":{"id":540}}] => /2/peer cycle
+        POST /api/folders [{"id":700,"name":"a","children":[{"name":"b","children":[{"id":700,"name":"a"}]}]}] => /0/children/0/children/0 cycle
+        POST /api/parts [{"id":700,"whole":{"id":701}},{"id":701,"whole":{"id":700}}] => /1/whole cycle
+        POST /api/folders [{"id":700,"name":7},{"name":"c","peer":{"id":700}}] => /0/name type
+        POST /api/folders [{"id":700,"name":"a"},{"name":"c","peer":{"id":701}}] => /1/peer/id not-found
+        POST /api/folders [{"id":700,"name":"a"},{"name":"c","peer":{"id":700,"name":"b"}}] => /1/peer/name contradiction
+        POST /api/folders [{"id":700,"name":"a","parent":{"id":702}},{"id":701,"name":"a","parent":{"id":702}},{"id":702,"name":"c","peer":{"id":700}}] => /2/peer cycle
+      `),
+    )('%s', async (row, fault) => {
+      const answer = await askRow(server.url, row);
+      expect([answer.status, faultsIn(answer)]).toEqual([422, fault]);
       expect(await folders()).toEqual([]);
     });
   });

@@ -7,7 +7,6 @@ import {
   type CheckDescriptor,
   type Descriptor,
   type FieldDescriptor,
-  OPERATIONS,
   type RelationDescriptor,
 } from '../../engine/descriptor/descriptor.ts';
 import type { JsonValue } from '../../engine/json/json.ts';
@@ -204,48 +203,6 @@ export const randomSchema: fc.Arbitrary<readonly Descriptor[]> = fc
 
 /** JSON is YAML. */
 export const yamlOf = (descriptor: Descriptor): string => JSON.stringify(descriptor as unknown as JsonValue, null, 1);
-
-/** What a random schema leaves out: operations, and which relations are required. */
-const partialType = fc.record({
-  operations: fc.oneof(fc.constant([...OPERATIONS]), fc.subarray([...OPERATIONS])),
-  preconditions: fc.constantFrom('off', 'optional', 'optional', 'required'),
-  inRecord: fc.constantFrom(true, true, true, false),
-  required: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-  /** A relation that shows no more than the first field of its target, a variant without it, a pair that is unique. */
-  narrow: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-  variant: fc.boolean(),
-  pair: fc.boolean(),
-});
-
-type PartialType = typeof partialType extends fc.Arbitrary<infer T> ? T : never;
-
-function partly(descriptor: Descriptor, all: readonly Descriptor[], part: PartialType): Descriptor {
-  const { operations, preconditions, inRecord, required, narrow, variant, pair } = part;
-  const relations = Object.entries(descriptor.relations ?? {}).map(([name, relation], index) => {
-    const needed = relation.kind === 'belongsTo' && relation.onDelete !== 'setNull' && required[index] === true;
-    const [only] = Object.keys(all.find(({ type }) => type === relation.type)?.fields ?? {});
-    const fields = narrow[index] === true && only !== undefined ? { fields: [only] } : {};
-    return [name, { ...relation, ...(needed ? { required: true } : {}), ...fields }] as const;
-  });
-  const [first] = Object.keys(descriptor.fields ?? {});
-  const parents = relations.flatMap(([name, { kind }]) => (kind === 'belongsTo' ? [name] : [])).slice(0, 2);
-  return {
-    ...descriptor,
-    operations,
-    preconditions,
-    identifier: { inRecord },
-    relations: Object.fromEntries(relations),
-    unique: [...(descriptor.unique ?? []), ...(pair && parents.length === 2 ? [parents] : [])],
-    ...(variant && first !== undefined ? { variants: { default: 'A', omit: { A: [], B: [first] } } } : {}),
-  };
-}
-
-/** The same with types that offer some operations only, and relations that are required. */
-export const partialSchema: fc.Arbitrary<readonly Descriptor[]> = fc
-  .tuple(randomSchema, fc.tuple(partialType, partialType, partialType))
-  .map(([descriptors, parts]) =>
-    descriptors.map((descriptor, index) => partly(descriptor, descriptors, parts[index] ?? parts[0])),
-  );
 
 export function writeSchema(descriptors: readonly Descriptor[]): string {
   const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'schema-'));

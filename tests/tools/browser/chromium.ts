@@ -68,9 +68,3 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
   };
   return { page, complaints, origins, close };
 }
-
-/** Where SCREENSHOTS names a folder, what was seen is kept there. */
-export async function keep(page: Page, name: string, fullPage = false): Promise<void> {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage });
-}

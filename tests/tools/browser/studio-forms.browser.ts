@@ -1,7 +1,7 @@
 /** Records made and changed by hand in the studio, of a schema that it has never seen; every fault at its input, nothing lost. */
 import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
-import { keep, READERS } from './chromium.ts';
+import { READERS } from './chromium.ts';
 import { formsOf, runStudio, savedRecord, type Stored } from './studio-page.ts';
 
 const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/studio' });
@@ -32,7 +32,6 @@ test('a record is made with everything that belongs to it: digits are kept, null
   await page.getByRole('option', { name: 'old' }).click();
   await page.getByRole('button', { name: 'New tag' }).click();
   await input(page, 'Word *').fill('new');
-  await keep(page, 'studio-form-new', true);
   await save(page);
   const id = await saved(page);
   const { text, stored } = await ask('GET', `folders/${id}?include=parent,cover,lines,tags`);
@@ -49,7 +48,6 @@ test('a record is made with everything that belongs to it: digits are kept, null
   });
   expect(text).toContain('"long":12345678901234567890.0');
   expect(stored['lines']).toMatchObject([{ text: 'b' }, { text: 'a' }]);
-  await keep(page, 'studio-form-record', true);
   expect(complaints).toEqual([]);
   await close();
 });
@@ -83,7 +81,6 @@ test('only what was changed is sent; a text is cleared to null or to the empty t
   await edit(async () => {
     await page.getByRole('button', { name: 'Change Above' }).click();
     await page.getByRole('group', { name: 'Parent: Above' }).getByRole('textbox', { name: 'Note' }).fill('n');
-    await keep(page, 'studio-form-in-place', true);
   });
   await edit(async () => {
     await page.getByRole('button', { name: 'Change one', exact: true }).click();
@@ -124,7 +121,6 @@ test('each fault stands at its input, nested ones too, and nothing that was type
   await page.getByText('4 inputs need a correction').waitFor();
   for (const label of ['Name *', 'Count', 'Text *', 'Word *'])
     expect(await faultAt(page, label).innerText()).toMatch(/must|missing|required/);
-  await keep(page, 'studio-form-faults', true);
   expect(await input(page, 'Text *').inputValue()).toBe('much too long for this');
   expect(await page.evaluate('document.activeElement.value')).toBe('x');
   await input(page, 'Extra').fill('{');
@@ -165,7 +161,6 @@ test('two people change one record: mine, theirs and what was there, field by fi
   const dialog = other.page.getByRole('dialog');
   await dialog.getByText('It was: was').waitFor();
   await dialog.getByText('Mine: mine').waitFor();
-  await keep(other.page, 'studio-form-conflict', true);
   await dialog.getByText('Theirs: theirs').click();
   await dialog.getByRole('button', { name: 'Save these' }).click();
   await saved(other.page);
@@ -205,7 +200,6 @@ test.each(READERS)(
     await page.getByRole('button', { name: 'New line' }).click();
     await save(page);
     await faultAt(page, 'Name *').waitFor();
-    await keep(page, `studio-form-${colorScheme}-${width}`, true);
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(
       0,

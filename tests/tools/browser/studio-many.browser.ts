@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
-import { keep, READERS, startBrowser, visit } from './chromium.ts';
+import { READERS, startBrowser, visit } from './chromium.ts';
 
 const FORMULA = '=HYPERLINK("http://x.example","a, b")';
 
@@ -241,7 +241,6 @@ describe('all that a filter finds, on other pages too', () => {
     expect(await page.getByRole('dialog').locator('tbody tr').allInnerTexts()).toEqual([
       expect.stringContaining(`Tax class ${second?.id}`),
     ]);
-    await keep(page, 'studio-change-left-out');
     expect(await violations(page)).toEqual([]);
     // Another field of a record may change: it stays as the other person has set it.
     const found = await taxClasses(`_cnd[id][in]=${first?.id},${second?.id},${third?.id}&_cnd[orderBy]=id`);
@@ -256,7 +255,6 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   await page.goto(`${server.url}/studio#/tmp-vars`);
   await fromMenu(page, 'Export Temporary variables');
   await page.getByRole('heading', { name: 'Export Temporary variables' }).waitFor();
-  await keep(page, `studio-export-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await fromMenu(page, 'Import Temporary variables');
@@ -267,7 +265,6 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   });
   await page.getByRole('button', { name: 'Try it' }).click();
   await page.getByRole('dialog').locator('tbody tr').waitFor();
-  await keep(page, `studio-import-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await page.getByRole('button', { name: 'Cancel' }).click();
   // By keyboard alone.
@@ -279,7 +276,6 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   await page.getByRole('button', { name: 'Change', exact: true }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: /^Change \d+ record/ }).waitFor();
-  await keep(page, `studio-change-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -295,7 +291,6 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
       .getByRole('button', { name: 'Delete' })
       .evaluate((one) => one.matches(':focus')),
   ).toBe(true);
-  await keep(page, `studio-delete-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -306,7 +301,6 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Value').first().waitFor();
-  await keep(page, `studio-filters-${colorScheme}-${width}`);
   expect(await violations(page)).toEqual([]);
   const fits = 'document.querySelector(".MuiDialogContent-root")';
   expect(await page.evaluate(`${fits}.scrollWidth - ${fits}.clientWidth`)).toBe(0);

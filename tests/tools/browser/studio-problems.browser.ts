@@ -6,7 +6,7 @@ import { createToken, parseTypes, tokenLine } from '../../../engine/access/token
 import type { Share } from '../../../engine/edge/budget.ts';
 import { fileOf } from '../../support/databases.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { keep, startBrowser, type Visit, visit } from './chromium.ts';
+import { startBrowser, type Visit, visit } from './chromium.ts';
 import { formsOf, savedRecord, type Stored } from './studio-page.ts';
 
 const SCHEMA = 'tests/fixtures/studio';
@@ -188,7 +188,6 @@ test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>
   const undo = await provoke(page, folder);
   await save(page);
   await page.getByRole('main').getByText(words).first().waitFor();
-  await keep(page, `studio-problem-${title.replaceAll(/\W+/g, '-')}`);
   expect(await input(page, 'Note').inputValue()).toBe(`typed before ${title}`);
   await undo();
   if (title !== '401' && title !== '404') await save(page);

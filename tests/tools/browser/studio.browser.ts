@@ -6,7 +6,7 @@ import { textOfWhere, whereOf } from '../../../studio/data/where.ts';
 import { readTree, writeTree } from '../../../studio/data/filter-tree.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
-import { hasTitle, keep, READERS, startBrowser, visit } from './chromium.ts';
+import { hasTitle, READERS, startBrowser, visit } from './chromium.ts';
 
 const SCRIPT = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 
@@ -64,7 +64,6 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
     });
     await page.goto(`${server.url}/studio#${address}`, { waitUntil: 'networkidle' });
     await page.waitForSelector(shown);
-    await keep(page, `studio-${colorScheme}-${width}${address.replaceAll('/', '-')}`);
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([server.url]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')).toBeLessThanOrEqual(
@@ -144,7 +143,6 @@ describe('groups of filters, and filters by the records of sets', () => {
     await dialog.getByLabel('Value').nth(1).fill('tab1');
     await field(3, 'Position');
     await dialog.getByLabel('Value').nth(2).fill('2');
-    await keep(page, 'studio-filter-editor');
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('at least one of these is true (Name contains “tab1”; Position is “2”)').waitFor();
@@ -152,7 +150,6 @@ describe('groups of filters, and filters by the records of sets', () => {
     expect(decodeURIComponent(decodeURIComponent(page.url()))).toContain('$any[0][service_name][like]=*tab1*');
     await page.reload();
     await rows(page, 1);
-    await keep(page, 'studio-filter-words');
     await page
       .getByRole('button', { name: /^Remove the filter Providers/ })
       .locator('svg')
@@ -212,7 +209,6 @@ test('a list does not wait for its total; one that takes long says which index i
   await notice.waitFor();
   expect(await notice.innerText()).toContain('descriptor of ShippingMarkup');
   expect(await notice.locator('code').innerText()).toBe('min_total: { index: true }');
-  await keep(page, 'studio-slow-list');
   sort();
   await notice.waitFor({ state: 'detached' });
   expect(await page.getByRole('alert').locator('code').innerText()).toBe('min_total: { index: true }');
@@ -325,7 +321,6 @@ test('a list is as it was left, also offline, and its table stays where it is wh
   await page.locator('tbody input[type=checkbox]').first().check();
   await page.getByText('1 selected').waitFor();
   expect(await page.locator('tbody tr').first().boundingBox()).toEqual(top);
-  await keep(page, 'studio-selected');
   await page.getByRole('button', { name: 'Select none' }).click();
   await page.getByRole('navigation').getByText('Tax classes').click();
   await page.waitForURL(/tax-classes$/);

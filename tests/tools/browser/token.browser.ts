@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { keep, READERS, startBrowser, visit } from './chromium.ts';
+import { READERS, startBrowser, visit } from './chromium.ts';
 
 const all = createToken();
 const few = createToken();
@@ -32,7 +32,6 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
   test('start page and reference show what the token may see, with nothing to complain about', async () => {
     const visiting = await visit(browser, { colorScheme, viewport: { width, height: 800 } });
     const { page, complaints, origins } = visiting;
-    const name = `${colorScheme}-${width}`;
     const fits = async (): Promise<void> =>
       expect(
         await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth'),
@@ -40,14 +39,12 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
     await page.goto(`${server.url}/`, { waitUntil: 'networkidle' });
     expect(await page.locator('.types > li').count()).toBe(0);
     expect(await page.locator('body').innerText()).not.toContain('0 record types');
-    await keep(page, `${name}-locked`);
     await fits();
     await enter(page, few);
     await page.waitForSelector('.types > li');
     expect(await page.locator('.types h3').allInnerTexts()).toEqual(['TaxClass', 'TmpVar']);
     expect(await page.locator('#count').innerText()).toContain('2 record types');
     expect(await page.locator('.diagram svg .node').count()).toBe(2);
-    await keep(page, `${name}-start`);
     await fits();
     await page.click('nav a[href=docs]');
     await page.waitForSelector('.opblock-tag');
@@ -55,7 +52,6 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
       await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.getAttribute('data-tag'))),
     ).toEqual(['TaxClass', 'TmpVar']);
     expect(await page.locator('.auth-wrapper .authorize.locked').isVisible()).toBe(true);
-    await keep(page, `${name}-reference`);
     await fits();
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([server.url]);

@@ -1,0 +1,26 @@
+/** Tables of requests as text, one a line: `METHOD path body => what is answered`. */
+import { type Answer, ask } from './ask.ts';
+
+/** The lines, split at each ` => `. Lines of comments begin with #. */
+export const rowsOf = (text: string): readonly (readonly [row: string, expected: string])[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/ => ?/, 2))
+    .flatMap(([row = '', expected = '']) => (row.startsWith('#') ? [] : [[row, expected] as const]));
+
+/** Sends `PUT /api/things/1 {"a":1}`. */
+export function askRow(url: string, row: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
+  const [, title = row, body] = /^(\S+ \S+)(?: (.+))?$/.exec(row) ?? [];
+  return ask(url, title, body === undefined ? undefined : JSON.parse(body), headers);
+}
+
+/** The places of the faults in a problem with their codes: `/0/rank minimum | /1 type`. */
+export function faultsIn({ body }: Answer): string {
+  const { errors = [] } = (body ?? {}) as { readonly errors?: readonly Readonly<Record<string, string>>[] };
+  return errors
+    .map(
+      ({ pointer, parameter, header, relation, code }) => `${pointer ?? parameter ?? header ?? relation ?? ''} ${code}`,
+    )
+    .join(' | ');
+}
