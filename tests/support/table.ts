@@ -2,12 +2,12 @@
 import { type Answer, ask } from './ask.ts';
 
 /** The lines, split at each ` => `. Lines of comments begin with #. */
-export const rowsOf = (text: string): readonly (readonly [row: string, expected: string])[] =>
+export const rowsOf = (text: string): readonly (readonly [row: string, expected: string, more: string])[] =>
   text
     .trim()
     .split('\n')
-    .map((line) => line.trim().split(/ => ?/, 2))
-    .flatMap(([row = '', expected = '']) => (row.startsWith('#') ? [] : [[row, expected] as const]));
+    .map((line) => line.trim().split(/ => ?/))
+    .flatMap(([row = '', expected = '', more = '']) => (row.startsWith('#') ? [] : [[row, expected, more] as const]));
 
 /** Sends `PUT /api/things/1 {"a":1}`. */
 export function askRow(url: string, row: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
