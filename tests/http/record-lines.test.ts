@@ -254,7 +254,7 @@ describe('a table', () => {
 
   test('UTF-16 is refused', async () => {
     const answer = await send('POST /api/rows', CSV, Buffer.from('\uFEFFtext\na\n', 'utf16le'));
-    expect([answer.status, faultsOf(answer)]).toEqual([400, "  invalid-csv"]);
+    expect([answer.status, faultsOf(answer)]).toEqual([400, '  invalid-csv']);
   });
 });
 
