@@ -8,6 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
+import type { SqlValue } from '../field-types/field-type.ts';
 import type { Log } from '../log.ts';
 import type { Model } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
@@ -141,17 +142,16 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
   const write: Driver['write'] = (work, caller = PATIENT, row) => {
     const asked = inContext(work);
+    let before: SqlValue | undefined;
+    let runs = 0;
     const checked: typeof work = async (writer) => {
-      // Where each snapshot tells, nothing changes before the write ends.
-      if (inEachSnapshot) await fit.check(writer);
-      const before = fit.revision();
-      const result = await asked({ ...through(observed, writer), run: observed(writer.run) });
-      if (inEachSnapshot) return result;
-      await fit.check(writer);
-      if (fit.revision() !== before) throw new Overtaken();
-      return result;
+      runs += 1;
+      // On PostgreSQL, the commit compares the revision; the work runs again if it has changed.
+      if (inEachSnapshot || runs > 1) await fit.check(writer);
+      before = fit.revision();
+      return asked({ ...through(observed, writer), run: observed(writer.run) });
     };
-    return perform('write', caller, () => driver.write(checked, caller, row), row);
+    return perform('write', caller, () => driver.write(checked, caller, row, () => before), row);
   };
 
   async function* texts(opened: Snapshot, ...[statement, values]: Parameters<Snapshot['texts']>) {
@@ -256,7 +256,7 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
   let placed: Model | undefined;
   let served: Model | undefined;
   let atStart: AppliedModel | undefined;
-  let known: unknown;
+  let known: SqlValue | undefined;
   /** Tables that the service can no longer use, and those that it can no longer write to. */
   let unfit: readonly string[] = [];
   let narrower: readonly string[] = [];
@@ -270,12 +270,12 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
   /** Looks whether the tables have changed. */
   function check(reader: Reader): Awaitable<void> {
     if (placed === undefined) return;
-    const changed = (now: unknown): Awaitable<void> => (now === known ? undefined : renew(now, reader));
+    const changed = (now: SqlValue | undefined): Awaitable<void> => (now === known ? undefined : renew(now, reader));
     const now = reader.value(revision, []);
     return now instanceof Promise ? now.then(changed) : changed(now);
   }
 
-  async function renew(now: unknown, reader: Reader): Promise<void> {
+  async function renew(now: SqlValue | undefined, reader: Reader): Promise<void> {
     const tables = await foundBy(reader);
     if (placed === undefined) return;
     const { model, misfits } = servedModel(placed, tables);
@@ -322,7 +322,7 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
     requireUsable: ({ sql: text }: Statement): void => {
       if (touching?.test(text)) throw unavailable('changed');
     },
-    revision: (): unknown => known,
+    revision: (): SqlValue | undefined => known,
     /** An unexpected error may be caused by changed tables. */
     explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
