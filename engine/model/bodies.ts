@@ -1,36 +1,7 @@
 /** Request bodies as JSON Schema. Validation compiles it and OpenAPI prints it: each writes its parts in its own way. */
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
-
-/** A record that a request writes: its body, or an item of the array in it. */
-export interface BodyRecord {
-  readonly body: JsonObject;
-  /** The record that is to be changed; undefined for one that is to be made. */
-  readonly identifier: number | undefined;
-  /** Where it stands: the empty string for the whole body. */
-  readonly pointer: string;
-}
-
-/** A body that is one record. */
-export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
-
-/** New records that are written as one array. */
-export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
-  bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
-
-/** The relations that a body names, in its order. */
-export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
-  relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
-
-/** The body that the records stand in. */
-export function documentOf(records: readonly BodyRecord[]): JsonValue {
-  const [first] = records;
-  return first?.pointer === '' ? first.body : records.map(({ body }) => body);
-}
-
-/** The key of an item that holds the entity tag of its record. No record may have it as a key of its own. */
-export const ITEM_TAG = '@etag';
+import { type Field, ITEM_TAG, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
 
 /** Makes the schemas of the parts of a body. */
 export interface BodyWriting {

@@ -230,6 +230,37 @@ export const MAX_DEEP_RECORDS = 10_000;
 /** Maximum levels of relations in `include`. */
 export const MAX_INCLUDE_DEPTH = 4;
 
+// Records in bodies.
+
+/** A record that a request writes: its body, or an item of the array in it. */
+export interface BodyRecord {
+  readonly body: JsonObject;
+  /** The record that is to be changed; undefined for one that is to be made. */
+  readonly identifier: number | undefined;
+  /** Where it stands: the empty string for the whole body. */
+  readonly pointer: string;
+}
+
+/** A body that is one record. */
+export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
+
+/** New records that are written as one array. */
+export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
+  bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
+
+/** The relations that a body names, in its order. */
+export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
+  relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
+
+/** The body that the records stand in. */
+export function documentOf(records: readonly BodyRecord[]): JsonValue {
+  const [first] = records;
+  return first?.pointer === '' ? first.body : records.map(({ body }) => body);
+}
+
+/** The key of an item that holds the entity tag of its record. No record may have it as a key of its own. */
+export const ITEM_TAG = '@etag';
+
 /** The identifier that a body names its record by; null counts as absent. */
 export function identifierIn(body: JsonObject, { identifier }: RecordType): number | undefined {
   const value = identifier.inRecord ? body[identifier.name] : undefined;

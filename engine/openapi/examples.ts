@@ -1,8 +1,7 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
-import { ITEM_TAG } from '../model/bodies.ts';
-import type { Field, RecordType, Relation } from '../model/model.ts';
+import { type Field, ITEM_TAG, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { unmetBy } from '../query/operators.ts';
 

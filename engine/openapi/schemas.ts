@@ -6,12 +6,11 @@ import {
   type BodyWriting,
   changeSchema,
   creationSchema,
-  ITEM_TAG,
   relatedDemand,
   relatedSchema,
   valueSchema,
 } from '../model/bodies.ts';
-import { type Field, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';
+import { type Field, ITEM_TAG, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
 import { arrayOf, type Components, described, integers } from './components.ts';
 

@@ -14,8 +14,7 @@ import {
   unescapedSteps,
 } from '../json/json.ts';
 import { memoized } from '../memo.ts';
-import { documentOf, ITEM_TAG } from '../model/bodies.ts';
-import { identifierIn, type RecordType, type UniqueMembers } from '../model/model.ts';
+import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';

@@ -2,8 +2,7 @@
 import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { JsonValue, RawValues } from '../json/json.ts';
-import type { BodyRecord } from '../model/bodies.ts';
-import type { RecordType, UniqueMembers } from '../model/model.ts';
+import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';

@@ -1,7 +1,13 @@
 /** Bodies of clients that may not see or write everything: what is hidden does not exist, the rest is refused by name. */
 import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep, inDocumentOrder } from '../json/json.ts';
-import { type BodyRecord, documentOf } from '../model/bodies.ts';
-import { type Field, identifierIn, type RecordType, type Relation } from '../model/model.ts';
+import {
+  type BodyRecord,
+  documentOf,
+  type Field,
+  identifierIn,
+  type RecordType,
+  type Relation,
+} from '../model/model.ts';
 import { canSet, canWriteThrough, relationsFor, requiresHidden, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';

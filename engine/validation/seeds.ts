@@ -7,10 +7,11 @@ import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
-import { type BodyRecord, newItems } from '../model/bodies.ts';
 import {
+  type BodyRecord,
   identifierIn,
   type Model,
+  newItems,
   type RecordType,
   type Relation,
   uniqueIndexes,

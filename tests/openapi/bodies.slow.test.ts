@@ -1,8 +1,7 @@
 /** The bodies that the OpenAPI document describes are the ones that the service accepts. */
 import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
-import { wholeBody } from '../../engine/model/bodies.ts';
-import type { RecordType } from '../../engine/model/model.ts';
+import { type RecordType, wholeBody } from '../../engine/model/model.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { changeExample, creationExample, recordExample } from '../../engine/openapi/examples.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';

@@ -1,10 +1,16 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, inDocumentOrder } from '../../json/json.ts';
-import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
+import {
+  documentOf,
+  type Field,
+  type RecordType,
+  type Relation,
+  uniqueIndexes,
+  type UniqueMembers,
+} from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
-import { documentOf } from '../../model/bodies.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Writer } from '../driver.ts';
 import { type Assigned, isReplaced, nameOf, type Node, plain, willHold, type WriteSession } from './session.ts';

@@ -1,8 +1,14 @@
 /** A body -> nodes: depth first, the keys of a record before what is nested in it. values.ts resolves the fields. */
 import { enclosing, escapeStep, inDocumentOrder, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import { documentOf } from '../../model/bodies.ts';
-import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
+import {
+  documentOf,
+  identifierIn,
+  type Link,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
 import { can, canFollow, canWriteThrough } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import {

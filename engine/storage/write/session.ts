@@ -11,8 +11,15 @@ import {
   type RawMembers,
   type RawValues,
 } from '../../json/json.ts';
-import { type BodyRecord, documentOf, relationsIn } from '../../model/bodies.ts';
-import { identifierIn, type JoinTable, type RecordType, type Relation } from '../../model/model.ts';
+import {
+  type BodyRecord,
+  documentOf,
+  identifierIn,
+  type JoinTable,
+  type RecordType,
+  type Relation,
+  relationsIn,
+} from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import type { Reader, Row, Writer } from '../driver.ts';

@@ -1,8 +1,7 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
 import { PATIENT } from '../../edge/caller.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { wholeBody } from '../../model/bodies.ts';
-import { identifierIn, type Model, type RecordType } from '../../model/model.ts';
+import { identifierIn, type Model, type RecordType, wholeBody } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
