@@ -450,11 +450,6 @@ const placeOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : 
 export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
   [...Map.groupBy(faults, placeOf).values()].flatMap((all) => all.slice(0, 1));
 
-export function firstPlace(a: string, b: string, body: JsonValue): string {
-  const rankOf = ranking(body, '');
-  return compare(rankOf(a), rankOf(b)) > 0 ? b : a;
-}
-
 /** The index of each step of a location among the keys or items around it. */
 type Rank = readonly number[];
 

@@ -5,16 +5,7 @@ import { namedUniques, relationsFor, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
-import type {
-  DeleteQuery,
-  ListQuery,
-  QueryLimits,
-  QueryReading,
-  SummaryQuery,
-  UpsertQuery,
-  View,
-  WriteQuery,
-} from './list-query.ts';
+import type { DeleteQuery, ListQuery, QueryLimits, QueryReading, UpsertQuery, WriteQuery } from './list-query.ts';
 import { defaultOrder, orderBy, resolveCursor, resolveLimit, resolveOrder } from './paging.ts';
 import {
   complainAbout,
@@ -27,24 +18,17 @@ import {
 import { defaultView, namesOf, ownFields, refuseManyRelations, resolveView } from './paths.ts';
 import { readSummary } from './summary.ts';
 
-type Search = string | Parameters;
-
-/** Reads the queries of requests to one type. All throw a Problem, `invalid-query`. */
-export interface TypeQueries {
-  list(search: Search): ListQuery;
-  summary(search: Search): SummaryQuery;
-  view(search: Search): View;
-  write(search: Search): WriteQuery;
-  upsert(search: Search): UpsertQuery;
-  remove(search: Search): DeleteQuery;
-}
-
 /** From the raw text after the `?` to parameters, with `steps` for conditions, order and limit. */
 export type ParseSearch = (search: string, rights: Rights) => Parameters;
 
 /** Clients repeat their requests. Longer texts than MAX_TEXT are not remembered. */
 const MAX_QUERIES = 4096;
 const MAX_TEXT = 500;
+
+/** Reads the queries of requests to one type, given as text or in parameters. All throw a Problem, `invalid-query`. */
+export type TypeQueries = {
+  readonly [K in keyof typeof KINDS]: (search: string | Parameters) => ReturnType<(typeof KINDS)[K]['resolve']>;
+};
 
 /** Makes the readers of a type for clients with some rights. Dialects parse in their own ways. */
 export function createQueryResolver(
@@ -56,30 +40,23 @@ export function createQueryResolver(
       names: namesOf(type, variant, rights),
       view: defaultView(type, variant, rights),
     }));
-    const reader =
-      <T>(kind: keyof typeof ACCEPTED, resolve: (reading: QueryReading) => T) =>
-      (search: Search): T => {
-        const read = (): T => {
-          const given = typeof search === 'string' ? parse(search, rights) : search;
-          const sorted = sortParameters(given, ACCEPTED[kind], type, rights);
-          const { faults } = sorted;
-          const variant = variantOf(type, sorted.plain.get('variant'), faults);
-          const query = resolve({ ...sorted, ...shownBy(variant), limits: { ...limits, maxIdentifiers } });
-          if (faults.length > 0) throw faultyRequest('invalid-query', faults);
-          return query;
-        };
-        if (typeof search !== 'string' || search.length > MAX_TEXT) return read();
-        // The key names the reader.
-        return known(`${kind} ${type.statementKey} ${rights.key}${search}`, read) as T;
+    const readers = Object.entries(KINDS).map(([name, kind]) => {
+      const read = (given: Parameters): unknown => {
+        const sorted = sortParameters(given, kind, type, rights);
+        const { faults } = sorted;
+        const variant = variantOf(type, sorted.plain.get('variant'), faults);
+        const query = kind.resolve({ ...sorted, ...shownBy(variant), limits: { ...limits, maxIdentifiers } });
+        if (faults.length > 0) throw faultyRequest('invalid-query', faults);
+        return query;
       };
-    return {
-      list: reader('list', readList),
-      summary: reader('summary', readSummary),
-      view: reader('view', resolveView),
-      write: reader('write', readWrite),
-      upsert: reader('upsert', readUpsert),
-      remove: reader('remove', readDelete),
-    };
+      const reader = (search: string | Parameters): unknown => {
+        if (typeof search !== 'string') return read(search);
+        if (search.length > MAX_TEXT) return read(parse(search, rights));
+        return known(`${name} ${type.statementKey} ${rights.key}${search}`, () => read(parse(search, rights)));
+      };
+      return [name, reader] as const;
+    });
+    return Object.fromEntries(readers) as TypeQueries;
   };
 }
 
@@ -96,33 +73,38 @@ function variantOf(
   return { name: '', fields: [...fields.values()] };
 }
 
-// The parameters that each kind of request accepts.
+// The kinds of requests.
 
 export const DRY_RUN = 'dryRun';
 export const ON = 'on';
 
-interface AcceptedParameters {
+interface QueryKind {
+  /** Parameters besides `_cnd[…]`. */
   readonly plain: readonly string[];
   /** Whether it finds records by `_cnd[…]`, or why it does not. */
   readonly conditions: true | string;
+  readonly resolve: (reading: QueryReading) => unknown;
 }
 
 const VIEW_PARAMETERS = ['include', 'fields', 'variant'];
 const NO_CHANGES =
   'finds records to list or to delete; changes by filter do not exist: send PATCH with an array of records, each with its identifier';
 
-const ACCEPTED = {
-  list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true },
-  summary: { plain: ['by', 'measure', 'variant'], conditions: true },
-  remove: { plain: ['variant', DRY_RUN], conditions: true },
-  view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists' },
-  write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES },
-  upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES },
-} as const satisfies Record<string, AcceptedParameters>;
+const KINDS = {
+  list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true, resolve: readList },
+  summary: { plain: ['by', 'measure', 'variant'], conditions: true, resolve: readSummary },
+  /** DELETE of what filters find. */
+  remove: { plain: ['variant', DRY_RUN], conditions: true, resolve: readDelete },
+  /** GET of one record. */
+  view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists', resolve: resolveView },
+  write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES, resolve: readWrite },
+  /** PUT of the record with unique values. */
+  upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readUpsert },
+} as const satisfies Record<string, QueryKind>;
 
 function sortParameters(
   { all, faults: unreadable }: Parameters,
-  accepted: AcceptedParameters,
+  accepted: QueryKind,
   type: RecordType,
   rights: Rights,
 ): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'faults'> {
@@ -156,7 +138,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 
 function refuse(
   { key, steps }: Parameter,
-  { plain, conditions }: AcceptedParameters,
+  { plain, conditions }: QueryKind,
   type: RecordType,
   rights: Rights,
   faults: Fault[],
@@ -181,8 +163,6 @@ function spellingOf(key: string, plain: readonly string[], conditions: readonly 
   return near === undefined || plain.includes(near) ? near : `_cnd[${near}]`;
 }
 
-// The queries of each kind of request.
-
 function readList(reading: QueryReading): ListQuery {
   const { names, plain, faults } = reading;
   const { type } = names;
@@ -195,34 +175,27 @@ function readList(reading: QueryReading): ListQuery {
   return { ...query, cursor: resolveCursor(query, plain, faults) };
 }
 
-const readWrite = (reading: QueryReading): WriteQuery => ({
-  view: resolveView(reading),
-  dryRun: resolveDryRun(reading),
-});
+function readWrite(reading: QueryReading): WriteQuery {
+  return { view: resolveView(reading), dryRun: resolveDryRun(reading) };
+}
 
-const readUpsert = (reading: QueryReading): UpsertQuery => ({
-  ...readWrite(reading),
-  unique: resolveUnique(reading) ?? { name: '', members: [] },
-});
+function readUpsert(reading: QueryReading): UpsertQuery {
+  return { ...readWrite(reading), unique: resolveUnique(reading) ?? { name: '', members: [] } };
+}
 
 function resolveUnique({ names: { type, rights }, plain, faults }: QueryReading): UniqueMembers | undefined {
-  const text = plain.get(ON);
   const complain = complainAbout(faults, ON);
   const textOf = ({ members }: UniqueMembers): string => members.map(({ name }) => name).join(',');
-  const inOrder = (names: string): string =>
-    names
-      .split(',')
-      .map((name) => name.trim())
-      .toSorted()
-      .join(',');
-  const declared = new Map(namedUniques(type, rights).map((unique) => [inOrder(textOf(unique)), unique]));
+  const sorted = (text: string): string => text.split(/ *, */).toSorted().join(',');
+  const declared = new Map(namedUniques(type, rights).map((unique) => [sorted(textOf(unique)), unique]));
   const all = [...declared.values()].map((unique) => `${ON}=${textOf(unique)}`);
+  const text = plain.get(ON)?.trim();
   if (text === undefined)
     return complain('required', `PUT needs the unique values that identify the record: ${all.join(' or ')}`);
-  const found = declared.get(inOrder(text));
+  const found = declared.get(sorted(text));
   if (found) return found;
   return complain('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
-    const near = declared.get(nearest(inOrder(text), declared.keys()) ?? '');
+    const near = declared.get(nearest(sorted(text), declared.keys()) ?? '');
     return near ? `; did you mean "${textOf(near)}"?` : `; declared are ${all.join(' and ')}`;
   });
 }
