@@ -84,17 +84,9 @@ async function answered(
   return { status: answer.status, headers, body: body === '' ? undefined : body };
 }
 
-/** The parameter that `Mcp-Name` repeats, by method. */
-const NAMED_BY: ReadonlyMap<unknown, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-]);
-
 /** Gateways authorize by these headers, and the body is what is done: both must say the same. */
 function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }: JsonObject): Answer | undefined {
-  const key = NAMED_BY.get(method);
-  const name = key !== undefined && isObject(params) ? params[key] : undefined;
+  const name = method === 'tools/call' && isObject(params) ? params['name'] : undefined;
   const repeated = [
     ['Mcp-Method', headers['mcp-method'], method],
     ['Mcp-Name', headers['mcp-name'], name],

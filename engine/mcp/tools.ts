@@ -339,12 +339,9 @@ function listTypes({ types }: Model, search: string): JsonObject {
 /** Keys of the descriptor that concern only the database, maintainers, and people who look at forms. */
 const INTERNAL = /^(?:table|column|through|index|indexes|renamedFrom|seed|path|unique|title|label|multiline)$/;
 
-/** Keys that are false unless a description says otherwise. */
-const OFF = /^(?:required|nullable|readOnly|sensitive|caseless|owned|acyclic|open)$/;
-
 function describeFor(model: Model, name: string): JsonObject {
   const type = typeOf(model, name);
-  const { operations, identifier, fields, relations, checks, ...rest } = describeType(type);
+  const { operations, identifier, fields, relations, ...rest } = describeType(type);
   const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
   const needsTag =
     type.preconditions === 'required' && (type.operations.has('update') || type.operations.has('delete'));
@@ -355,7 +352,6 @@ function describeFor(model: Model, name: string): JsonObject {
     fields: eachWithoutUsual(fields),
     relations: eachWithoutUsual(relations),
     ...(uniques.length > 0 ? { unique: uniques } : {}),
-    ...(Array.isArray(checks) && checks.length > 0 ? { checks } : {}),
     ...(needsTag ? { note: 'Updates and deletions need the etag of get_record.' } : {}),
   };
 }
@@ -370,7 +366,9 @@ const withoutUsual = (item: JsonValue | undefined): JsonObject =>
   Object.fromEntries(entriesOf(item).filter(([key, value]) => !INTERNAL.test(key) && !isUsual(key, value)));
 
 function isUsual(key: string, value: JsonValue): boolean {
-  if (value === null || (value === false && OFF.test(key)) || (value === true && key === 'shown')) return true;
+  // Identifiers are in the record, and relations are shown, unless it is said.
+  if (key === 'inRecord' || key === 'shown') return value === true;
+  if (value === null || (value === false && key !== 'default')) return true;
   // An empty text or list can be a default.
   return key !== 'default' && (value === '' || (Array.isArray(value) && value.length === 0));
 }
