@@ -7,19 +7,8 @@ import { withCurrentModel } from '../operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import type { Settings } from '../settings/settings.ts';
-import {
-  type Answer,
-  createCors,
-  createHead,
-  DRY_RUN_TYPE,
-  isPreflight,
-  problemAnswer,
-  problemFor,
-  requestIdOf,
-  send,
-  type SendOptions,
-  setHeaders,
-} from './answer.ts';
+import * as answers from './answer.ts';
+import type { Answer, SendOptions } from './answer.ts';
 import type { Watch, Watched } from './observed.ts';
 import { acceptedType, fullPath, httpCaller, targetOf } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
@@ -45,9 +34,9 @@ export type HostSteps = ReturnType<typeof createHandler>['host'];
 
 export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
-  const cors = createCors(options.corsOrigins);
+  const cors = answers.createCors(options.corsOrigins);
   const admit = createAdmission({ ...options, cors });
-  const setHead = createHead(cors, guarded);
+  const setHead = answers.createHead(cors, guarded);
 
   function operate(
     request: IncomingMessage,
@@ -59,7 +48,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     if (url.length > urlLimit)
       throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${urlLimit} are allowed`);
     // Browsers send preflight requests without a token.
-    if (guarded && isPreflight(request)) return { status: 204, headers: {}, body: undefined };
+    if (guarded && answers.isPreflight(request)) return { status: 204, headers: {}, body: undefined };
     const root = rootOf(target.path, roots) ?? API_ROOT;
     const routes = routesOf(request, root);
     if (!target.path.startsWith(root)) throw pathProblem(fullPath(target), knownPaths(routes, root));
@@ -67,13 +56,13 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     if (method === 'OPTIONS') return route.options;
     const { serve, mediaTypes, label } = route.offers.get(method) ?? refuseMethod(method, route);
     if (watched) watched.label = label;
-    const offered = isDryRun(method, target.query) ? [...mediaTypes, DRY_RUN_TYPE] : mediaTypes;
+    const offered = isDryRun(method, target.query) ? [...mediaTypes, answers.DRY_RUN_TYPE] : mediaTypes;
     const mediaType = acceptedType(headers.accept, offered);
     return serve({ request, caller, target, identifier, mediaType });
   }
 
   const refusal = (error: unknown, request: IncomingMessage, response: ServerResponse): Answer =>
-    problemAnswer(error, request, fullPath(targetOf(request)), requestIdOf(request, response), log);
+    answers.problemAnswer(error, request, fullPath(targetOf(request)), answers.requestIdOf(request, response), log);
 
   async function respond(
     request: IncomingMessage,
@@ -88,21 +77,21 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     let answer: Answer | undefined;
     try {
       admit(request);
-      if (limit) setHeaders(response, await limit(request));
+      if (limit) answers.setHeaders(response, await limit(request));
       const result = withCurrentModel(() => operate(request, caller, watched));
       // On SQLite a GET by id has its answer at once, and is sent in this turn.
       answer = result instanceof Promise ? await result : result;
     } catch (error) {
       if (!(error instanceof CallerGone)) answer = refusal(error, request, response);
     }
-    if (seen.last !== undefined && seen.last !== given) setHeaders(response, { 'X-Position': seen.last });
-    if (answer) await send(request, response, answer, options);
+    if (seen.last !== undefined && seen.last !== given) answers.setHeaders(response, { 'X-Position': seen.last });
+    if (answer) await answers.send(request, response, answer, options);
     caller.release();
   }
 
   const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     setHead(request, response);
-    return send(request, response, answer, options);
+    return answers.send(request, response, answer, options);
   };
 
   const handler: Handler = (request, response, next) => {
@@ -118,13 +107,13 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
 
   /** Express middleware that counts the request. Rejects with a Problem if the client has sent too many. */
   const limit = async (request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void> => {
-    if (rateLimit) setHeaders(response, await rateLimit(request));
+    if (rateLimit) answers.setHeaders(response, await rateLimit(request));
     next();
   };
 
   const admitAgent = createAgentAdmission({ ...options, cors });
   /** The Problem that a client gets for an error; logs what is a fault of the service. */
-  const problemOf = (error: unknown, requestId: string): Problem => problemFor(error, requestId, log);
+  const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   return { handler, host: { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse } };
 }
 

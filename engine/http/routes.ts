@@ -3,57 +3,18 @@ import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
-import {
-  type BodyArguments,
-  get,
-  onceOf,
-  type OneArguments,
-  type OperationContext,
-  parseIdentifier,
-  type RecordResult,
-  type WriteResult,
-} from '../operations/operation.ts';
-import {
-  type BodyShape,
-  CSV_TYPE,
-  isOffered,
-  JSON_TYPE,
-  NDJSON_TYPE,
-  operationEntries,
-  type OperationEntry,
-  type OperationName,
-  type OperationPath,
-} from '../operations/table.ts';
-import {
-  type Body,
-  create,
-  deleteFound,
-  deleteOne,
-  NO_BODY,
-  patch,
-  readBody,
-  textOf,
-  update,
-  updateMany,
-  upsert,
-} from '../operations/write.ts';
+import { get, onceOf, parseIdentifier, type RecordResult, type WriteOperation } from '../operations/operation.ts';
+import * as table from '../operations/table.ts';
+import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
+import * as writes from '../operations/write.ts';
 import { faultyRequest, Problem, shortenedPath } from '../problem.ts';
 import { ON } from '../query/resolve.ts';
 import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
 import { onLines, readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import type { Label } from './observed.ts';
-import {
-  bodyTypeOf,
-  type Content,
-  type Exchange,
-  fullPath,
-  preconditionsOf,
-  type ServeOperation,
-  type Server,
-  type Service,
-  writePreferences,
-} from './request.ts';
+import * as requests from './request.ts';
+import type { Content, Exchange, ServeOperation, Server, Service } from './request.ts';
 
 // Adapters: each makes the arguments of an operation from a request, and an answer from its result.
 
@@ -63,14 +24,14 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   get: (service) => (exchange) => {
     const id = parseIdentifier(exchange.identifier);
     const query = service.queries.view(exchange.target.query);
-    const given = preconditionsOf(exchange.request);
+    const given = requests.preconditionsOf(exchange.request);
     const answer = ({ json, tag }: RecordResult): Answer => readAnswer(given, json, tag);
     const result = get(service, id, query, exchange.caller);
     return result instanceof Promise ? result.then(answer) : answer(result);
   },
   create: (service, entry) => {
     const creating = createServer(service, entry);
-    const upserting = writing(service, entry, service.queries.upsert, upsert);
+    const upserting = writing(service, entry, service.queries.upsert, writes.upsert);
     return (exchange) => {
       const { query } = exchange.target;
       if (query === '' || !new URLSearchParams(query).has(ON)) return creating(exchange);
@@ -78,25 +39,23 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
       return upserting(exchange);
     };
   },
-  upsert: (service, entry) => writing(service, entry, service.queries.upsert, upsert),
-  updateMany: (service, entry) => writing(service, entry, service.queries.write, updateMany),
-  deleteFound: (service, entry) => writing(service, entry, service.queries.remove, deleteFound),
-  update: (service, entry) => writing(service, entry, service.queries.write, update),
-  patch: (service, entry) => writing(service, entry, service.queries.write, patch),
-  delete: (service, entry) => writing(service, entry, service.queries.write, deleteOne),
+  upsert: (service, entry) => writing(service, entry, service.queries.upsert, writes.upsert),
+  updateMany: (service, entry) => writing(service, entry, service.queries.write, writes.updateMany),
+  deleteFound: (service, entry) => writing(service, entry, service.queries.remove, writes.deleteFound),
+  update: (service, entry) => writing(service, entry, service.queries.write, writes.update),
+  patch: (service, entry) => writing(service, entry, service.queries.write, writes.patch),
+  delete: (service, entry) => writing(service, entry, service.queries.write, writes.deleteOne),
 };
 
 /** Creates, and never updates. */
-export const createServer: Server = (service, entry) => writing(service, entry, service.queries.write, create);
-
-type AllArguments<Q> = OneArguments<Q> & BodyArguments<Q> & { readonly most: number };
+export const createServer: Server = (service, entry) => writing(service, entry, service.queries.write, writes.create);
 
 /** An operation that writes. What is wrong with the head of a request is refused before its body is parsed. */
 function writing<Q>(
   service: Service,
   { body: taken, path: kind, headers }: OperationEntry,
   parseQuery: (search: string) => Q,
-  operation: (context: OperationContext, given: AllArguments<Q>) => Promise<WriteResult>,
+  operation: WriteOperation<Q>,
 ): ServeOperation {
   const { path, rights, readContent } = service;
   const isLimited = headers.includes('Prefer-Max-Affected');
@@ -107,36 +66,33 @@ function writing<Q>(
     const once = onceOf(key, service, () => hashed(exchange, content));
     const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
-    const body = taken ? bodyIn(content, taken.shape, bodyTypeOf(request), service, identifier) : NO_BODY;
-    const { minimal, most, applied } = writePreferences(request.headers.prefer, isLimited);
-    const given = { id, query, body, caller, once, minimal, most, preconditions: preconditionsOf(request) };
+    const body = taken ? bodyIn(exchange, content, taken.shape, service) : writes.NO_BODY;
+    const { minimal, most, applied } = requests.writePreferences(request.headers.prefer, isLimited);
+    const given = { id, query, body, caller, once, minimal, most, preconditions: requests.preconditionsOf(request) };
     const written = operation(service, given);
     const result = await (body.lines ? onLines(body.lines, written) : written);
     return writeAnswer(result, target.base + path, applied, rights);
   };
 }
 
-function bodyIn(
-  content: Content,
-  shape: BodyShape,
-  mediaType: string,
-  { type, limits, rights, translate }: Service,
-  identifier: string,
-): Body {
+function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, service: Service): writes.Body {
+  const { type, limits, rights, translate } = service;
+  const mediaType = requests.bodyTypeOf(exchange.request);
   if (!('parsed' in content)) {
-    if (mediaType === NDJSON_TYPE) return readNdjson(textOfLines(content, mediaType), type, limits);
-    if (mediaType === CSV_TYPE) return readCsv(textOfLines(content, mediaType), type, limits, rights);
+    if (mediaType === table.NDJSON_TYPE) return readNdjson(textOfLines(content, mediaType), type, limits);
+    if (mediaType === table.CSV_TYPE) return readCsv(textOfLines(content, mediaType), type, limits, rights);
   }
-  const body = readBody('parsed' in content ? textOf(content.parsed) : decode(content), shape, type, limits);
-  return translate ? translate(body, identifier) : body;
+  const text = 'parsed' in content ? writes.textOf(content.parsed) : decode(content);
+  const body = writes.readBody(text, shape, type, limits);
+  return translate ? translate(body, exchange.identifier) : body;
 }
 
 /** What a retry under the same idempotency key repeats. */
 function hashed({ request, target }: Exchange, content: Content): readonly (string | Buffer)[] {
-  const mediaType = bodyTypeOf(request);
+  const mediaType = requests.bodyTypeOf(request);
   return [
-    `${request.method ?? ''} ${fullPath(target)}?${target.query}\n`,
-    mediaType === JSON_TYPE ? '' : `${mediaType}\n`,
+    `${request.method ?? ''} ${requests.fullPath(target)}?${target.query}\n`,
+    mediaType === table.JSON_TYPE ? '' : `${mediaType}\n`,
     'parsed' in content ? JSON.stringify(content.parsed) : content,
   ];
 }
@@ -180,7 +136,7 @@ export interface Routes {
 /** An operation, and how it is served. */
 export type Binding = readonly [OperationEntry, Server];
 
-export const BINDINGS: readonly Binding[] = operationEntries.map(([name, entry]) => [entry, SERVERS[name]]);
+export const BINDINGS: readonly Binding[] = table.operationEntries.map(([name, entry]) => [entry, SERVERS[name]]);
 
 /** `types` are by path. The routes of a type are made with the first request to it. */
 export function createRoutes(
@@ -215,8 +171,8 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   const withheld = new Set<string>();
   let acceptPatch: HeaderMap = {};
   for (const [entry, server] of bindings) {
-    const { method, right, and = right, body, mediaTypes = [JSON_TYPE] } = entry;
-    if (entry.path !== path || !isOffered(entry, type, rights)) continue;
+    const { method, right, and = right, body, mediaTypes = [table.JSON_TYPE] } = entry;
+    if (entry.path !== path || !table.isOffered(entry, type, rights)) continue;
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
     if (can(rights, type, right) && can(rights, type, and)) {
       const label = { type: type.name, operation: path === 'summary' ? path : right };

@@ -52,6 +52,11 @@ export interface WriteArguments<Q> {
 export type OneArguments<Q> = WriteArguments<Q> & { readonly id: number };
 export type BodyArguments<Q> = WriteArguments<Q> & { readonly body: Body };
 
+export type WriteOperation<Q> = (
+  context: OperationContext,
+  given: OneArguments<Q> & BodyArguments<Q> & { readonly most: number },
+) => Promise<WriteResult>;
+
 export interface WriteResult {
   readonly status: 200 | 201 | 204;
   /** JSON text: the record, the array of the records, or the counts. undefined if none is wanted, or is left. */
