@@ -5,7 +5,7 @@ import { type JsonValue, parsedJson } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
-import type { Cursor, Filter, ListQuery, OrderBy, Path, PathNames } from './list-query.ts';
+import type { Cursor, Filter, ListQuery, OrderBy, Path, QueryReading } from './list-query.ts';
 import { complainAbout, type Parameter, quote, textArray, wireArray } from './parameters.ts';
 import { ownPath, resolvePath } from './paths.ts';
 
@@ -22,11 +22,25 @@ export function defaultOrder(type: RecordType): readonly OrderBy[] {
 export const orderBy = (type: RecordType, field: Field | undefined): readonly OrderBy[] =>
   withTieBreak(type, field === undefined ? [] : [{ path: ownPath(type, field), descending: false }]);
 
-export const resolveOrder = (parameters: readonly Parameter[], names: PathNames, faults: Fault[]): readonly OrderBy[] =>
+export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReading): readonly OrderBy[] =>
   withTieBreak(
     names.type,
-    resolveTerms<OrderBy>(parameters, faults, (term, before) => resolveTerm(term, before, names, faults)),
+    resolveTerms<OrderBy>(parameters, faults, ({ key, value }, descending, before) => {
+      const complain = complainAbout(faults, key);
+      if (SIGNS.test(value))
+        return complain('unknown-field', `${quote(value)} is not a field; write _cnd[orderBy]=FIELD,desc`);
+      const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
+      if (!path) return undefined;
+      if (path.field?.type.operators.length === 0)
+        return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
+      if (before.some((other) => other.path.name === path.name))
+        return complain('repeated', `The list is ordered by "${path.name}" twice`);
+      return { path, descending };
+    }),
   );
+
+/** No path has one of them. */
+const SIGNS = /[-+:|\s"'[\]]/;
 
 /** Ends the order at the identifier, which is unique, and adds it if missing. */
 function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
@@ -35,37 +49,33 @@ function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly Ord
   return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
 }
 
-export interface Term {
-  readonly field: Parameter;
-  readonly descending: boolean;
-}
-
 const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
   ['asc', false],
   ['desc', true],
 ]);
 const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
 
+/** The terms that `resolve` accepts; it is given those before each. */
 export function resolveTerms<T>(
   parameters: readonly Parameter[],
   faults: Fault[],
-  resolve: (term: Term, before: readonly T[]) => T | undefined,
+  resolve: (field: Parameter, descending: boolean, before: readonly T[]) => T | undefined,
 ): readonly T[] {
   const words = orderWords(parameters, faults);
-  const terms = words.flatMap((field, place): readonly Term[] => {
-    const [before, next] = [words[place - 1], words[place + 1]];
-    if (directionOf(field) === undefined) return [{ field, descending: (next && directionOf(next)) ?? false }];
-    if (!before || directionOf(before) !== undefined)
-      complainAbout(faults, field.key)('misplaced-direction', `${quote(field.value)} must follow a field`);
-    return [];
-  });
   const order: T[] = [];
-  for (const term of terms.slice(0, MAX_ORDER_TERMS)) {
-    const one = resolve(term, order);
-    if (one) order.push(one);
+  let count = 0;
+  for (const [place, word] of words.entries()) {
+    const [before, next] = [words[place - 1], words[place + 1]];
+    if (directionOf(word) === undefined) {
+      count += 1;
+      if (count === MAX_ORDER_TERMS + 1)
+        complainAbout(faults, word.key)('too-many', `An order has at most ${MAX_ORDER_TERMS} terms`);
+      if (count > MAX_ORDER_TERMS) continue;
+      const term = resolve(word, (next && directionOf(next)) ?? false, order);
+      if (term) order.push(term);
+    } else if (!before || directionOf(before) !== undefined)
+      complainAbout(faults, word.key)('misplaced-direction', `${quote(word.value)} must follow a field`);
   }
-  const beyond = terms[MAX_ORDER_TERMS];
-  if (beyond) complainAbout(faults, beyond.field.key)('too-many', `An order has at most ${MAX_ORDER_TERMS} terms`);
   return order;
 }
 
@@ -89,26 +99,6 @@ function orderWords(parameters: readonly Parameter[], faults: Fault[]): readonly
     if (['', 'field', 'field direction'].includes(kinds)) return words;
     return complain('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`) ?? [];
   });
-}
-
-const SIGNS = /[-+:|\s"'[\]]/;
-
-function resolveTerm(
-  { field: { key, value }, descending }: Term,
-  before: readonly OrderBy[],
-  names: PathNames,
-  faults: Fault[],
-): OrderBy | undefined {
-  const complain = complainAbout(faults, key);
-  if (SIGNS.test(value))
-    return complain('unknown-field', `${quote(value)} is not a field; write _cnd[orderBy]=FIELD,desc`);
-  const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
-  if (!path) return undefined;
-  if (path.field?.type.operators.length === 0)
-    return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
-  if (before.some((other) => other.path.name === path.name))
-    return complain('repeated', `The list is ordered by "${path.name}" twice`);
-  return { path, descending };
 }
 
 // `_cnd[limit]`: the offset, then the maximum number of records.
@@ -160,13 +150,8 @@ export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): stri
 }
 
 /** Must be called last: a cursor is bound to the rest of the query, and is not checked if that has faults. */
-export function resolveCursor(
-  query: ListQuery,
-  plain: ReadonlyMap<string, string>,
-  faults: Fault[],
-): Cursor | undefined {
-  const after = plain.get('after');
-  const before = plain.get('before');
+export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading): Cursor | undefined {
+  const [after, before] = [plain.get('after'), plain.get('before')];
   const text = after ?? before;
   if (text === undefined || faults.length > 0) return undefined;
   const direction = after === undefined ? 'before' : 'after';
@@ -176,20 +161,20 @@ export function resolveCursor(
   if (query.limit === undefined)
     return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
   if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
-  const values = cursorValues(query, text, (message) => complain('invalid-cursor', message));
-  return values && { direction, values };
-}
-
-function cursorValues(query: BoundTo, text: string, refuse: (message: string) => undefined) {
   const isCursor = text.length <= MAX_CURSOR_LENGTH && /^[\w-]+$/.test(text);
   const content = isCursor ? parsedJson(Buffer.from(text, 'base64url').toString()) : undefined;
-  if (!Array.isArray(content)) return refuse('This is not a cursor; use the links of the list unchanged');
+  if (!Array.isArray(content))
+    return complain('invalid-cursor', 'This is not a cursor; use the links of the list unchanged');
   const [bound, ...values] = content as readonly JsonValue[];
   if (bound !== binding(query))
-    return refuse('This cursor belongs to a list with another type, order or filter; start again without it');
-  const fits =
-    values.length === query.order.length && query.order.every(({ path }, index) => isValueOf(path, values[index]));
-  return fits ? values : refuse('This cursor was changed; use the links of the list unchanged');
+    return complain(
+      'invalid-cursor',
+      'This cursor belongs to a list with another type, order or filter; start again without it',
+    );
+  const { order } = query;
+  if (values.length === order.length && order.every(({ path }, index) => isValueOf(path, values[index])))
+    return { direction, values };
+  return complain('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
 }
 
 /** The same for every list with these records in this order, whatever its view. */

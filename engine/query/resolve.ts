@@ -164,15 +164,15 @@ function spellingOf(key: string, plain: readonly string[], conditions: readonly 
 }
 
 function readList(reading: QueryReading): ListQuery {
-  const { names, plain, faults } = reading;
-  const { type } = names;
+  const { faults } = reading;
+  const { type } = reading.names;
   const view = resolveView(reading);
   const filters = resolveFilters(reading);
-  const order = reading.orderBy.length === 0 ? defaultOrder(type) : resolveOrder(reading.orderBy, names, faults);
+  const order = reading.orderBy.length === 0 ? defaultOrder(type) : resolveOrder(reading);
   const range = resolveLimit(reading.limit, type.maxLimit, faults);
   refuseManyRelations(filters, order, faults);
   const query = { view, filters, order, ...range, cursor: undefined };
-  return { ...query, cursor: resolveCursor(query, plain, faults) };
+  return { ...query, cursor: resolveCursor(query, reading) };
 }
 
 function readWrite(reading: QueryReading): WriteQuery {

@@ -145,7 +145,7 @@ function resolveSummaryOrder(
       ? { by: 'keys', index: place, descending }
       : { by: 'measures', index: place - keys.length, descending };
   const isSame = (a: SummaryOrder, b: SummaryOrder): boolean => a.by === b.by && a.index === b.index;
-  const order = resolveTerms<SummaryOrder>(orderBy, faults, ({ field: { key, value }, descending }, before) => {
+  const order = resolveTerms<SummaryOrder>(orderBy, faults, ({ key, value }, descending, before) => {
     const complain = complainAbout(faults, key);
     const place = known.indexOf(value);
     if (place < 0)
