@@ -17,31 +17,32 @@ interface AdmissionOptions {
   readonly cors: { allows(origin: string): boolean };
 }
 
-export function createAdmission({ guarded, allowedHosts, publicUrl, cors }: AdmissionOptions): Admit {
-  return (request) => {
-    if (allowedHosts.length > 0) refuseOtherHosts(request, allowedHosts, publicUrl);
-    if (!guarded) refuseOtherSites(request, cors, publicUrl);
+export const createAdmission =
+  (options: AdmissionOptions): Admit =>
+  (request) => {
+    if (options.allowedHosts.length > 0) refuseOtherHosts(request, options);
+    if (!options.guarded) refuseOtherSites(request, options);
   };
-}
 
 /** For agents: even in a host application, a page can reach them under a name of its own (DNS rebinding). */
-export function createAgentAdmission({ guarded, allowedHosts, publicUrl, cors }: AdmissionOptions): Admit {
-  return (request) => {
-    if (!guarded || allowedHosts.length > 0) refuseOtherHosts(request, allowedHosts, publicUrl);
+export const createAgentAdmission =
+  (options: AdmissionOptions): Admit =>
+  (request) => {
+    const { guarded, allowedHosts, cors, publicUrl } = options;
+    if (!guarded || allowedHosts.length > 0) refuseOtherHosts(request, options);
     const { origin } = request.headers;
-    if (origin === undefined || cors.allows(origin) || isOwn(origin, request, publicUrl)) return;
-    throw otherSite('Origin', origin);
+    if (origin !== undefined && !cors.allows(origin) && !isOwn(origin, request, publicUrl))
+      throw otherSite('Origin', origin);
   };
-}
 
 /** Addresses and names of this machine: no name server decides where they lead. */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 
-function refuseOtherHosts({ headers }: IncomingMessage, names: readonly string[], publicUrl: string): void {
+function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUrl }: AdmissionOptions): void {
   // Browsers always send a host.
-  if (headers.host === undefined || names.includes('*')) return;
+  if (headers.host === undefined || allowedHosts.includes('*')) return;
   const name = headers.host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
-  if (FIXED.test(name) || names.some((known) => known.toLowerCase() === name)) return;
+  if (FIXED.test(name) || allowedHosts.some((known) => known.toLowerCase() === name)) return;
   if (publicUrl !== '' && new URL(publicUrl).hostname === name) return;
   throw new Problem(
     'misdirected-request',
@@ -50,19 +51,16 @@ function refuseOtherHosts({ headers }: IncomingMessage, names: readonly string[]
 }
 
 /** Refuses by Fetch Metadata, which browsers send to https and to this machine, else by Origin or Referer. */
-function refuseOtherSites(request: IncomingMessage, cors: AdmissionOptions['cors'], publicUrl: string): void {
-  const { origin, referer, 'sec-fetch-site': site } = request.headers;
+function refuseOtherSites(request: IncomingMessage, { cors, publicUrl }: AdmissionOptions): void {
+  const { origin, referer = '', 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && cors.allows(origin)) return;
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none' || isNavigation(request)) return;
     throw otherSite('Sec-Fetch-Site', origin ?? String(site));
   }
-  if (origin !== undefined) {
-    if (!isOwn(origin, request, publicUrl)) throw otherSite('Origin', origin);
-  } else if (referer !== undefined && URL.canParse(referer)) {
-    const from = new URL(referer).origin;
-    if (!isOwn(from, request, publicUrl)) throw otherSite('Referer', from);
-  }
+  const from = origin ?? (URL.canParse(referer) ? new URL(referer).origin : undefined);
+  if (from !== undefined && !isOwn(from, request, publicUrl))
+    throw otherSite(origin === undefined ? 'Referer' : 'Origin', from);
 }
 
 /** A link to a page for people, whose content no other site can read. */
@@ -150,11 +148,10 @@ const SECONDS = 60;
 const MAX_CLIENTS = 20_000;
 const COUNT_TIMEOUT = 5000;
 
-/** `clientOf` names the client. Beyond `mostClients`, the one that has been silent longest is forgotten. */
+/** `clientOf` names the client. Beyond MAX_CLIENTS, the one that has been silent longest is forgotten. */
 export async function createRateLimit(
   perMinute: number,
   clientOf: (request: IncomingMessage) => string,
-  mostClients = MAX_CLIENTS,
 ): Promise<RateLimit> {
   const { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
   const options = { points: perMinute, duration: SECONDS };
@@ -167,7 +164,7 @@ export async function createRateLimit(
     const client = clientOf(request);
     known.delete(client);
     known.add(client);
-    if (known.size > mostClients) {
+    if (known.size > MAX_CLIENTS) {
       const [longest = ''] = known;
       known.delete(longest);
       void limiter.delete(longest).catch(() => undefined);

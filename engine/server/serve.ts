@@ -26,9 +26,11 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
   try {
     const listener = await listen(answering(engine, settings), settings, engine.budget);
     const close = async (): Promise<boolean> => {
+      const { drainDelay, shutdownTimeout } = settings;
       engine.drain();
-      await sleep(settings.drainDelay);
-      const inTime = await listener.drain(settings.shutdownTimeout - reserved(settings));
+      await sleep(drainDelay);
+      // The rest of the time is for closing the database.
+      const inTime = await listener.drain(shutdownTimeout - Math.min(500, shutdownTimeout / 4));
       await engine.close();
       return inTime;
     };
@@ -44,21 +46,26 @@ export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): stri
   return lines.join('\n');
 }
 
-const reserved = ({ shutdownTimeout }: Settings): number => Math.min(500, shutdownTimeout / 4);
-
-/** The settings as they apply to this host. Throws a StartError if strangers could write. */
-export function forHost(settings: Settings): Settings {
-  requireTokens(settings);
-  return { ...settings, rateLimit: rateOf(settings), allowedHosts: namesOf(settings) };
-}
-
 /** Requests a minute: enough for a person and a program, and too few to guess tokens or exhaust the service. */
 const OPEN_RATE = 1200;
 
-const rateOf = ({ rateLimit, host }: Settings): number => {
-  if (rateLimit !== AUTO_RATE) return rateLimit;
-  return LOOPBACK.test(host) ? Infinity : OPEN_RATE;
-};
+/** The settings as they apply to this host. Throws a StartError if strangers could write. */
+export function forHost(settings: Settings): Settings {
+  const { host, rateLimit, allowedHosts } = settings;
+  const isOpen = !isGuarded(settings);
+  const [opening] = isOpen ? openings(settings) : [];
+  if (opening !== undefined)
+    throw new StartError(
+      `${opening}, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or serve this machine alone`,
+    );
+  const usualRate = LOOPBACK.test(host) ? Infinity : OPEN_RATE;
+  return {
+    ...settings,
+    rateLimit: rateLimit === AUTO_RATE ? usualRate : rateLimit,
+    // With tokens any name will do: a stranger cannot do anything anyway.
+    allowedHosts: allowedHosts.length > 0 ? allowedHosts : [isOpen ? host : '*'],
+  };
+}
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 /** In URLs and in `Host`, addresses of version 6 have brackets, and every name below localhost is this machine. */
@@ -73,32 +80,15 @@ function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Ge
   if (other !== undefined) yield `ALLOWED_HOSTS has "${other}", the name of another machine`;
 }
 
-function requireTokens(settings: Settings): void {
-  const [opening] = isGuarded(settings) ? [] : openings(settings);
-  if (opening === undefined) return;
-  throw new StartError(
-    `${opening}, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or serve this machine alone`,
-  );
-}
-
-/** The hosts that requests may name. With tokens any name will do: a stranger cannot do anything anyway. */
-function namesOf(settings: Settings): readonly string[] {
-  const { allowedHosts, host } = settings;
-  if (allowedHosts.length > 0) return allowedHosts;
-  return isGuarded(settings) ? ['*'] : [host];
-}
-
 /** The engine's handler stands in front of the Express app: the router of Express would take longer than reading a record. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
-  const serveAll = behind(settings, (request, response) => handler(request, response, () => app(request, response)));
-  return refuseUnclear(host, serveAll);
-}
-
-/** Links and locations begin with the path that a proxy has removed, as with the mount path of a host application. */
-function behind({ publicUrl }: Settings, listener: RequestListener): RequestListener {
-  const baseUrl = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
-  if (baseUrl === '') return listener;
-  return (request, response) => listener(Object.assign(request, { baseUrl }), response);
+  // Links and locations begin with the path that a proxy has removed, as with the mount path of a host application.
+  const { pathname } = new URL(settings.publicUrl || 'http://localhost');
+  const baseUrl = pathname.replace(/\/$/, '');
+  return refuseUnclear(host, (request, response) => {
+    if (baseUrl !== '') Object.assign(request, { baseUrl });
+    handler(request, response, () => app(request, response));
+  });
 }
