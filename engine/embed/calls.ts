@@ -179,6 +179,7 @@ async function write(
     preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
     once,
     minimal: false,
+    most: 0,
     caller,
   });
   return result.effects ? { json: writeAnswer(result, service.path, {}, service.rights).body } : result;

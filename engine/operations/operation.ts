@@ -40,22 +40,22 @@ export interface OperationContext {
 
 /** The arguments of an operation that writes. `Q` is its parsed query. */
 export interface WriteArguments<Q> {
+  /** 0 for a collection. */
+  readonly id: number;
   readonly query: Q;
+  /** NO_BODY if none is taken. */
+  readonly body: Body;
   readonly caller: Caller;
   readonly preconditions: Preconditions;
   /** undefined if the client sends no idempotency key. */
   readonly once: Once | undefined;
   /** Whether the client wants no records in return. */
   readonly minimal: boolean;
+  /** How many records a deletion by filters may delete or unlink. */
+  readonly most: number;
 }
 
-export type OneArguments<Q> = WriteArguments<Q> & { readonly id: number };
-export type BodyArguments<Q> = WriteArguments<Q> & { readonly body: Body };
-
-export type WriteOperation<Q> = (
-  context: OperationContext,
-  given: OneArguments<Q> & BodyArguments<Q> & { readonly most: number },
-) => Promise<WriteResult>;
+export type WriteOperation<Q> = (context: OperationContext, given: WriteArguments<Q>) => Promise<WriteResult>;
 
 export interface WriteResult {
   readonly status: 200 | 201 | 204;

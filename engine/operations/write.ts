@@ -22,10 +22,8 @@ import type { Precondition, UpsertItem, WriteItem } from '../storage/store.ts';
 import type { Validator } from '../validation/compile.ts';
 import { validatedFor } from '../validation/rights.ts';
 import {
-  type BodyArguments,
   done,
   faultsIn,
-  type OneArguments,
   type OperationContext,
   preconditionAt,
   preconditionOf,
@@ -34,6 +32,7 @@ import {
   refuseIfMatch,
   refusePreconditions,
   type WriteArguments,
+  type WriteOperation,
   type WriteResult,
   wrongTag,
 } from './operation.ts';
@@ -167,12 +166,12 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
 
 // Writes.
 
-interface CheckedItems {
+interface Writing {
   readonly verb: 'create' | 'update';
-  readonly items: readonly WriteItem[];
   readonly validator: Validator;
-  /** Faults of items that are known already. */
-  readonly known: readonly Fault[];
+  readonly item: (record: ParsedRecord) => Pick<WriteItem, 'identifier' | 'precondition'>;
+  /** Of a record in an array: what is wrong with its identifier or its tag. */
+  readonly faultsOf?: (record: ParsedRecord) => readonly Fault[];
   readonly mergePatch: boolean;
   readonly several: boolean;
   readonly precondition?: () => void;
@@ -180,12 +179,13 @@ interface CheckedItems {
 
 async function writeItems(
   context: OperationContext,
-  given: BodyArguments<WriteQuery>,
-  { verb, items, validator, known, several, ...how }: CheckedItems,
+  given: WriteArguments<WriteQuery>,
+  { verb, validator, item, faultsOf = () => [], several, ...how }: Writing,
 ): Promise<WriteResult> {
   const { type, store, author, rights } = context;
   const { query, body, caller, minimal } = given;
-  const faults = faultsIn(context, validator, items, known);
+  const items = body.records.map((record) => ({ body: record.body, pointer: record.pointer, ...item(record) }));
+  const faults = faultsIn(context, validator, items, [...body.faults, ...body.records.flatMap(faultsOf)]);
   const unread = several && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
   return done(context, given, request, {
@@ -197,47 +197,43 @@ async function writeItems(
 }
 
 /** Creates one record, or several, with all that is nested in them. */
-export async function create(context: OperationContext, given: BodyArguments<WriteQuery>): Promise<WriteResult> {
+export const create: WriteOperation<WriteQuery> = async (context, given) => {
   const { preconditions: mode } = context.type;
-  const { query, body, preconditions } = given;
-  const { records, isArray, faults } = body;
+  const { query, preconditions } = given;
+  const { isArray } = given.body;
   if (isArray) refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
-  const tagged = records.filter(({ tag }) => tag !== undefined);
-  const misplaced = tagged.map(({ pointer }) => ({ pointer: tagAt(pointer), code: 'reserved-key', message }));
   return writeItems(context, given, {
     verb: 'create',
-    items: records.map(({ body: record, pointer }) => ({ body: record, pointer, identifier: undefined })),
     validator: context.validators.create(query.view.variant),
-    known: [...faults, ...misplaced],
+    item: () => ({ identifier: undefined }),
+    faultsOf: ({ tag, pointer }) =>
+      tag === undefined ? [] : [{ pointer: tagAt(pointer), code: 'reserved-key', message }],
     mergePatch: false,
     several: isArray,
     ...(isArray ? {} : { precondition: () => refuseIfMatch(preconditions, mode) }),
   });
-}
+};
 
-type UpdateArguments = OneArguments<WriteQuery> & BodyArguments<WriteQuery>;
+const updating =
+  (mergePatch: boolean): WriteOperation<WriteQuery> =>
+  async (context, given) => {
+    const { id: identifier, query, preconditions } = given;
+    const precondition = preconditionOf(preconditions, context.type.preconditions);
+    return writeItems(context, given, {
+      verb: 'update',
+      validator: context.validators.update(query.view.variant),
+      item: () => ({ identifier, precondition }),
+      mergePatch,
+      several: false,
+    });
+  };
 
 /** Keys that are left out stay as they are. */
-export const update = (context: OperationContext, given: UpdateArguments): Promise<WriteResult> =>
-  updateOne(context, given, false);
+export const update = updating(false);
 
 /** Merges `any` values and open keys (RFC 7396). */
-export const patch = (context: OperationContext, given: UpdateArguments): Promise<WriteResult> =>
-  updateOne(context, given, true);
-
-async function updateOne(context: OperationContext, given: UpdateArguments, mergePatch: boolean): Promise<WriteResult> {
-  const { id: identifier, query, body, preconditions } = given;
-  const precondition = preconditionOf(preconditions, context.type.preconditions);
-  return writeItems(context, given, {
-    verb: 'update',
-    items: body.records.map((record) => ({ body: record.body, pointer: record.pointer, identifier, precondition })),
-    validator: context.validators.update(query.view.variant),
-    known: body.faults,
-    mergePatch,
-    several: false,
-  });
-}
+export const patch = updating(true);
 
 const OWN_TAGS = `send the tag of each record as its "${ITEM_TAG}"`;
 
@@ -248,24 +244,21 @@ const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Prec
   preconditionAt(tagAt(pointer), typeof tag === 'string' ? tag : undefined, type.preconditions);
 
 /** Each item names its record by the identifier, and perhaps the tag that it must have. */
-export async function updateMany(context: OperationContext, given: BodyArguments<WriteQuery>): Promise<WriteResult> {
+export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
   const { type, validators } = context;
-  const { query, body, preconditions } = given;
-  refusePreconditions(preconditions, type.preconditions, OWN_TAGS);
+  refusePreconditions(given.preconditions, type.preconditions, OWN_TAGS);
   return writeItems(context, given, {
     verb: 'update',
-    items: body.records.map((record) => ({
-      body: record.body,
-      pointer: record.pointer,
+    validator: validators.update(given.query.view.variant),
+    item: (record) => ({
       identifier: identifierIn(record.body, type),
       precondition: ownPrecondition(type, record),
-    })),
-    validator: validators.update(query.view.variant),
-    known: [...body.faults, ...body.records.flatMap((record) => misnamedIn(type, record))],
+    }),
+    faultsOf: (record) => misnamedIn(type, record),
     mergePatch: true,
     several: true,
   });
-}
+};
 
 function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): readonly Fault[] {
   const { name } = type.identifier;
@@ -279,7 +272,7 @@ function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): rea
 }
 
 /** The result is the record as it was, which no longer has a tag. */
-export async function deleteOne(context: OperationContext, given: OneArguments<WriteQuery>): Promise<WriteResult> {
+export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
   const { type, store, author, rights } = context;
   const { id: identifier, query, preconditions, caller, minimal } = given;
   const precondition = preconditionOf(preconditions, type.preconditions);
@@ -289,13 +282,10 @@ export async function deleteOne(context: OperationContext, given: OneArguments<W
     writeOnce: store.once.delete,
     answer: ({ body, effects }) => ({ status: minimal ? 204 : 200, json: minimal ? undefined : body, effects }),
   });
-}
+};
 
 /** Deletes all records that the filters find or none, and never more than `most`. */
-export async function deleteFound(
-  context: OperationContext,
-  given: WriteArguments<DeleteQuery> & { readonly most: number },
-): Promise<WriteResult> {
+export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) => {
   const { type, store, author, rights } = context;
   const { query, preconditions, caller, minimal, most } = given;
   refusePreconditions(preconditions, type.preconditions, 'a collection has no entity tag to compare: leave it out');
@@ -309,11 +299,11 @@ export async function deleteFound(
       effects,
     }),
   });
-}
+};
 
 // Writes by unique values: the record that has those of a body is updated, or created where there is none.
 
-export async function upsert(context: OperationContext, given: BodyArguments<UpsertQuery>): Promise<WriteResult> {
+export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const { type, store, validators, author, rights } = context;
   const { query, body, preconditions, caller, minimal } = given;
   const { records, raw, isArray, faults } = body;
@@ -356,7 +346,7 @@ export async function upsert(context: OperationContext, given: BodyArguments<Ups
       recordsResult(type, written, { minimal, several: isArray, isNew: !isArray && written.made > 0 }),
     several: isArray,
   });
-}
+};
 
 function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: ParsedRecord): void {
   if (mode === 'off' || tag === undefined) return;
