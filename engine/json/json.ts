@@ -106,7 +106,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 export const readJson = (text: string, options: ReadingOptions): JsonText => new Tokenizer(text, options).read();
@@ -162,7 +162,7 @@ class Tokenizer {
     if (first === QUOTE) return this.#string('The string');
     if (first === OPEN_OBJECT) return this.#object(kept);
     if (first === OPEN_ARRAY) return this.#array(kept);
-    return this.#scalar(first);
+    return this.#scalar();
   }
 
   /** Reads a value whose text is kept, without white space between its tokens. */
@@ -194,17 +194,14 @@ class Tokenizer {
       if (this.#keys > this.#limits.bodyKeys) throw this.#tooMuch(`more than ${this.#limits.bodyKeys} keys`);
       const way = kept?.of(key);
       if (way === 'text') object[key] = this.#member(object, key, this.#text.slice(start, end));
-      else if (key === '__proto__') this.#reserved(object);
-      else object[key] = this.#value(way);
+      else if (key === '__proto__') {
+        this.#refuse('reserved-key', 'The key "__proto__" is reserved');
+        Object.defineProperty(object, key, { value: this.#value(way), enumerable: true });
+      } else object[key] = this.#value(way);
       this.#path.pop();
     } while (this.#take(COMMA));
     if (!this.#take(CLOSE_OBJECT)) throw this.#unexpected('"," or "}"');
     return object;
-  }
-
-  #reserved(object: object): void {
-    this.#refuse('reserved-key', 'The key "__proto__" is reserved');
-    Object.defineProperty(object, '__proto__', { value: this.#value(undefined), enumerable: true });
   }
 
   #member(object: JsonObject, key: string, name: string): JsonValue {
@@ -263,24 +260,18 @@ class Tokenizer {
     return value;
   }
 
-  #scalar(first: number): JsonValue {
-    const { length } = this.#text;
-    NUMBER.lastIndex = this.#at;
-    if (first < COLON && NUMBER.test(this.#text)) {
-      const text = this.#text.slice(this.#at, NUMBER.lastIndex);
-      this.#at = NUMBER.lastIndex;
-      if (this.#options.number) return this.#options.number(text);
-      const value = Number(text);
-      // `1e999` is valid JSON, but JavaScript has no such number.
-      if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
-      return value;
-    }
-    for (const [word, value] of LITERALS)
-      if (this.#at < length && this.#text.startsWith(word, this.#at)) {
-        this.#at += word.length;
-        return value;
-      }
-    throw this.#unexpected('a value');
+  #scalar(): JsonValue {
+    SCALAR.lastIndex = this.#at;
+    if (!SCALAR.test(this.#text)) throw this.#unexpected('a value');
+    const text = this.#text.slice(this.#at, SCALAR.lastIndex);
+    this.#at = SCALAR.lastIndex;
+    if (text === 'null') return null;
+    if (text === 'true' || text === 'false') return text === 'true';
+    if (this.#options.number) return this.#options.number(text);
+    const value = Number(text);
+    // `1e999` is valid JSON, but JavaScript has no such number.
+    if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
+    return value;
   }
 
   #take(wanted: number): boolean {
@@ -333,12 +324,6 @@ class Tokenizer {
       : column;
   }
 }
-
-const LITERALS: readonly (readonly [word: string, value: JsonValue])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-];
 
 export const invalidJson = (message: string, at = ''): Problem =>
   new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });

@@ -4,31 +4,33 @@
  */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { isGuarded } from '../access/access.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
 import { UNEMBEDDED } from '../http/answer.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
-import type { RequestLimits } from '../pages/model-document.ts';
 import { contentPolicy, readOnly } from '../pages/page.ts';
 import { readinessOf } from '../storage/unavailable.ts';
 import { Problem } from '../problem.ts';
-import type { Settings } from '../settings/settings.ts';
-
-type MountedSettings = Pick<Settings, 'title' | 'tokens' | 'tokensFile' | 'publicUrl' | 'dialects' | 'studio'> &
-  RequestLimits;
-type AppSettings = MountedSettings & Pick<Settings, 'mcp' | 'bodyDepth' | 'bodyKeys' | 'bodyItems'>;
 
 const AGENTS = '/mcp';
 
-export function createApp(engine: Engine, settings: AppSettings): Express {
+/** A cached answer would say how the service was. */
+const UNCACHED = { ...UNEMBEDDED, 'Cache-Control': 'no-store' };
+const TEXT = { ...UNCACHED, 'Content-Type': 'text/plain; charset=utf-8' };
+
+export function createApp(engine: Engine, settings: EngineSettings): Express {
   const { host } = engine;
   const app = newApp();
   app.use(prepare(engine));
   // Before the limit: probes may come as often as they like.
-  readOnly(app, '/health/live', live);
-  readOnly(app, '/health/ready', readiness(engine));
+  readOnly(app, '/health/live', (_, response) => void response.set(TEXT).send('live\n'));
+  readOnly(app, '/health/ready', async (_, response) => {
+    const { isReady, says } = await readinessOf(engine);
+    response.status(isReady ? 200 : 503);
+    response.set(TEXT).send(`${says}\n`);
+  });
   app.use(host.limit);
   app.use(asterisk);
   readOnly(app, '/metrics', metrics(engine));
@@ -40,7 +42,11 @@ export function createApp(engine: Engine, settings: AppSettings): Express {
 }
 
 /** For a host application: the pages, the OpenAPI document only, or `/mcp`. Other paths are left to the host. */
-export function createMounted(engine: Engine, settings: AppSettings, which: 'pages' | 'documents' | 'agents'): Handler {
+export function createMounted(
+  engine: Engine,
+  settings: EngineSettings,
+  which: 'pages' | 'documents' | 'agents',
+): Handler {
   const app = newApp();
   const first = [prepare(engine), engine.host.limit];
   if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
@@ -76,7 +82,7 @@ function newApp(): Express {
   return app;
 }
 
-const aboutService = (settings: MountedSettings, hasAgents: boolean) => ({
+const aboutService = (settings: EngineSettings, hasAgents: boolean) => ({
   agents: hasAgents,
   title: settings.title,
   publicUrl: settings.publicUrl,
@@ -108,16 +114,14 @@ const prepare =
     });
   };
 
-const ALLOWED = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
-
 /** `OPTIONS *`: whether there is a service at all, and what it can do somewhere (RFC 9110, 9.3.7). */
 const asterisk: RequestHandler = ({ url }, response, next) => {
-  if (url === '*') response.status(204).set('Allow', ALLOWED).end();
+  if (url === '*') response.status(204).set('Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS').end();
   else next();
 };
 
 /** Loaded with the first request: the SDK takes a tenth of a second, and most services have no agents. */
-function agents(engine: Engine, settings: AppSettings): RequestHandler {
+function agents(engine: Engine, settings: EngineSettings): RequestHandler {
   const load = lazy(async () => (await import('../mcp/endpoint.ts')).createAgentEndpoint(engine, settings));
   return async (request, response) => (await load())(request, response);
 }
@@ -129,36 +133,16 @@ const answerErrors =
     else host.refuse(error, request, response);
   };
 
-// Health and metrics, for operators. A cached answer would say how the service was.
-
-const UNCACHED = { ...UNEMBEDDED, 'Cache-Control': 'no-store' };
-const TEXT = 'text/plain; charset=utf-8';
-
-const live: RequestHandler = (_request, response) => {
-  response.set(UNCACHED).type(TEXT).send('live\n');
-};
-
-const readiness =
-  (engine: Engine): RequestHandler =>
-  async (_request, response) => {
-    const { isReady, says } = await readinessOf(engine);
-    response.status(isReady ? 200 : 503);
-    response.set(UNCACHED).type(TEXT).send(`${says}\n`);
-  };
-
 /** Metrics name every type, so they need a token that may read every type. */
 const metrics =
   ({ metrics: kept, model, modelFor }: Engine): RequestHandler =>
   async (request, response) => {
     if (kept === undefined) throw new Problem('path-not-found', 'METRICS is off; METRICS=on turns it on');
     const readable = modelFor(request).types.size;
-    if (readable < model.types.size) throw metricsRefused(readable === 0);
+    const message = 'Metrics need a token that may read every type';
+    if (readable === 0 && model.types.size > 0)
+      throw new Problem('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
+    if (readable < model.types.size) throw new Problem('forbidden', message);
     const text = Buffer.from(await kept.text());
     response.set({ ...UNCACHED, 'Content-Type': kept.contentType }).send(text);
   };
-
-function metricsRefused(isStranger: boolean): Problem {
-  const message = 'Metrics need a token that may read every type';
-  if (!isStranger) return new Problem('forbidden', message);
-  return new Problem('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
-}
