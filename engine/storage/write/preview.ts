@@ -14,7 +14,7 @@ import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { withFolded } from '../columns.ts';
 import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
-import { type JoinPair, type Node, plain, type RecordSet, type WriteSession } from './session.ts';
+import { type JoinPair, type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** The identifiers that new records would get: those that follow the greatest one ever used. */
@@ -49,6 +49,12 @@ export async function previewReader(parts: Parts, view: View, roots: readonly No
   };
 }
 
+function addTo(set: RecordSet, { table }: RecordType, identifiers: readonly number[]): void {
+  const known = set.get(table) ?? new Set<number>();
+  set.set(table, known);
+  for (const identifier of identifiers) known.add(identifier);
+}
+
 /** By table, the stored records that the answer may show. */
 async function shownRows(
   { session: { existing, writer }, reads }: Parts,
@@ -56,25 +62,26 @@ async function shownRows(
   roots: readonly Node[],
 ): Promise<RecordSet> {
   const shown: RecordSet = new Map();
-  const add = ({ table }: RecordType, identifiers: readonly number[]): void => {
-    const known = shown.get(table) ?? new Set<number>();
-    shown.set(table, known);
-    for (const identifier of identifiers) known.add(identifier);
+  for (const [type, nodes] of existing) addTo(shown, type, [...nodes.keys()]);
+  const add = async (one: View, identifiers: readonly number[]): Promise<void> => {
+    if (one.relations.length === 0) return;
+    const rows = identifiers.length === 0 ? [] : await reads.shown(writer, one, identifiers);
+    if (rows === undefined) {
+      const message = 'The record would show more related records than an answer may: leave some out with include=';
+      throw new Problem('too-many-related', message);
+    }
+    for (const { type, identifier } of rows) addTo(shown, type, [identifier]);
+    // Records that the body names may get to any place of the answer.
+    for (const { view: related } of one.relations)
+      await add(
+        related,
+        [...existing].flatMap(([type, nodes]) => (type.table === related.type.table ? [...nodes.keys()] : [])),
+      );
   };
-  const named = ({ table }: RecordType): readonly number[] =>
-    [...existing].flatMap(([type, nodes]) => (type.table === table ? [...nodes.keys()] : []));
-  const places = (one: View, identifiers: readonly number[]): readonly (readonly [View, readonly number[]])[] => [
-    [one, identifiers],
-    ...one.relations.flatMap(({ view: related }) => places(related, named(related.type))),
-  ];
-  const stored = roots.flatMap(({ stored: row, identifier = 0 }) => (row ? [identifier] : []));
-  for (const [type, nodes] of existing) add(type, [...nodes.keys()]);
-  for (const [one, identifiers] of places(view, stored)) {
-    if (one.relations.length === 0 || identifiers.length === 0) continue;
-    const rows = await reads.shown(writer, one, identifiers);
-    if (rows === undefined) throw tooMany();
-    for (const { type, identifier } of rows) add(type, [identifier]);
-  }
+  await add(
+    view,
+    roots.flatMap(({ stored, identifier = 0 }) => (stored ? [identifier] : [])),
+  );
   return shown;
 }
 
@@ -84,66 +91,51 @@ interface Replacement {
   readonly values: readonly SqlValue[];
 }
 
-function tooMany(): Problem {
-  const message = 'The record would show more related records than an answer may: leave some out with include=';
-  return new Problem('too-many-related', message);
-}
-
 function replacements({ session, plan, dialect }: Parts, shown: RecordSet): readonly Replacement[] {
-  const { quote, oneOf } = dialect;
+  const { quote, oneOf, integer } = dialect;
+  const { trees = [], pairs: lost = [] } = plan.cascade ?? {};
   const stored = (table: string): string => (dialect.locks ? quote(table) : `main.${quote(table)}`);
   const listed = (some: Iterable<number>): string => JSON.stringify([...some]);
-  const written = Map.groupBy([...changedBy(plan), ...session.made], ({ type }) => type.table);
-  const types = new Map(
-    [
-      ...plan.unlinks,
-      ...(plan.cascade?.trees ?? []).flatMap(({ levels }) => levels),
-      ...[...written.values()].flat(),
-    ].map(({ type }) => [type.table, type]),
-  );
-  const tables = [...types.values()].map((type): Replacement => {
+  const written = [...changedBy(plan), ...session.made];
+  const touched = [...plan.unlinks, ...trees.flatMap(({ levels }) => levels), ...written];
+  const tables = [...new Map(touched.map(({ type }) => [type.table, type])).values()].map((type): Replacement => {
     const { columns } = session.tables.of(type);
-    const nodes = written.get(type.table) ?? [];
+    const nodes = written.filter((node) => node.type.table === type.table);
     const values: SqlValue[] = [];
-    const identifier = quote(type.identifier.column);
     const names = [type.identifier.column, ...columns.map(({ name }) => name)];
+    const identifier = quote(type.identifier.column);
     const selected = names.map((name) => {
       const unlinked = plan.unlinks.filter((one) => one.type.table === type.table && one.reference.column === name);
       if (unlinked.length === 0) return quote(name);
       values.push(listed(unlinked.flatMap((one) => one.identifiers)));
       return `case when ${oneOf(identifier)} then null else ${quote(name)} end as ${quote(name)}`;
     });
-    const replaced = new Set([
-      ...nodes.flatMap((node) => (node.stored ? (node.identifier ?? []) : [])),
-      ...(session.gone.get(type.table) ?? []),
-    ]);
+    const replaced = new Set(session.gone.get(type.table));
+    for (const node of nodes) if (node.stored) replaced.add(node.identifier ?? 0);
     const kept = [...(shown.get(type.table) ?? [])].filter((one) => !replaced.has(one));
-    const sqlTypes = [dialect.integer, ...columns.map((column) => columnSql(column, dialect))];
     values.push(listed(kept), rowsJson(nodes.map((node) => rowOf(node, names))));
-    const sql = `select ${selected.join(', ')} from ${stored(type.table)} where ${oneOf(identifier)} union all ${rowsOf(sqlTypes, dialect)}`;
+    const rows = rowsOf([integer, ...columns.map((column) => columnSql(column, dialect))], dialect);
+    const sql = `select ${selected.join(', ')} from ${stored(type.table)} where ${oneOf(identifier)} union all ${rows}`;
     return { table: type.table, sql, values };
   });
-  const changedPairs = [
-    ...plan.pairs.map(({ table }) => table),
-    ...plan.unpairs.map(({ table }) => table),
-    ...(plan.cascade?.pairs ?? []).map(({ table }) => table),
+  const joins = [...new Set([...plan.pairs, ...plan.unpairs, ...lost].map(({ table }) => table))];
+  const id = (value: number | Node): number => (typeof value === 'number' ? value : (value.identifier ?? 0));
+  const pairsIn = (some: WritePlan['pairs'], join: JoinTable): readonly (readonly [number, number])[] =>
+    some.flatMap(({ table, left, right }) => (table === join ? [[id(left), id(right)] as const] : []));
+  return [
+    ...tables,
+    ...joins.map((join): Replacement => {
+      const [left, right] = [quote(join.left.column), quote(join.right.column)];
+      const gone = lost.flatMap(({ table, pairs }) => (table === join ? pairs : []));
+      const made = pairsIn(plan.pairs, join);
+      const [ofLeft, ofRight] = [join.left, join.right].map(({ type }) => listed(shown.get(type.table) ?? []));
+      const values = [JSON.stringify([...pairsIn(plan.unpairs, join), ...made, ...gone]), ofLeft ?? '', ofRight ?? ''];
+      const kept = `not (${dialect.oneOfPairs(left, right)}) and ${oneOf(left)} and ${oneOf(right)}`;
+      const rows = rowsOf([integer, integer], dialect);
+      const sql = `select ${left}, ${right} from ${stored(join.name)} where ${kept} union all ${rows}`;
+      return { table: join.name, sql, values: [...values, rowsJson(made)] };
+    }),
   ];
-  const joins = [...new Set(changedPairs)].map((join): Replacement => {
-    const columns = [join.left.column, join.right.column].map(quote) as [string, string];
-    const id = (value: number | Node): number => (typeof value === 'number' ? value : (value.identifier ?? 0));
-    const pairsIn = (some: WritePlan['pairs']): readonly (readonly [number, number])[] =>
-      some.flatMap(({ table, left, right }) => (table === join ? [[id(left), id(right)] as const] : []));
-    const gone = (plan.cascade?.pairs ?? []).flatMap((lost) => (lost.table === join ? lost.pairs : []));
-    const values: SqlValue[] = [JSON.stringify([...pairsIn(plan.unpairs), ...pairsIn(plan.pairs), ...gone])];
-    const within = [join.left, join.right].map(({ type }, index) => {
-      values.push(listed(shown.get(type.table) ?? []));
-      return ` and ${oneOf(columns[index] ?? '')}`;
-    });
-    values.push(rowsJson(pairsIn(plan.pairs)));
-    const sql = `select ${columns.join(', ')} from ${stored(join.name)} where not (${dialect.oneOfPairs(...columns)})${within.join('')} union all ${rowsOf([dialect.integer, dialect.integer], dialect)}`;
-    return { table: join.name, sql, values };
-  });
-  return [...tables, ...joins];
 }
 
 /** SQL: rows of a JSON array, as `rowsJson` makes it. */
@@ -155,14 +147,9 @@ const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
 function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
   const { stored, table } = node;
   if (!stored) return newValues(node, names);
-  const changes = withFolded(
-    table,
-    changesOf(node).map(([column, value]) => [column, plain(value) ?? null]),
-  );
-  const changed = new Map(changes);
-  return names.map((name) =>
-    changed.has(name) ? (changed.get(name) ?? null) : (stored[table.position.get(name) ?? -1] ?? null),
-  );
+  const changes = changesOf(node).map(([column, value]) => [column, plain(value) ?? null] as const);
+  const changed = new Map(withFolded(table, changes));
+  return names.map((name) => changed.get(name) ?? (changed.has(name) ? null : (storedValue(node, name) ?? null)));
 }
 
 // The report: which records are created, changed, linked, unlinked and deleted.
