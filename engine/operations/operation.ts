@@ -21,8 +21,7 @@ import type {
   WrittenRecords,
 } from '../storage/store.ts';
 import { Outdated } from '../storage/unavailable.ts';
-import type { TypeValidators, Validator } from '../validation/compile.ts';
-import { validatedFor } from '../validation/rights.ts';
+import { type TypeValidators, validatedFor, type Validator } from '../validation/compile.ts';
 import type { Body, BodyLimits } from './write.ts';
 
 /** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */

@@ -19,8 +19,7 @@ import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
 import type { Precondition, UpsertItem, WriteItem } from '../storage/store.ts';
-import type { Validator } from '../validation/compile.ts';
-import { validatedFor } from '../validation/rights.ts';
+import { validatedFor, type Validator } from '../validation/compile.ts';
 import {
   done,
   faultsIn,

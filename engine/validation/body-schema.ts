@@ -66,7 +66,7 @@ const WRITING: BodyWriting = {
   },
   refused: false,
   about: ({ toMany }) => (toMany ? { [EXPECTED]: 'an array with the whole new set' } : {}),
-  // Of `anyOf`, Ajv would report the faults of both.
+  // Ajv would report the faults of both branches of an `anyOf`.
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),
   linkedOr: ({ identifier: { name } }, keys) => ({
     if: { required: [name], properties: { [name]: { type: 'integer' } } },

@@ -108,7 +108,7 @@ function placesIn(type: RecordType, records: readonly BodyRecord[]): readonly Se
       for (const [index, item] of (toMany ? (value as readonly JsonValue[]) : [value ?? null]).entries()) {
         if (!isObject(item)) continue;
         const at = `${pointer}/${escapeStep(name)}`;
-        // Whether a stored record has an owned child already, only the database knows.
+        // Only the database knows whether a stored record has an owned child.
         const isMade = identifierIn(item, target) === undefined && (toMany || !owned || isNew);
         const child = visit(target, item, toMany ? `${at}/${index}` : at, isMade, inverse, key);
         if (!toMany) place.links.set(relation, child);
@@ -171,7 +171,7 @@ interface PlacedSeed {
 /** A record of the seeds. */
 interface SeededRecord {
   readonly places: readonly PlacedSeed[];
-  /** Of the members of one index. */
+  /** The values of the members of one index. */
   readonly values: readonly JsonValue[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What goes with the records that a write deletes. One walk finds the records that are deleted together with them, those
- * that lose a link, and those that prevent the deletion; limits, effects and statements are made from what it found.
+ * The walk of a cascade, and deletion. One walk finds the records that a deletion takes with it, the records that lose a
+ * link, and the records that prevent it; limits, effects and statements are made from its result.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
@@ -53,7 +53,7 @@ export interface Deletion {
   readonly pointer: string;
 }
 
-/** What one deletion takes with it: its records themselves are the first level. Each record is in one level. */
+/** One deletion: its own records are the first level, and each further level goes with one above. */
 interface Tree {
   readonly pointer: string;
   readonly levels: Level[];
@@ -318,7 +318,7 @@ export async function deleteTree(
     }
   }
 
-  /** Those that still have the link by which they were found: another write may have moved the others. */
+  /** Drops the records that another write has moved: only those with the link by which the walk found them are left. */
   async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
     const rows = await writer.all(tables.of(below).linked(via.column), [JSON.stringify(some)]);
     return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));

@@ -1,6 +1,7 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
-import type { SqlValue } from '../../field-types/field-type.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, inDocumentOrder } from '../../json/json.ts';
+import { memoized } from '../../memo.ts';
 import {
   documentOf,
   type Field,
@@ -11,9 +12,19 @@ import {
 } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
-import { columnOf, heldOperand } from '../columns.ts';
+import { columnOf, encode, heldOperand } from '../columns.ts';
 import type { Writer } from '../driver.ts';
-import { type Assigned, isReplaced, nameOf, type Node, plain, willHold, type WriteSession } from './session.ts';
+import {
+  type Assigned,
+  isNode,
+  isReplaced,
+  nameOf,
+  type Node,
+  plain,
+  storedValue,
+  willHold,
+  type WriteSession,
+} from './session.ts';
 import { NAMED, type WriteTable } from './tables.ts';
 
 /** A constraint broke: names the records that are in the way. */
@@ -52,13 +63,13 @@ export function tooLongForIndex(nodes: readonly Node[], name: string | undefined
     : faultyRequest('invalid-body', [{ pointer, code: 'too-long', message }]);
 }
 
-/** Those that are there before those that are made, as they are written. */
+/** Stored records come before new ones, as they are written. */
 function written({ made, existing, deleted }: WriteSession): readonly Node[] {
   const present = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter((node) => !deleted.has(node)));
   return [...present.toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)), ...made];
 }
 
-/** Of records that are still to be made. */
+/** Identifiers of new records that stored ones have already. */
 async function takenIdentifiers({ made, inserted, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const node of made) {
@@ -88,7 +99,7 @@ const implies = (one: Held, other: Held): boolean =>
   one.members.length < other.members.length &&
   one.members.every((member) => other.members.includes(member));
 
-/** Each record that would have the values of a stored one; of those that have the same new values, all but the first. */
+/** Finds every record that would have the values of a stored one, and all but the first of records with equal new values. */
 async function heldAmong(
   session: WriteSession,
   index: UniqueMembers,
@@ -121,7 +132,7 @@ async function heldAmong(
   const made = new Set(nodes.flatMap(({ stored, identifier }) => (stored ? [] : identifier)));
   return groups.flatMap(({ nodes: [owner, ...others] }, place) => {
     const stored = found[place];
-    // Those that the body writes have been compared as they will be.
+    // A holder that the body writes was compared with its new values.
     if (stored !== undefined && !isFree(stored) && !made.has(stored))
       return [...(owner ? [owner] : []), ...others].map((node): Held => ({ node, members, holder: stored }));
     return owner ? others.map((node): Held => ({ node, members, holder: owner })) : [];
@@ -189,6 +200,83 @@ const operand = (session: WriteSession, node: Node, member: Field | Relation): S
 /** A stored value of an index's member, as it is compared. */
 export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
+
+// Values that change hands within one write.
+
+/** A record that has stored what another one is to get in columns that are unique together. */
+export interface Holder {
+  readonly node: Node;
+  readonly columns: readonly string[];
+}
+
+const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
+  ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
+  ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
+]);
+
+/** Finds, among the records that the body changes, those that hold what a record is to get. */
+export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
+  /** The values of columns that are unique together, as text; undefined if one of them is null. */
+  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
+    const values = columns.map((column) => comparable(node, column, asStored, dialect));
+    return values.includes(undefined) ? undefined : JSON.stringify([node.type.name, columns, values]);
+  };
+  const holders = new Map<string, Holder>();
+  for (const node of changed)
+    for (const columns of uniqueColumns(node.type)) {
+      const held = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
+      if (held !== undefined && held !== keyOf(node, columns, false)) holders.set(held, { node, columns });
+    }
+  if (holders.size === 0) return () => [];
+  return (node) =>
+    uniqueColumns(node.type).flatMap((columns) => {
+      const holder = holders.get(keyOf(node, columns, false) ?? '');
+      return holder && holder.node !== node ? [holder] : [];
+    });
+}
+
+function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
+  const column = node.table.columns.find((one) => one.name === name);
+  // A link that is cut is cut before anything else is written.
+  if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
+  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : willHold(node, name);
+  if (value === null || isNode(value)) return undefined;
+  return column?.field ? heldOperand(column.field, dialect, value) : value;
+}
+
+/**
+ * The column in which a record gives up values that are unique together, and what it holds meanwhile: null, or else a value
+ * that no record has. That may exceed the limits of the descriptor, since it is never committed.
+ */
+export async function spareValue(
+  session: WriteSession,
+  node: Node,
+  names: readonly string[],
+): Promise<readonly [column: string, value: SqlValue] | undefined> {
+  const columns = names.flatMap((name) => node.table.columns.find((column) => column.name === name) ?? []);
+  const empty = columns.find(({ nullable }) => nullable);
+  if (empty) return [empty.name, null];
+  const field = columns.find((column) => column.field?.type.spare)?.field;
+  if (!field) return undefined;
+  for (;;) {
+    session.spares += 1;
+    const value = encode(field, session.dialect, field.type.spare?.(session.spares) ?? null);
+    if (!(await isTaken(session, node, field.column, value))) return [field.column, value];
+  }
+}
+
+/** Whether another record would be in the way of this one, with that value in this column. */
+async function isTaken(session: WriteSession, node: Node, column: string, value: SqlValue): Promise<boolean> {
+  for (const index of uniqueIndexes(node.type)) {
+    if (!index.members.some((member) => columnOf(member) === column)) continue;
+    const key = index.members.map((member) => {
+      const name = columnOf(member);
+      return heldAs(session, member, name === column ? value : (storedValue(node, name) ?? null));
+    });
+    if ((await findHolder(session.writer, node.table, index, key)) !== undefined) return true;
+  }
+  return false;
+}
 
 /** A record cannot take over unique values from another one that has no value to hold meanwhile. */
 export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {

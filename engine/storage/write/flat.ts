@@ -120,7 +120,8 @@ function insertStatement(view: View, { columns }: WriteTable, dialect: Dialect):
 /** Writes only if a value differs. */
 function updateStatement({ view, columns }: Update, table: WriteTable, dialect: Dialect): Statement {
   const { type } = view;
-  const written = [...columns, ...table.filled.stamped].map((name, index) => {
+  const stamped = table.filled.stamped.map(({ name }) => name);
+  const written = [...columns, ...stamped].map((name, index) => {
     const column = table.columns.find((one) => one.name === name);
     const before = `${ROOT_ALIAS}.${dialect.quote(name)}`;
     return { name, before, after: column ? bound(column, index + 2, dialect, before) : '' };

@@ -16,10 +16,9 @@ import type {
   WriteItem,
   WrittenRecords,
 } from '../store.ts';
-import { apply } from './apply.ts';
 import { tooManyRows } from './cascade.ts';
 import { findHolder, type LookedFor } from './conflicts.ts';
-import { planDeletion } from './plan.ts';
+import { apply, planDeletion } from './plan.ts';
 import { effectsOf } from './preview.ts';
 import type { WriteSession } from './session.ts';
 import type { Tables } from './tables.ts';

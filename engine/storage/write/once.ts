@@ -34,7 +34,6 @@ export function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hou
   };
 }
 
-/** What a write answers, and the records that it wrote. */
 type Done<A> = readonly [answer: A, identifiers: readonly number[]];
 
 /**

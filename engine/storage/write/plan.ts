@@ -1,12 +1,19 @@
-/** A write as a value: everything that it does to the tables, in order. Nothing is written yet, and a dry run ends here. */
-import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+/** A write as a value: everything that it does to the tables, in order. A dry run ends here; `apply` carries it out. */
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/json.ts';
-import { memoized } from '../../memo.ts';
-import { type Field, OPEN_COLUMN, type RecordType, type Reference, uniqueIndexes } from '../../model/model.ts';
+import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
-import { columnOf, encode, foldedText, heldOperand } from '../columns.ts';
-import { type Cascade, type Deletion, isIn, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { exchangeConflict, findHolder, heldAs } from './conflicts.ts';
+import { foldedText, withFolded } from '../columns.ts';
+import { type BoundStatement, ConstraintError } from '../driver.ts';
+import { type Cascade, type Deletion, isIn, removeTree, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
+import {
+  exchangeConflict,
+  type Holder,
+  holdersAmong,
+  spareValue,
+  tooLongForIndex,
+  uniqueConflict,
+} from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
   idOf,
@@ -20,10 +27,10 @@ import {
   type Released,
   storedValue,
   throwRefused,
-  willHold,
   type WriteSession,
 } from './session.ts';
-import { openKeysOf, stampChanged } from './values.ts';
+import { rowsJson } from './tables.ts';
+import { openKeysOf, stampChanged, stampValues } from './values.ts';
 
 /** A node stands for the identifier that it gets. */
 type ColumnValue = readonly [column: string, value: SqlValue | Node];
@@ -202,7 +209,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
 /** A record that is there by its identifier, one that is to be made by its node. */
 type TreePlace = number | Node;
 
-/** What each record is to refer to, itself or by what is stored; undefined if too many records are above those of the body. */
+/** Returns the future parent of any record, from the body or as stored; undefined if too many records are above the body's. */
 async function parentsIn(
   { existing, made, deleted, tables, writer }: WriteSession,
   type: RecordType,
@@ -265,7 +272,7 @@ function newValue(node: Node, name: string): SqlValue {
   return node.table.defaults.get(name) ?? null;
 }
 
-/** What changes of a record that is there. `again`: columns that hold something else meanwhile. */
+/** Columns of a stored record that change. `again`: columns that hold a spare value meanwhile. */
 export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
@@ -294,12 +301,11 @@ function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
 const MAX_NESTED = 100;
 
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<WritePlan['steps']> {
-  const holders = holdersAmong(session, changed);
+  const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : () => [];
   const steps: WritePlan['steps'][number][] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
   /** Columns that were cleared temporarily. */
   const parked = new Map<Node, readonly string[]>();
-  let spares = 0;
 
   async function visit(node: Node, depth = 1): Promise<void> {
     if (begun.has(node)) return;
@@ -321,22 +327,10 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
   async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
     if (!linksNew(node)) await visit(node, depth);
     if (done.has(node)) return;
-    const members = columns.flatMap((name) => node.table.columns.find((column) => column.name === name) ?? []);
-    const empty = members.find(({ nullable }) => nullable);
-    const column = empty ?? members.find(({ field }) => field?.type.spare);
-    if (!column) throw exchangeConflict(session, taker, node, columns);
-    const value = column.field && !empty ? await spareValue(node, column.field) : null;
-    steps.push({ kind: 'update', node, changes: [[column.name, value]] });
-    parked.set(node, [...(parked.get(node) ?? []), column.name]);
-  }
-
-  /** A value that no record has where it must be unique. It may exceed the limits of the descriptor: it is never committed. */
-  async function spareValue(node: Node, field: Field): Promise<SqlValue> {
-    for (;;) {
-      spares += 1;
-      const value = encode(field, session.dialect, field.type.spare?.(spares) ?? null);
-      if (!(await isTaken(session, node, field.column, value))) return value;
-    }
+    const spare = await spareValue(session, node, columns);
+    if (!spare) throw exchangeConflict(session, taker, node, columns);
+    steps.push({ kind: 'update', node, changes: [spare] });
+    parked.set(node, [...(parked.get(node) ?? []), spare[0]]);
   }
 
   for (const node of changed) if (!linksNew(node)) await visit(node);
@@ -347,57 +341,135 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 
-/** A record that has stored what another one is to get in columns that are unique together. */
-interface Holder {
-  readonly node: Node;
-  readonly columns: readonly string[];
-}
+// Carrying it out: only columns whose values change are written.
 
-const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
-  ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
-  ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
-]);
-
-/** Finds, among the records that the body changes, those that hold what a record is to get. */
-function holdersAmong({ dialect, made }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
-  if (changed.length === 0 || changed.length + made.length < 2) return () => [];
-  /** The values of columns that are unique together, as text; undefined if one of them is null. */
-  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
-    const values = columns.map((column) => comparable(node, column, asStored, dialect));
-    return values.includes(undefined) ? undefined : JSON.stringify([node.type.name, columns, values]);
-  };
-  const holders = new Map<string, Holder>();
-  for (const node of changed)
-    for (const columns of uniqueColumns(node.type)) {
-      const held = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
-      if (held !== undefined && held !== keyOf(node, columns, false)) holders.set(held, { node, columns });
-    }
-  if (holders.size === 0) return () => [];
-  return (node) =>
-    uniqueColumns(node.type).flatMap((columns) => {
-      const holder = holders.get(keyOf(node, columns, false) ?? '');
-      return holder && holder.node !== node ? [holder] : [];
-    });
-}
-
-function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
-  const column = node.table.columns.find((one) => one.name === name);
-  // A link that is cut is cut before anything else is written.
-  if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
-  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : willHold(node, name);
-  if (value === null || isNode(value)) return undefined;
-  return column?.field ? heldOperand(column.field, dialect, value) : value;
-}
-
-/** Whether another record would be in the way of this one, with that value in this column. */
-async function isTaken(session: WriteSession, node: Node, column: string, value: SqlValue): Promise<boolean> {
-  for (const index of uniqueIndexes(node.type)) {
-    if (!index.members.some((member) => columnOf(member) === column)) continue;
-    const key = index.members.map((member) => {
-      const name = columnOf(member);
-      return heldAs(session, member, name === column ? value : (storedValue(node, name) ?? null));
-    });
-    if ((await findHolder(session.writer, node.table, index, key)) !== undefined) return true;
+export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {
+  const { writer, tables, made, given } = session;
+  for (const [table, pairs] of Map.groupBy(plan.unpairs, (pair) => pair.table))
+    await writer.run(tables.rows(table).remove, [JSON.stringify(pairs.map(({ left, right }) => [left, right]))]);
+  for (const { type, reference, identifiers } of plan.unlinks) {
+    const { filled, unlink } = tables.of(type);
+    await writer.run(unlink(reference.column), [...stampValues(session, filled), JSON.stringify(identifiers)]);
   }
-  return false;
+  await runAll(session, plan.cuts.map(updateOf));
+  for (const tree of plan.cascade?.trees ?? []) await removeTree(session, tree);
+  // A record without an identifier must not get the one that a later record of the body brings.
+  for (const [type, nodes] of given) {
+    if (!made.some((node) => node.type === type && node.identifier === undefined)) continue;
+    const last = [...nodes.keys()].reduce((most, identifier) => Math.max(most, identifier), 0);
+    for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
+  }
+  for (const group of groupsOf(plan.steps)) {
+    if ('updates' in group) await runAll(session, group.updates.map(updateOf));
+    else await insertRows(session, group.inserts);
+  }
+  const side = (value: number | Node): SqlValue => (isNode(value) ? (value.identifier ?? null) : value);
+  await runAll(
+    session,
+    plan.pairs.map(({ table, left, right, pointer }) => ({
+      statement: tables.rows(table).insert,
+      values: [side(left), side(right)],
+      pointer,
+    })),
+  );
+}
+
+/** Steps that can be sent together: inserts into one table that do not refer to each other, or updates. */
+type Group = { readonly updates: RowUpdate[] } | { readonly inserts: Node[] };
+
+const MOST_ROWS = 1000;
+
+function groupsOf(steps: WritePlan['steps']): readonly Group[] {
+  const groups: Group[] = [];
+  for (const step of steps) {
+    const last = groups.at(-1);
+    if (step.kind === 'update') {
+      if (last && 'updates' in last) last.updates.push(step);
+      else groups.push({ updates: [step] });
+    } else if (last && 'inserts' in last && belongs(step.node, last.inserts)) last.inserts.push(step.node);
+    else groups.push({ inserts: [step.node] });
+  }
+  return groups;
+}
+
+function belongs(node: Node, group: readonly Node[]): boolean {
+  const [first] = group;
+  if (first?.table !== node.table || group.length === MOST_ROWS) return false;
+  if ((first.identifier === undefined) !== (node.identifier === undefined)) return false;
+  for (const { value } of node.assigned.values())
+    if (isNode(value) && value.table === node.table && group.includes(value)) return false;
+  return true;
+}
+
+/** Statements that are sent before the answers to others are there. */
+const TOGETHER = 100;
+
+interface Sent extends BoundStatement {
+  /** The record that is made or changed; missing for a pair. */
+  readonly node?: Node;
+  readonly pointer: string;
+}
+
+/** Runs them in order; a constraint that broke is explained once the others have ended. */
+async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void> {
+  for (let from = 0; from < all.length; from += TOGETHER) {
+    const some = all.slice(from, from + TOGETHER);
+    const ended = await Promise.allSettled(
+      some.map(async ({ statement, values, node, pointer }) => {
+        const { changes, identifier } = await session.writer.run(statement, values);
+        if (node && !node.stored) noteInserted(session, node, identifier);
+        else if (node && changes === 0) throw goneAt(pointer);
+      }),
+    );
+    for (const [index, one] of ended.entries())
+      if (one.status === 'rejected') {
+        const { node, pointer = '' } = some[index] ?? {};
+        throw await explained(session, one.reason, node ? [node] : [], pointer);
+      }
+  }
+}
+
+async function explained(
+  session: WriteSession,
+  error: unknown,
+  nodes: readonly Node[],
+  pointer: string,
+): Promise<unknown> {
+  if (!(error instanceof ConstraintError)) return error;
+  if (error.kind === 'too-long') return tooLongForIndex(nodes, error.index);
+  const [first] = nodes;
+  return error.kind === 'unique' && first ? uniqueConflict(session, first) : goneAt(pointer);
+}
+
+function updateOf({ node, changes }: RowUpdate): Sent {
+  const { table, identifier = null, pointer } = node;
+  const plainly = changes.map(([column, value]) => [column, plain(value) ?? null] as const);
+  const written = withFolded(table, plainly);
+  const values = [...written.map(([, value]) => value), identifier];
+  return { statement: table.update(written.map(([column]) => column)), values, node, pointer };
+}
+
+/** All have identifiers, or none has. */
+async function insertRows(session: WriteSession, nodes: readonly Node[]): Promise<void> {
+  const [first] = nodes;
+  if (!first) return;
+  const { statement, columns, many } = first.table.insert[first.identifier === undefined ? 'made' : 'given'];
+  if (!many || nodes.length === 1) {
+    const sent = nodes.map((node) => ({ statement, values: newValues(node, columns), node, pointer: node.pointer }));
+    return runAll(session, sent);
+  }
+  try {
+    const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
+    const { rows = [] } = await session.writer.run(many.statement, values);
+    const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
+    for (const [index, node] of nodes.entries()) noteInserted(session, node, identifiers[index]);
+    return undefined;
+  } catch (error) {
+    throw await explained(session, error, nodes, first.pointer);
+  }
+}
+
+function noteInserted({ inserted }: WriteSession, node: Node, identifier: number | undefined): void {
+  node.identifier ??= identifier;
+  inserted.add(node);
 }

@@ -1,5 +1,5 @@
 /**
- * What a dry run answers: records as a plan would make them, without writing anything. Every table that the plan changes is
+ * The answer of a dry run: records as a plan would make them, without writing anything. Every table that the plan changes is
  * replaced, in the statements that read the answer, by the rows that the answer needs of it.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -195,7 +195,7 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
     const [first] = group;
     if (!first) return [];
     const { kind, type, relation } = first;
-    // Of a record that is made, or deleted, nothing else matters.
+    // A created or deleted record has no further effects.
     const isWhole = (id: number): boolean =>
       (kind !== 'created' && created.has(`${type.table} ${id}`)) ||
       (kind !== 'deleted' && deleted.has(`${type.table} ${id}`));

@@ -359,7 +359,7 @@ const ownedBy = ({ references }: RecordType): readonly Reference[] =>
     ),
   );
 
-// What is wrong with a resolved body.
+// Faults of a resolved body.
 
 /** Refuses what is wrong with the body itself, before what it refers to and what it is to replace. */
 export function checkBody(session: WriteSession): void {
@@ -459,13 +459,13 @@ function refuseCycles({ awaits, contradictions }: WriteSession): void {
   }
 }
 
-// What is wrong with what the body refers to.
+// Faults of the records that a body refers to.
 
 export function requireFound(session: WriteSession, roots: readonly Node[]): void {
   const missing: Fault[] = [];
   for (const [index, node] of roots.entries()) {
     const pointer = session.records[index]?.pointer ?? '';
-    // One that the path names is not named by the body.
+    // A record that the path names has no place in the body.
     const place = pointer === '' ? '' : identifierAt(node.type, pointer);
     if (node.isLost) missing.push({ pointer: place, code: 'not-found', message: `There is no ${nameOf(node)}` });
     // The body cannot delete it in another place.

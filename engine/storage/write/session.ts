@@ -51,7 +51,7 @@ export interface Node {
   readonly related: Map<Relation, Claim>;
   /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
   readonly unusable: Set<string>;
-  /** Of open types; a key without a member is removed. */
+  /** Open keys that the body names; a key without a member is removed. */
   readonly openKeys: Map<string, OpenKey>;
   /** The stored open keys, once they have been read. */
   storedOpenKeys: RawMembers | undefined;
@@ -70,7 +70,7 @@ export interface Claim {
   readonly relation: Relation;
   readonly nodes: ReadonlySet<Node>;
   readonly pointer: string;
-  /** Of two places that contradict each other, the later one is refused. */
+  /** The later one of two contradicting places is refused. */
   readonly order: number;
 }
 
@@ -185,7 +185,7 @@ export function createSession({
     /** Records that were looked for and do not exist. */
     absent: new Map<RecordType, Map<number, Node>>(),
     made: [] as Node[],
-    /** Those of the new records to which the body gives identifiers. */
+    /** New records to which the body gives identifiers. */
     given: new Map<RecordType, Map<number, Node>>(),
     inserted: new Set<Node>(),
     /** Records that sets leave out, with the pointers of the sets. */
@@ -200,10 +200,12 @@ export function createSession({
     checks: [] as LinkCheck[],
     /** Rows of join tables that the body adds, keeps or removes. */
     pairs: new Map<string, JoinPair>(),
-    /** Of each new record, its links to other new ones: those are inserted before it. */
+    /** Links of new records to other new ones, which are inserted before them. */
     awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
     /** The first place for each relation of each record. */
     claims: [] as Claim[],
+    /** Spare values that were tried for columns which other records take over. */
+    spares: 0,
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
     /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
     contradictions: [] as Fault[],
@@ -294,7 +296,7 @@ export function storedValue({ stored, table }: Node, column: string): SqlValue |
 
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
-/** Of a record that is linked, its identifier: undefined until that is inserted. */
+/** A linked record as its identifier: undefined until it is inserted. */
 export const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
 
 /** Whether the body gives the column of a record that is there another value. */

@@ -5,7 +5,7 @@ import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } fro
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { columnSql, indexed } from '../tables.ts';
-import { filledFields } from './values.ts';
+import { filledColumns } from './values.ts';
 
 /** The most records that a conflict names. */
 export const NAMED = 10;
@@ -66,7 +66,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   const [id, table] = [quote(identifier), quote(type.table)];
   const names = columns.map(({ name }) => name);
   const texts = columns.flatMap(({ name, folds }) => (folds ? [[name, folds.column] as const] : []));
-  const filled = filledFields(columns);
+  const filled = filledColumns(columns);
   const fieldOf = new Map(columns.map(({ name, field }) => [name, field]));
   const rows = () => knex.queryBuilder().from(type.table);
   const loaded = () => {
@@ -102,7 +102,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     return compiled(query.whereNot(identifier, 0));
   });
   const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
-  const stamped = filled.stamped.map((name) => `, ${quote(name)} = ${changed(name)}`).join('');
+  const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
   return {
     type,
     columns,
@@ -118,11 +118,11 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
 
     /** All columns, in order. Bound: identifier. */
     load: compiled(loaded().where(identifier, 0)),
-    /** The same for many, locked until the write ends. Bound: JSON array of identifiers. */
+    /** Loads and locks many rows until the write ends. Bound: JSON array of identifiers. */
     lock: perKey((strength: Strength) => locked(loaded(), strength)),
-    /** The same, but only the identifiers. */
+    /** Locks rows, and loads only their identifiers. Bound: as `lock`. */
     hold: perKey((strength: Strength) => locked(rows().select(identifier), strength)),
-    /** Of which the database makes the identifier, or the client gave it. */
+    /** `made`: the database makes the identifier; `given`: the client gave it. */
     insert: {
       made: insert(names),
       given: insert([identifier, ...names], (sql) => dialect.insertGiven(sql, type.table, identifier)),
@@ -151,7 +151,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     children: perKey((column: string): Statement => ({
       sql: `select ${id} from ${table} where ${oneOf(quote(column))}${inOrder} limit ? + 0${forUpdate}`,
     })),
-    /** The same, not locked, behind the records that they refer to. */
+    /** Pairs of a record and a row that refers to it, not locked. Bound: as `children`. */
     referring: perKey((column: string): Statement => ({
       sql: `select ${quote(column)}, ${id} from ${table} where ${oneOf(quote(column))} order by 1, 2 limit ? + 0`,
     })),

@@ -1,5 +1,5 @@
 /** The values of a record: what a body says, what the service fills in, and the checks of its type. */
-import type { Generated, SqlValue } from '../../field-types/field-type.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import {
   escapeStep,
   type JsonObject,
@@ -135,7 +135,7 @@ export function openKeysOf(node: Node): RawMembers {
   return node.storedOpenKeys;
 }
 
-// Each record that is made or changed, held against the checks of its type as it will be.
+// The checks of a type, against new and changed records as they will be.
 
 /** Refuses new records that do not meet a check, and others of which a field changes that it names. */
 export function holdToChecks(session: WriteSession): void {
@@ -179,94 +179,64 @@ function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   return `${record}/${escapeStep(at.name)}`;
 }
 
-// What the service fills in: the time of a write, and the name of its token.
-
-/** The author and the time of a request. */
-export interface Stamp {
-  /** The name of the token; null without tokens. */
-  readonly author: string | null;
-  /** The time of defaults, the same whenever it is asked for. */
-  now(): Date;
-  /** Of generated fields, where the time is not that of the database. */
-  readonly given: (() => Date) | undefined;
-}
+// Stamps: the service fills in the time of a write, and the name of its token.
 
 /** Tells the time. */
 export type Clock = () => Date;
 
-export function createStamp(clock: Clock | undefined, author: string | null): Stamp {
-  let time: Date | undefined;
-  const now = (): Date => (time ??= clock?.() ?? new Date());
-  return { author, now, given: clock && now };
-}
+export type Stamp = ReturnType<typeof createStamp>;
 
-const isByName: Readonly<Record<Generated, boolean>> = {
-  createdAt: false,
-  updatedAt: false,
-  createdBy: true,
-  updatedBy: true,
-};
+/** `author`: the name of the token; null without tokens. Without a clock, the database tells the time of generated fields. */
+export function createStamp(clock: Clock | undefined, author: string | null) {
+  let time: Date | undefined;
+  /** One time, whenever it is asked for. */
+  const now = (): Date => (time ??= clock?.() ?? new Date());
+  return { author, now, isByDatabase: clock === undefined };
+}
 
 /** The value that fills a field. */
 function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
-  const { generated } = field;
-  if (generated !== undefined && isByName[generated]) return stamp.author;
-  if (generated !== undefined && !stamp.given) return DATABASE_TIME;
-  return encode(field, dialect, field.type.now?.(stamp.now()) ?? null);
+  const { generated, type } = field;
+  if (generated === 'createdBy' || generated === 'updatedBy') return stamp.author;
+  return generated !== undefined && stamp.isByDatabase
+    ? DATABASE_TIME
+    : encode(field, dialect, type.now?.(stamp.now()) ?? null);
 }
 
-const WITH_CHANGES: ReadonlySet<unknown> = new Set<Generated>(['updatedAt', 'updatedBy']);
+const isStamp = ({ generated }: Field): boolean => generated === 'updatedAt' || generated === 'updatedBy';
 
-/** The fields that are filled when a record is made, and when one of its columns changes. */
-export interface FilledFields {
-  readonly made: readonly Field[];
-  readonly changed: readonly Field[];
-  /** The columns of `changed`, each followed by that of its folded text. */
-  readonly stamped: readonly string[];
-  /** Those of `changed` that have such a column. */
-  readonly folded: ReadonlySet<Field>;
-}
+type Filled = ReturnType<typeof filledColumns>;
 
-export function filledFields(columns: readonly Column[]): FilledFields {
-  const fields = columns.flatMap(({ field }) => field ?? []);
-  const changed = fields.filter(({ generated }) => WITH_CHANGES.has(generated));
-  const beside = new Map(columns.flatMap(({ folds, name }) => (folds ? [[folds, name] as const] : [])));
-  return {
-    made: fields.filter(({ generated, isNowByDefault }) => generated !== undefined || isNowByDefault),
-    changed,
-    stamped: changed.flatMap((field) => [field.column, beside.get(field) ?? []].flat()),
-    folded: new Set(changed.filter((field) => beside.has(field))),
-  };
-}
-
-/** Gives new records what they do not say themselves. Only seeds and imports can say what is generated. */
-export function fillNew(session: WriteSession): void {
-  for (const node of session.made) fill(session, node, node.table.filled.made);
-}
-
-/** Stamps records that are there, and of which a column changes. */
-export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
-  for (const node of changed) {
-    const { filled } = node.table;
-    for (const { column } of filled.changed) node.assigned.delete(column);
-    fill(session, node, filled.changed);
-  }
-}
-
-function fill(session: WriteSession, node: Node, fields: readonly Field[]): void {
-  for (const field of fields) {
-    if (isSaid(node, field.column)) continue;
-    const pointer = `${node.pointer}/${escapeStep(field.name)}`;
-    node.assigned.set(field.column, { value: valueOf(session, field), pointer, byOmission: false });
-  }
-}
+export const filledColumns = (columns: readonly Column[]) => ({
+  /** Fields that are filled when a record is made. */
+  made: columns.flatMap(({ field }) => (field && (field.generated ?? field.isNowByDefault) ? field : [])),
+  /** Columns that are filled when another one changes, and those of their folded texts. */
+  stamped: columns.flatMap(({ name, field, folds }) => {
+    const stamp = field ?? folds;
+    return stamp && isStamp(stamp) ? { name, stamp, isFolded: folds !== undefined } : [];
+  }),
+});
 
 /** The values of `stamped`. */
 export const stampValues = (
   session: Pick<WriteSession, 'stamp' | 'dialect'>,
-  { changed, folded }: FilledFields,
+  { stamped }: Filled,
 ): readonly SqlValue[] =>
-  changed.flatMap((field) => {
-    const value = valueOf(session, field);
-    return folded.has(field) ? [value, foldedText(value)] : [value];
-  });
+  stamped.map(({ stamp, isFolded }) => (isFolded ? foldedText(valueOf(session, stamp)) : valueOf(session, stamp)));
+
+/** Gives new records what they do not say themselves. Only seeds and imports can say what is generated. */
+export function fillNew(session: WriteSession): void {
+  for (const node of session.made)
+    for (const field of node.table.filled.made) if (!isSaid(node, field.column)) fill(session, node, field);
+}
+
+/** Stamps stored records of which a column changes. */
+export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
+  for (const node of changed)
+    for (const { stamp, isFolded } of node.table.filled.stamped) if (!isFolded) fill(session, node, stamp);
+}
+
+function fill(session: WriteSession, node: Node, field: Field): void {
+  const pointer = `${node.pointer}/${escapeStep(field.name)}`;
+  node.assigned.set(field.column, { value: valueOf(session, field), pointer, byOmission: false });
+}

@@ -18,13 +18,12 @@ import type {
   Written,
   WrittenRecords,
 } from '../store.ts';
-import { apply } from './apply.ts';
 import { tooManyRows } from './cascade.ts';
 import { findConflicts } from './conflicts.ts';
 import { createFlatWrites } from './flat.ts';
 import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
-import { newValues, planDeletion, planWrite } from './plan.ts';
+import { apply, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
 import {
@@ -216,7 +215,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   ): Promise<T> =>
     dryRun === true ? driver.read((reader) => work(onlyReading(reader)), caller) : driver.write(work, caller, row);
 
-  /** Of the records that are still there: many are read at once only where all of them are. */
+  /** Reads the records that are still there: `reads.records` expects that all are. */
   async function bodiesOf(
     writer: Writer,
     { view, caller }: Pick<WriteRequest, 'view' | 'caller'>,
