@@ -22,7 +22,7 @@ import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
 
 /** The seeds of one descriptor. */
-interface SeedsOfType {
+interface Seeds {
   readonly file: DescriptorFile;
   readonly type: RecordType;
   readonly records: readonly BodyRecord[];
@@ -32,6 +32,7 @@ interface SeedsOfType {
 
 /** A place of the seeds that names a record. */
 interface SeedPlace {
+  readonly file: DescriptorFile;
   readonly type: RecordType;
   /** The identifier of the record, or a negative number that no other one has. */
   readonly key: number;
@@ -49,59 +50,48 @@ export function checkSeeds(
   validatorsOf: (type: RecordType) => TypeValidators,
   order: readonly RecordType[],
 ): readonly Diagnostic[] {
-  const seeds = files.flatMap((file): readonly SeedsOfType[] => {
+  const seeds = files.flatMap((file): readonly Seeds[] => {
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
     // The seeds of a type are inserted together.
     const records = newItems(type.seed);
     const invalid = validatorsOf(type).create(type.defaultVariant)(records);
-    return [{ file, type, records, invalid, places: placesIn(type, records) }];
+    return [{ file, type, records, invalid, places: placesIn(file, type, records) }];
   });
-  const indexOf = ({ type }: SeedsOfType): number => order.indexOf(type);
-  const valid = seeds.filter(({ invalid }) => invalid.length === 0).toSorted((a, b) => indexOf(a) - indexOf(b));
-  const repeated = Map.groupBy(repeatedIn(valid), ({ seeds: one }) => one);
+  const valid = seeds.filter(({ invalid }) => invalid.length === 0);
+  const inOrder = valid.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  const repeated = repeatedIn(inOrder.flatMap(({ places }) => places));
   return seeds.flatMap((own) => {
-    const { file, records, invalid, places } = own;
-    const together = (repeated.get(own) ?? []).map(({ fault }) => fault);
+    const { file, type, records, invalid, places } = own;
+    const together = repeated.flatMap(([at, fault]) => (at === file ? fault : []));
     const faultsIn = byRecord(records, invalid.length > 0 ? invalid : [...cyclesIn(places), ...together]);
-    return records.flatMap((record) => {
-      const faults = faultsIn(record.pointer);
-      return (faults.length > 0 ? faults : unmetIn(own, record, order)).map((fault) => {
+    return records.flatMap(({ body, pointer }) => {
+      const faults = faultsIn(pointer);
+      return (faults.length > 0 ? faults : unmetIn(own, pointer, order)).map((fault) => {
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
-        const advice = isUnquoted(own, record, path) ? inQuotes(file.written(path)) : '';
+        const [, , name = '', ...inside] = path;
+        const field = inside.length > 0 ? undefined : type.fields.get(String(name));
+        // A number or a flag stands where only a text can be.
+        const isUnquoted = field && needsQuotes(field.type.schema(field)['type'], body[String(name)]);
         const at = fault.code === 'unknown-key' ? 'key' : 'value';
+        const advice = isUnquoted ? inQuotes(file.written(path)) : '';
         return diagnose(file, 'invalid-seed', path, at, fault.message + advice);
       });
     });
   });
 }
 
-/** Whether the value of a field is a number or a flag where only a text can be. */
-function isUnquoted({ type }: SeedsOfType, { body }: BodyRecord, path: YamlPath): boolean {
-  const [, , name = '', ...inside] = path;
-  const field = type.fields.get(String(name));
-  return field !== undefined && inside.length === 0 && needsQuotes(field.type.schema(field)['type'], body[name]);
-}
-
 let unnamed = 0;
 
 /** Every place of the seeds that names a record, a record before what is nested in it. */
-function placesIn(type: RecordType, records: readonly BodyRecord[]): readonly SeedPlace[] {
+function placesIn(file: DescriptorFile, root: RecordType, records: readonly BodyRecord[]): readonly SeedPlace[] {
   const places: SeedPlace[] = [];
-  const visit = (
-    one: RecordType,
-    body: JsonObject,
-    pointer: string,
-    isNew: boolean,
-    back?: Relation,
-    parent?: number,
-  ) => {
-    const key = identifierIn(body, one) ?? (unnamed -= 1);
-    const place: SeedPlace = { type: one, key, isNew, body, pointer, links: new Map() };
+  const visit = (type: RecordType, body: JsonObject, pointer: string, isNew: boolean): SeedPlace => {
+    const key = identifierIn(body, type) ?? (unnamed -= 1);
+    const place: SeedPlace = { file, type, key, isNew, body, pointer, links: new Map() };
     places.push(place);
-    if (back && parent !== undefined) place.links.set(back, parent);
     for (const [name, value] of Object.entries(body)) {
-      const relation = one.relations.get(name);
+      const relation = type.relations.get(name);
       if (!relation) continue;
       const { target, owned, toMany, inverse } = relation;
       if (value === null) place.links.set(relation, null);
@@ -110,13 +100,14 @@ function placesIn(type: RecordType, records: readonly BodyRecord[]): readonly Se
         const at = `${pointer}/${escapeStep(name)}`;
         // Only the database knows whether a stored record has an owned child.
         const isMade = identifierIn(item, target) === undefined && (toMany || !owned || isNew);
-        const child = visit(target, item, toMany ? `${at}/${index}` : at, isMade, inverse, key);
-        if (!toMany) place.links.set(relation, child);
+        const child = visit(target, item, toMany ? `${at}/${index}` : at, isMade);
+        if (inverse && !child.links.has(inverse)) child.links.set(inverse, key);
+        if (!toMany) place.links.set(relation, child.key);
       }
     }
-    return key;
+    return place;
   };
-  for (const { body, pointer } of records) visit(type, body, pointer, true);
+  for (const { body, pointer } of records) visit(root, body, pointer, true);
   return places;
 }
 
@@ -142,11 +133,7 @@ function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
 }
 
 /** Checks that the new records do not meet, and links to seeds of types that come later in this order. */
-function unmetIn(
-  { type, places }: SeedsOfType,
-  { pointer }: BodyRecord,
-  order: readonly RecordType[],
-): readonly Fault[] {
+function unmetIn({ type, places }: Seeds, pointer: string, order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
   const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));
   return within.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
@@ -162,79 +149,41 @@ function unmetIn(
   });
 }
 
-/** A place, and the seeds that it is in. */
-interface PlacedSeed {
-  readonly seeds: SeedsOfType;
-  readonly place: SeedPlace;
-}
-
-/** A record of the seeds. */
-interface SeededRecord {
-  readonly places: readonly PlacedSeed[];
-  /** The values of the members of one index. */
-  readonly values: readonly JsonValue[];
-}
-
-interface SeedFault {
-  readonly seeds: SeedsOfType;
-  readonly fault: Fault;
-}
-
-/** Values that two records have, nested ones included, and may not have together. */
-function repeatedIn(all: readonly SeedsOfType[]): readonly SeedFault[] {
-  const placed = all.flatMap((seeds) => seeds.places.map((place): PlacedSeed => ({ seeds, place })));
-  return [...Map.groupBy(placed, ({ place }) => place.type)].flatMap(([type, ofType]) => {
-    const records = [...Map.groupBy(ofType, ({ place }) => place.key).values()];
+/** Values that two records have, nested ones included, and may not have together: the places of the second one. */
+function repeatedIn(all: readonly SeedPlace[]): readonly (readonly [DescriptorFile, Fault])[] {
+  return [...Map.groupBy(all, ({ type }) => type)].flatMap(([type, ofType]) => {
+    const records = [...Map.groupBy(ofType, ({ key }) => key).values()];
     return uniqueIndexes(type).flatMap(({ members }) => {
-      const known = records.flatMap((places): readonly SeededRecord[] => {
-        const values = members.map((member) => valueIn(member, places));
-        return values.includes(null) ? [] : [{ places, values }];
-      });
       const order = members.map((member) => ('link' in member ? integer : member.type).compare);
-      const compared = (one: SeededRecord, other: SeededRecord): number =>
+      const valued = records.map((places) => ({ places, values: members.map((member) => valueIn(member, places)) }));
+      type Valued = (typeof valued)[number];
+      const compared = (one: Valued, other: Valued): number =>
         order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
       // Equal ones come together, in the order of the descriptors.
-      const sorted = known.toSorted(compared);
+      const sorted = valued.filter(({ values }) => !values.includes(null)).toSorted(compared);
       return sorted.flatMap((one, at) => {
-        const before = sorted[at - 1];
-        return before && compared(before, one) === 0 ? repeats(members, one.places, before.places) : [];
+        const [before, [earlier] = []] = [sorted[at - 1], sorted[at - 1]?.places];
+        if (!before || !earlier || compared(before, one) !== 0) return [];
+        const [first] = members;
+        const naming = first && one.places.findLast(({ body }) => Object.hasOwn(body, first.name));
+        const { file, pointer } = naming ?? one.places[0] ?? earlier;
+        const who = earlier.key < 0 ? `another ${type.name} of the seeds` : `the seed record ${earlier.key}`;
+        const message = `${who} has this value of ${members.map(({ name }) => `"${name}"`).join(' and ')} already`;
+        const place = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
+        return [[file, { pointer: place, code: 'unique', message }] as const];
       });
     });
   });
 }
 
-type UniqueMember = UniqueMembers['members'][number];
-
 /** The last value that a place gives, or the default of a new record; null if it is unknown. */
-function valueIn(member: UniqueMember, places: readonly PlacedSeed[]): JsonValue {
-  const said = places.flatMap(({ place: { links, body } }) => {
-    if ('link' in member) return links.get(member) ?? [];
-    return Object.hasOwn(body, member.name) ? { value: body[member.name] ?? null } : [];
-  });
-  const last = said.at(-1);
-  if ('link' in member) return typeof last === 'number' ? last : null;
-  const { generated, isNowByDefault, caseless, default: value } = member;
-  const isNew = places.some(({ place }) => place.isNew);
-  const given = typeof last === 'object' ? last.value : isNew && !isNowByDefault ? (value ?? null) : null;
+function valueIn(member: UniqueMembers['members'][number], places: readonly SeedPlace[]): JsonValue {
+  if ('link' in member) return places.flatMap(({ links }) => links.get(member) ?? []).at(-1) ?? null;
+  const { name, generated, isNowByDefault, caseless, default: value } = member;
+  const last = places.findLast(({ body }) => Object.hasOwn(body, name));
+  const isDefault = !isNowByDefault && places.some(({ isNew }) => isNew);
+  const given = (last ? last.body[name] : isDefault ? value : null) ?? null;
   return generated || given === null ? null : caseless ? foldedValue(given) : given;
-}
-
-function repeats(
-  members: UniqueMembers['members'],
-  places: readonly PlacedSeed[],
-  [earlier]: readonly PlacedSeed[],
-): readonly SeedFault[] {
-  const [first] = members;
-  const naming = first && places.findLast(({ place }) => Object.hasOwn(place.body, first.name));
-  const placed = naming ?? places[0];
-  if (!placed || !earlier) return [];
-  const { key, type } = earlier.place;
-  const who = key < 0 ? `another ${type.name} of the seeds` : `the seed record ${key}`;
-  const names = members.map(({ name }) => `"${name}"`).join(' and ');
-  const { pointer } = placed.place;
-  const at = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
-  const message = `${who} has this value of ${names} already`;
-  return [{ seeds: placed.seeds, fault: { pointer: at, code: 'unique', message } }];
 }
 
 /** Checks that no record meets which is created without the fields that they name. */

@@ -19,6 +19,7 @@ import {
   type BodyPlace,
   contradict,
   isCompared,
+  isNode,
   isSaid,
   type Node,
   refuse,
@@ -54,58 +55,49 @@ export function resolveValue(session: WriteSession, node: Node, body: JsonObject
   if (!field) {
     if (!type.identifier.inRecord || key !== type.identifier.name)
       resolveOpenKey(session, node, key, memberOf(raw, key, value), place);
-  } else if (field.generated === undefined || session.rules.readOnlyToo) {
-    if (field.type.keepsText) resolveText(session, node, field, textOf(raw, key, value), place);
-    else resolveField(session, node, field, value, place);
-  }
+  } else if (field.generated === undefined || session.rules.readOnlyToo)
+    resolveField(
+      session,
+      node,
+      field,
+      field.type.keepsText ? textOf(raw, key, value) : encode(field, session.dialect, value),
+      place,
+    );
 }
 
-function resolveField(session: WriteSession, node: Node, field: Field, value: JsonValue, place: BodyPlace): void {
-  const { dialect } = session;
-  const stored = storedValue(node, field.column);
-  const before = stored === undefined || stored === null ? stored : columnType(field, dialect).decode(stored);
-  const isSame = (other: JsonValue | undefined): boolean =>
-    other === value || (other !== undefined && other !== null && value !== null && field.type.equal(other, value));
-  if (isReadOnly(session, field)) {
-    const fixed = node.stored ? (before ?? null) : (field.default ?? null);
-    if (!isSame(fixed)) refuseChange(session, field, JSON.stringify(fixed), place);
+function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, place: BodyPlace): void {
+  const { rules, dialect } = session;
+  const { pointer, writable, isLost } = place;
+  const { column, name, sensitive } = field;
+  const stored = storedValue(node, column) ?? null;
+  const isMerged = field.type.keepsText && rules.mergePatch && given !== null;
+  const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(given)) : given;
+  // A copy of a stored text is no change, even if the patch would take its nulls away.
+  const isSame = (other: SqlValue): boolean =>
+    isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, given));
+  if (field.readOnly && !rules.readOnlyToo) {
+    const fixed = node.stored ? stored : encodedDefault(field, dialect);
+    // The value may be repeated in any notation; the stored one stays as it is.
+    if (isLost || isSame(fixed)) return;
+    const text = field.type.keepsText ? String(fixed) : JSON.stringify(decoded(session, field, fixed));
+    const message = `"${name}" is read-only and holds ${sensitive ? 'another value' : shortened(text)}: leave it out`;
+    refuse(session, 'invalid-body', pointer, 'read-only', message);
     return;
   }
-  const { pointer, writable } = place;
-  const encoded = encode(field, dialect, value);
-  assign(session, node, { column: field.column, value: encoded, pointer, writable, same: isSame(before) });
+  // Values are only compared in depth where they may not change: that costs more than a write.
+  assign(session, node, { column, value, pointer, writable, same: !writable && isSame(stored) });
 }
 
-/** A field that keeps the text that was sent. */
-function resolveText(session: WriteSession, node: Node, field: Field, given: string | null, place: BodyPlace): void {
-  const stored = storedValue(node, field.column);
-  const before = stored === undefined || stored === null ? stored : String(stored);
-  const text = session.rules.mergePatch && given !== null ? mergePatch(before ?? undefined, given) : given;
-  // A copy of what is stored is no change, even if the patch would take its nulls away.
-  const isSame = (other: SqlValue | undefined): boolean => isText(other, text) || isText(other, given);
-  if (isReadOnly(session, field)) {
-    const fixed = node.stored ? (before ?? null) : encodedDefault(field, session.dialect);
-    if (!isSame(fixed)) refuseChange(session, field, String(fixed), place);
-    return;
-  }
-  const { pointer, writable } = place;
-  // Values are compared only where they may not change: that costs more than a write.
-  const same = writable ? before === text : isSame(before);
-  assign(session, node, { column: field.column, value: text, pointer, writable, same });
+/** Whether two values of a column are equal, in whatever notation. */
+function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: SqlValue): boolean {
+  if (one === other || one === null || other === null) return one === other;
+  if (field.type.keepsText) return sameValue(String(one), String(other));
+  const [a, b] = [decoded(session, field, one), decoded(session, field, other)];
+  return a !== null && b !== null && field.type.equal(a, b);
 }
 
-const isText = (stored: SqlValue | undefined, text: string | null): boolean =>
-  stored === text || (typeof stored === 'string' && text !== null && sameValue(stored, text));
-
-/** A body may repeat a read-only value in any notation; the stored text stays as it is. */
-const isReadOnly = ({ rules }: WriteSession, field: Field): boolean => field.readOnly && !rules.readOnlyToo;
-
-function refuseChange(session: WriteSession, { name, sensitive }: Field, fixed: string, place: BodyPlace): void {
-  if (place.isLost) return;
-  const holds = sensitive ? 'another value' : shortened(fixed);
-  const message = `"${name}" is read-only and holds ${holds}: leave it out`;
-  refuse(session, 'invalid-body', place.pointer, 'read-only', message);
-}
+const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
+  value === null || value === undefined ? null : columnType(field, dialect).decode(value as string | number);
 
 function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, place: BodyPlace): void {
   const { pointer, writable } = place;
@@ -159,16 +151,13 @@ function isUnusable({ unusable, stored, assigned, table }: Node, { column, nulla
 
 /** Whether the record gets another value, however that is written. */
 function isChanged(session: WriteSession, node: Node, field: Field): boolean {
-  const assigned = node.assigned.get(field.column);
-  if (!assigned) return false;
-  const [before, after] = [storedValue(node, field.column), assigned.value].map((value) =>
-    decoded(session, field, value),
-  ) as [JsonValue, JsonValue];
-  return before === null || after === null ? before !== after : !field.type.equal(before, after);
+  const value = node.assigned.get(field.column)?.value;
+  return (
+    value !== undefined &&
+    !isNode(value) &&
+    !isSameValue(session, field, storedValue(node, field.column) ?? null, value)
+  );
 }
-
-const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
-  value === null || value === undefined ? null : columnType(field, dialect).decode(value as string | number);
 
 /** Beside what the body says of the record: it may stand in several places. */
 function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
