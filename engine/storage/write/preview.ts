@@ -14,7 +14,7 @@ import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { withFolded } from '../columns.ts';
 import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
-import { type JoinPair, type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
+import { type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** The identifiers that new records would get: those that follow the greatest one ever used. */
@@ -157,52 +157,67 @@ function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
 /** The most identifiers that one effect names. */
 const MOST_NAMED = 1000;
 
-/** One kind of effect on records of one type, through one of its relations. */
-interface Noted {
+/** The effect on records of one type, through one of its relations if they are linked or unlinked. */
+interface Effect {
   readonly kind: EffectKind;
   readonly type: RecordType;
-  /** The name of the relation that leads to a linked or unlinked record. */
-  readonly relation?: string | undefined;
-  readonly identifiers: readonly number[];
-  readonly keys?: readonly string[];
+  readonly relation: string | undefined;
+  readonly found: Set<number>;
+  readonly keys: Set<string>;
 }
 
 export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect[] {
-  const { cascade, unlinks, steps, pairs, unpairs } = plan;
-  const noted = [
-    ...(cascade?.trees ?? []).flatMap(({ levels }) => levels.map((level): Noted => ({ kind: 'deleted', ...level }))),
-    ...(cascade?.pairs ?? []).map(({ table, column, pairs: lost }): Noted => {
-      const identifiers = lost.map(([left, right]) => (column === table.left.column ? right : left));
-      return { kind: 'unlinked', ...otherSide(rights, table, column), identifiers };
-    }),
-    ...unlinks.map(({ type, reference, identifiers }): Noted => {
-      return { kind: 'unlinked', type, relation: relationOf(rights, reference), identifiers };
-    }),
-    ...steps.flatMap((step): Noted[] =>
-      step.kind === 'insert'
-        ? [{ kind: 'created', type: step.node.type, identifiers: [step.node.identifier ?? 0] }]
-        : [],
-    ),
-    ...changedBy(plan).flatMap((node) => changesNoted(rights, node)),
-    ...unpairs.flatMap((pair) => pairNoted(rights, 'unlinked', pair)),
-    ...pairs.flatMap((pair) => pairNoted(rights, 'linked', pair)),
-  ];
-  const groups = Map.groupBy(noted, ({ kind, type, relation = '' }) => `${kind} ${type.table} ${relation}`);
-  const whole = (kind: EffectKind): ReadonlySet<string> =>
-    new Set(noted.flatMap((one) => (one.kind === kind ? one.identifiers.map((id) => `${one.type.table} ${id}`) : [])));
-  const [created, deleted] = [whole('created'), whole('deleted')];
-  return [...groups.values()].flatMap((group): WriteEffect[] => {
-    const [first] = group;
-    if (!first) return [];
-    const { kind, type, relation } = first;
+  const effects = new Map<string, Effect>();
+  const note = (
+    kind: EffectKind,
+    { type, relation }: Pick<Effect, 'type'> & Partial<Pick<Effect, 'relation'>>,
+    identifiers: readonly (number | Node)[],
+  ): Effect => {
+    const key = `${kind} ${type.table} ${relation ?? ''}`;
+    const effect = effects.get(key) ?? { kind, type, relation, found: new Set<number>(), keys: new Set<string>() };
+    effects.set(key, effect);
+    for (const one of identifiers) effect.found.add(typeof one === 'number' ? one : (one.identifier ?? 0));
+    return effect;
+  };
+  const { trees = [], pairs: lost = [] } = plan.cascade ?? {};
+  for (const { levels } of trees) for (const { type, identifiers } of levels) note('deleted', { type }, identifiers);
+  for (const { table, column, pairs } of lost) {
+    const others = pairs.map(([left, right]) => (column === table.left.column ? right : left));
+    note('unlinked', otherSide(rights, table, column), others);
+  }
+  for (const { type, reference, identifiers } of plan.unlinks)
+    note('unlinked', { type, relation: relationOf(rights, reference) }, identifiers);
+  for (const step of plan.steps) if (step.kind === 'insert') note('created', step.node, [step.node]);
+  for (const node of changedBy(plan))
+    for (const [name, value] of changesOf(node)) {
+      const { field, reference } = node.table.columns.find((column) => column.name === name) ?? {};
+      const { type } = node;
+      if (reference) {
+        const relation = relationOf(rights, reference);
+        note(value === null ? 'unlinked' : 'linked', { type, relation }, [node]);
+      } else if (field?.generated === undefined) {
+        const { keys } = note('changed', { type }, [node]);
+        for (const key of field ? [field.name] : changedKeys(node)) keys.add(key);
+      }
+    }
+  // Both records of a pair get one link more, or have one less.
+  for (const [kind, pairs] of [['unlinked', plan.unpairs] as const, ['linked', plan.pairs] as const])
+    for (const { table, left, right } of pairs) {
+      note(kind, otherSide(rights, table, table.left.column), [right]);
+      note(kind, otherSide(rights, table, table.right.column), [left]);
+    }
+  const isOf = (kind: EffectKind, { table }: RecordType, identifier: number): boolean =>
+    effects.get(`${kind} ${table} `)?.found.has(identifier) === true;
+  return [...effects.values()].flatMap(({ kind, type, relation, found, keys }): WriteEffect[] => {
     // A created or deleted record has no further effects.
-    const isWhole = (id: number): boolean =>
-      (kind !== 'created' && created.has(`${type.table} ${id}`)) ||
-      (kind !== 'deleted' && deleted.has(`${type.table} ${id}`));
-    const found = [...new Set(group.flatMap(({ identifiers }) => identifiers))].filter((id) => !isWhole(id));
-    const keys = [...new Set(group.flatMap((one) => one.keys ?? []))].toSorted();
-    const identifiers = found.toSorted((a, b) => a - b).slice(0, MOST_NAMED);
-    return found.length === 0 ? [] : [{ kind, type: type.name, relation, keys, count: found.length, identifiers }];
+    const identifiers = [...found].filter(
+      (one) =>
+        (kind === 'created' || !isOf('created', type, one)) && (kind === 'deleted' || !isOf('deleted', type, one)),
+    );
+    if (identifiers.length === 0) return [];
+    const named = identifiers.toSorted((a, b) => a - b).slice(0, MOST_NAMED);
+    const { length: count } = identifiers;
+    return [{ kind, type: type.name, relation, keys: [...keys].toSorted(), count, identifiers: named }];
   });
 }
 
@@ -211,7 +226,11 @@ const relationOf = (rights: Rights, { relation }: Reference): string | undefined
   relation && canFollow(rights, relation) ? relation.name : undefined;
 
 /** The side of a join table that is not in this column, and its own name for the links. */
-function otherSide(rights: Rights, { name, left, right }: JoinTable, column: string): Pick<Noted, 'type' | 'relation'> {
+function otherSide(
+  rights: Rights,
+  { name, left, right }: JoinTable,
+  column: string,
+): Pick<Effect, 'type' | 'relation'> {
   const other = column === left.column ? right : left;
   const found = [...relationsFor(rights, other.type).values()].find(
     ({ link }) => link.at === 'join' && link.table.name === name && link.sourceColumn === other.column,
@@ -219,33 +238,7 @@ function otherSide(rights: Rights, { name, left, right }: JoinTable, column: str
   return { type: other.type, relation: found?.name };
 }
 
-const changesNoted = (rights: Rights, node: Node): readonly Noted[] =>
-  changesOf(node).flatMap(([name, value]): Noted[] => {
-    const { type, identifier = 0, table } = node;
-    const identifiers = [identifier];
-    const { field, reference } = table.columns.find((column) => column.name === name) ?? {};
-    // Stamps go with every change.
-    if (field?.generated !== undefined) return [];
-    if (reference)
-      return [
-        { kind: value === null ? 'unlinked' : 'linked', type, relation: relationOf(rights, reference), identifiers },
-      ];
-    return [{ kind: 'changed', type, identifiers, keys: field ? [field.name] : changedKeys(node) }];
-  });
-
 const changedKeys = ({ openKeys, storedOpenKeys }: Node): readonly string[] =>
   [...openKeys].flatMap(([key, { member, isWritten }]) =>
     isWritten && member?.text !== storedOpenKeys?.get(key)?.text ? key : [],
   );
-
-/** Both records get one link more, or have one less. */
-const pairNoted = (rights: Rights, kind: 'linked' | 'unlinked', { table, left, right }: JoinPair): readonly Noted[] =>
-  (
-    [
-      [table.left.column, right],
-      [table.right.column, left],
-    ] as const
-  ).map(([column, other]) => {
-    const identifier = typeof other === 'number' ? other : (other.identifier ?? 0);
-    return { kind, ...otherSide(rights, table, column), identifiers: [identifier] };
-  });
