@@ -19,7 +19,7 @@ export const columnOf = (member: Field | Relation): string => {
   return member.link.at === 'source' ? member.link.reference.column : '';
 };
 
-/** SQL of what is read from a column, as its type decodes it. */
+/** SQL that reads a column as its type decodes it. */
 export const readSql = (
   { name, field }: Pick<Column, 'name' | 'field'>,
   dialect: DialectName,
@@ -34,20 +34,17 @@ export function checkOf({ name, field }: Column, dialect: DialectName, quote: (n
   return limits === undefined ? '' : `check (${limits})`;
 }
 
-/**
- * Every column but the identifier's, which stands first in the table. `foldedOf`: the column of a field's folded text, if
- * that is not the one that the type knows.
- */
+/** Every column but the identifier's, which comes first in the table. `foldedOf`: overrides the columns of folded texts. */
 export function columnsOf(
   type: RecordType,
   dialect: DialectName,
   foldedOf: (field: Field) => string | undefined = (field) => field.folded,
 ): readonly Column[] {
-  const plain = { field: undefined, reference: undefined, folds: undefined };
+  const none = { field: undefined, reference: undefined, folds: undefined, default: null };
   const fields = [...type.fields.values(), ...type.hidden];
   return [
     ...fields.map((field) => ({
-      ...plain,
+      ...none,
       name: field.column,
       field,
       nullable: field.nullable,
@@ -55,29 +52,20 @@ export function columnsOf(
     })),
     ...fields.flatMap((field) => {
       const name = foldedOf(field);
-      const beside = { folds: field, nullable: true, default: foldedText(encodedDefault(field, dialect)) };
-      return name === undefined ? [] : { ...plain, name, ...beside };
+      const value = foldedText(encodedDefault(field, dialect));
+      return name === undefined ? [] : { ...none, name, folds: field, nullable: true, default: value };
     }),
     ...type.references.map((reference) => ({
-      ...plain,
+      ...none,
       name: reference.column,
       reference,
       nullable: !reference.required,
-      default: null,
     })),
-    ...(type.open ? [{ ...plain, name: OPEN_COLUMN, nullable: false, default: '{}' }] : []),
+    ...(type.open ? [{ ...none, name: OPEN_COLUMN, nullable: false, default: '{}' }] : []),
   ];
 }
 
-/** SQL: the column by which a field is compared; `beside`: that of its folded text, where case is ignored. */
-export const comparedColumn = (
-  field: Field,
-  named: (column: string) => string,
-  dialect: DialectName,
-  beside: string | undefined,
-): string => (beside === undefined ? columnType(field, dialect).comparable(named(field.column)) : named(beside));
-
-/** What a stored value is bound as, where it is looked for in an index of the field: the same for all that are equal. */
+/** Binds a stored value where it is looked for in an index of the field: equal values are bound alike. */
 export function heldOperand(field: Field, dialect: DialectName, value: Exclude<SqlValue, null>): SqlValue {
   const { operand, decode } = columnType(field, dialect);
   const plain = operand(decode(value));
@@ -86,7 +74,7 @@ export function heldOperand(field: Field, dialect: DialectName, value: Exclude<S
 
 export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
 
-/** What is written to columns, with the folded texts that belong to it. `folded`: by the column of a text, that of its folded text. */
+/** Adds the folded texts to changes of columns. `folded`: by the column of a text, the column of its folded text. */
 export const withFolded = (
   table: { readonly folded: ReadonlyMap<string, string> },
   changes: readonly (readonly [column: string, value: SqlValue])[],
@@ -101,35 +89,30 @@ export const withFolded = (
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);
 
-/** Whether a record that does not give a value has another one than null. */
+/** Whether a record that does not give a value gets another one than null. */
 export const hasDefault = ({ field, default: value }: Pick<Column, 'field' | 'default'>): boolean =>
   value !== null || field?.isNowByDefault === true;
 
-/** A column of which a new record must say something. */
-export interface NeededColumn {
-  readonly name: string;
-  readonly key: string;
-}
-
-export const neededOf = (columns: readonly Column[]): readonly NeededColumn[] =>
+/** The columns that a new record must give, with their keys in a body. */
+export const neededOf = (columns: readonly Column[]): readonly { readonly name: string; readonly key: string }[] =>
   columns.flatMap((column) => {
     const { name, nullable, field, reference } = column;
     if (nullable || hasDefault(column) || name === OPEN_COLUMN) return [];
     return { name, key: field?.name ?? reference?.relation?.name ?? name };
   });
 
-/** What a new record holds if it does not give the field; null if there is no default. */
+/** The value of a new record that does not give the field; null if there is no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   field.type.keepsText && field.defaultText !== undefined
     ? field.defaultText
     : encode(field, dialect, field.default ?? null);
 
-/** What stands for the time of the database where a stamp is written. */
+/** Stands for the time of the database where a stamp is written. */
 export const DATABASE_TIME = 'now';
 
 /**
- * SQL of what a statement writes to a column. DATABASE_TIME becomes that time. `old`: the value of an existing row, behind
- * which its stamp does not go back, whatever the clocks say and however long the statement has waited for the row.
+ * SQL of the value that a statement writes to a column. DATABASE_TIME becomes that time. `old`: the value of an existing
+ * row; its stamp never goes back behind it, whatever the clocks say and however long the statement waits for the row.
  */
 export function writtenSql(field: Field | undefined, value: string, dialect: DialectName, old?: string): string {
   const type = field?.generated === undefined ? undefined : columnType(field, dialect);

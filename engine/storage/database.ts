@@ -155,19 +155,12 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   };
 
   async function* texts(opened: Snapshot, ...[statement, values]: Parameters<Snapshot['texts']>) {
-    fit.requireUsable(statement);
     const iterator = opened.texts(statement, values)[Symbol.asyncIterator]();
-    // Without the time in which the client reads.
-    let milliseconds = 0;
+    // Each piece is timed, without the time in which the client reads.
+    const next = observed<[Statement], Promise<IteratorResult<readonly string[]>>>(() => during(() => iterator.next()));
     try {
-      for (;;) {
-        const started = performance.now();
-        const found = await during(() => iterator.next()).finally(() => (milliseconds += performance.now() - started));
-        if (found.done === true) return;
-        yield found.value;
-      }
+      for (let found = await next(statement); found.done !== true; found = await next(statement)) yield found.value;
     } finally {
-      onStatement?.(statement.sql, milliseconds);
       await iterator.return?.();
     }
   }

@@ -1,18 +1,9 @@
-/** What differs between the databases in SQL, where Knex does not cover it. */
+/** The parts of one database's SQL that Knex does not cover. Members answer SQL unless they say otherwise. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { BulkColumn, Revision, Sequence } from './tables.ts';
 import type { Row, Statement } from './driver.ts';
 import type { Altered, TableAlteration } from './migrate/driver.ts';
-
-interface EstimateParts {
-  readonly table: string;
-  /** In the table, and of the rows that are selected. */
-  readonly identifier: string;
-  readonly rowIdentifier: string;
-  /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
-  readonly select: (columns: string, from?: string, where?: string) => string;
-}
 
 export interface Estimate {
   readonly rows: number;
@@ -20,7 +11,6 @@ export interface Estimate {
   readonly isCheap: boolean;
 }
 
-/** The parts of one database's SQL that Knex does not cover. */
 export interface Dialect {
   readonly name: DialectName;
   readonly revision: Revision;
@@ -28,42 +18,55 @@ export interface Dialect {
   readonly knex: Knex;
   readonly quote: (name: string) => string;
   readonly literal: (value: SqlValue) => string;
+
+  // JSON texts.
+
   /** JSON text of an object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of one more object's text. */
   readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
   /** A scalar subquery: the JSON text of an array of `json` over the rows of `from`, in order. */
   readonly array: (json: string, from: string, order: string) => string;
   /** A scalar subquery: the JSON text of the one row of `from`, or of null. */
   readonly optional: (json: string, from: string) => string;
+  /** JSON text of a value that may be null. */
+  readonly nullable: (json: string) => string;
   /** The length in bytes of a text or JSON column; not read from disk if the database can tell without. */
   readonly bytes: (column: string, sqlType: string) => string;
-  /** SQL: whether the JSON object kept in a column has the key. */
+  /** Whether the JSON object kept in a column has the key; the object without keys; the JSON text of a key; whether there is no key. */
   readonly hasKey: (column: string, key: string) => string;
-  /** SQL: the object without these keys. */
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
-  /** SQL: the JSON text of a key that is there. */
   readonly keyJson: (column: string, key: string) => string;
-  /** SQL: whether a JSON object has no key. */
   readonly isEmpty: (json: string) => string;
-  /** SQL: the folded text of a text. */
+  /** The literal that `extracted` of a column type takes. */
+  readonly keyPath: (key: string) => string;
+
+  // Texts.
+
   readonly folded: (text: string) => string;
-  /** SQL: a folded text with its text behind it, in one that orders by the former first; and either of them from that. */
+  /** Joins a folded text and its text into one that orders by the former, and takes them apart. */
   readonly spelled: {
     readonly joined: (folded: string, text: string) => string;
     readonly text: (joined: string) => string;
     readonly folded: (joined: string) => string;
   };
-  /** The literal that `extracted` of a column type takes. */
-  readonly keyPath: (key: string) => string;
-  /** JSON text of a value that may be null. */
-  readonly nullable: (json: string) => string;
-  /** About how many records a SELECT finds, by one statement that reads few rows whatever it finds. */
+  readonly like: string;
+
+  // Lists.
+
+  /** Estimates how many records a SELECT finds, by one statement that reads few rows whatever it finds. */
   readonly estimate: {
-    readonly sql: (parts: EstimateParts) => string;
-    /** What the row of that statement says. */
+    readonly sql: (parts: {
+      readonly table: string;
+      /** The identifier in the table, and of the rows that are selected. */
+      readonly identifier: string;
+      readonly rowIdentifier: string;
+      /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
+      readonly select: (columns: string, from?: string, where?: string) => string;
+    }) => string;
+    /** Reads the row of that statement. */
     readonly read: (row: Row) => Estimate;
   };
   /**
-   * The rows of a page, and one more with the total behind them, if the page does not tell it. Bound: so many values of the
+   * The rows of a page, and one more with the total behind them unless the page tells it. Bound: as many values of the
    * page, of which the last are limit and offset, and then those of the count. Missing where two statements cost no more.
    */
   readonly counted?: (
@@ -71,58 +74,58 @@ export interface Dialect {
     count: Statement,
     how: { readonly values: number; readonly isTold: boolean },
   ) => Statement;
-  /** What follows the order of a list. Bound: limit, offset. */
+  /** Follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
-  /** Whether all rows of a statement cost less at once than one by one. */
-  readonly readsRowsAtOnce: boolean;
-  /** Whether the columns of rows that an offset skips are not computed. */
-  readonly skipsUnbuilt: boolean;
-  /** SQL: the time of the database some hours ago, as text that sorts. Bound: the hours. */
-  readonly hoursAgo: string;
   /** The value of LIMIT that means no limit. */
   readonly unlimited: SqlValue;
+  /** Whether all rows of a statement cost less at once than one by one. */
+  readonly readsRowsAtOnce: boolean;
   /** Null comes before every value ascending and after it descending. `present`: it is never null. */
   readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
-  /** The terms of an index for such an order. If the database does not do so by itself, one that is not unique ends in the identifier. */
-  readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
-  readonly like: string;
   /** The join of ordered rows with others, and whether it keeps their order. */
   readonly joined: { readonly words: string; readonly inOrder: boolean };
-  /** The column type of identifiers and of what refers to them. */
-  readonly integer: string;
-  readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
-  /** Whether foreign keys need names, which must not be too long. */
-  readonly namesConstraints: boolean;
-  /** The column type of open keys. */
-  readonly openKeys: string;
-  /** What follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
-  readonly tableOptions: (keyed: boolean) => string;
-  readonly alterTable: (alteration: TableAlteration) => Altered;
-  /** Condition: columns of a row are too long together for one entry of an index. Undefined where nothing is. */
-  readonly isLongEntry: ((columns: readonly string[]) => string) | undefined;
-  /** SQL of all that the database has; see readCatalogue. */
-  readonly catalogue: string;
   /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
   readonly oneOf: (column: string) => string;
   /** The rows of a JSON array of numbers: `listed$.value`, and their order in `listed$.key`. Bound: the array. */
   readonly listed: string;
   /** Condition: two columns are in a JSON array of pairs. Bound: the array. */
   readonly oneOfPairs: (left: string, right: string) => string;
+
+  // Tables.
+
+  /** The column type of identifiers and of references. */
+  readonly integer: string;
+  readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
+  /** The column type of open keys. */
+  readonly openKeys: string;
+  /** Whether foreign keys need names, which must not be too long. */
+  readonly namesConstraints: boolean;
+  /** Follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
+  readonly tableOptions: (keyed: boolean) => string;
+  /** The terms of an index for `orderBy`. If the database does not do so by itself, an index that is not unique ends in the identifier. */
+  readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
+  /** Condition: columns of a row are too long together for one entry of an index. Undefined where every entry fits. */
+  readonly isLongEntry: ((columns: readonly string[]) => string) | undefined;
+  readonly alterTable: (alteration: TableAlteration) => Altered;
+  /** SQL of all that the database has; see readCatalogue. */
+  readonly catalogue: string;
+
+  // Writes.
+
   /** Whether an INSERT needs RETURNING to tell the new identifier. */
   readonly returning: boolean;
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
   readonly sequence: Sequence;
-  /** SQL: the rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
+  /** The rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
   readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
-  /**
-   * SQL inside a transaction that inserts many rows: between `begin` and `end`, rows of these tables may refer to rows that
-   * are inserted later.
-   */
+  /** Statements of a transaction that inserts many rows: between `begin` and `end`, rows of these tables may refer to later ones. */
   readonly deferred: (tables: readonly string[]) => {
     readonly begin: readonly string[];
     readonly end: readonly string[];
   };
+  /** The time of the database some hours ago, as text that sorts. Bound: the hours. */
+  readonly hoursAgo: string;
   /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
   /** SQL inside a transaction: waits until no other transaction that ran it is left. Undefined where writes run one by one. */

@@ -1,6 +1,6 @@
 /** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
-import type { Caller } from '../edge/caller.ts';
 import type { CountMode } from '../descriptor/descriptor.ts';
+import type { Caller } from '../edge/caller.ts';
 import type { JsonValue, RawValues } from '../json/json.ts';
 import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
@@ -11,9 +11,9 @@ import type { Awaitable, ServerUsage } from './driver.ts';
 export interface Page {
   /** The records as JSON text. */
   readonly records: readonly string[];
-  /** How many records match the filters, on all pages, or about how many; undefined if it was not asked for. */
+  /** The number of records on all pages, or an estimate of it; undefined if it was not asked for. */
   readonly total: number | undefined;
-  /** The order values of the first and the last record; undefined on an empty page. */
+  /** The order values of the first and the last record, where a page precedes or follows. */
   readonly first: readonly JsonValue[] | undefined;
   readonly last: readonly JsonValue[] | undefined;
   readonly hasPrevious: boolean;
@@ -29,7 +29,7 @@ export interface Stream {
 export interface Summary {
   /** The groups as JSON text: `{"by":{…},"measures":{…}}`. */
   readonly groups: readonly string[];
-  /** How many groups there are on all pages; undefined if it was not asked for. */
+  /** The number of groups on all pages; undefined if it was not asked for. */
   readonly total: number | undefined;
   readonly hasNext: boolean;
 }
@@ -39,48 +39,37 @@ export type Precondition = (current: string) => void;
 
 export type WriteItem = BodyRecord & { readonly precondition?: Precondition | undefined };
 
+interface Write {
+  /** The name of the client's token; null without tokens. */
+  readonly author: string | null;
+  /** Default: everything is visible and writable. */
+  readonly rights?: Rights;
+  /** The write does not begin once this caller has left. */
+  readonly caller?: Caller;
+  /** Nothing is written; the answer says what would be. */
+  readonly dryRun?: boolean;
+}
+
 /** Records to create, or records to change: all of them are written, or none. */
-export interface WriteRequest {
+export interface WriteRequest extends Write {
   readonly type: RecordType;
   readonly items: readonly WriteItem[];
   /** The texts of values that are stored as they were sent. A value without a text is written by JSON.stringify. */
   readonly raw?: RawValues;
-  /** What the type's validator found. With a fault, nothing is written: only further faults are looked for. */
+  /** Faults that the type's validator found: if there is one, nothing is written, and further faults are looked for. */
   readonly faults?: readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   /** How the written records are returned. */
   readonly view: View;
-  /** Nothing is answered: the written records are not read, and their bodies are empty texts. */
+  /** The written records are not read, and their bodies are empty texts. */
   readonly unread?: boolean;
-  /** The name of the client's token; null without tokens. */
-  readonly author: string | null;
-  /** What the client may see and write. Default: everything. */
-  readonly rights?: Rights;
-  /** The write does not begin once this caller has left. */
-  readonly caller?: Caller;
-  /** Everything is undone at the end; the answer says what was done. */
-  readonly dryRun?: boolean;
 }
 
 export type CreateRequest = WriteRequest & {
   /** Throws a Problem if the client expects something that a new record cannot be. Called if the body has no fault. */
   readonly precondition?: (() => void) | undefined;
 };
-
-export interface Written {
-  readonly identifier: number;
-  /** The record as JSON text. */
-  readonly body: string;
-  /** Of a dry run: what it did before it was undone. */
-  readonly effects?: readonly WriteEffect[];
-}
-
-/** What a write made of its records, in the order of its items. */
-export interface WrittenRecords {
-  readonly records: readonly Written[];
-  readonly effects?: readonly WriteEffect[];
-}
 
 export type EffectKind = 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
 
@@ -90,48 +79,71 @@ export interface WriteEffect {
   readonly type: string;
   /** The relation of these records that is linked or unlinked, if they have a name for it. */
   readonly relation: string | undefined;
-  /** The keys that change, of any of them. */
+  /** The keys that change in any of them. */
   readonly keys: readonly string[];
   readonly count: number;
   /** In order; not all if there are very many. */
   readonly identifiers: readonly number[];
 }
 
-/** What a deletion by filters did. */
-export interface DeletedRecords {
-  readonly deleted: number;
-  /** With those that were deleted or unlinked together with them. */
-  readonly affected: number;
-  /** As of one record. */
+interface Outcome {
+  /** Given by dry runs. */
   readonly effects?: readonly WriteEffect[];
+}
+
+export interface Written extends Outcome {
+  readonly identifier: number;
+  /** The record as JSON text. */
+  readonly body: string;
+}
+
+export interface WrittenRecords extends Outcome {
+  /** In the order of the items. */
+  readonly records: readonly Written[];
+}
+
+export interface DeletedRecords extends Outcome {
+  readonly deleted: number;
+  /** With the records that were deleted or unlinked together with them. */
+  readonly affected: number;
 }
 
 /** A record that is identified by unique values of its body, which are there, well-formed and not null. */
 export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
-  /** Of the record that is found. */
+  /** Called with the record that is found. */
   readonly precondition?: Precondition | undefined;
-  /** Throws a Problem if the client expects that there is a record. */
+  /** Called if no record is found. Throws a Problem if the client expects one. */
   readonly absent: () => void;
 }
 
-export type UpsertRequest = Pick<
-  WriteRequest,
-  'type' | 'raw' | 'view' | 'unread' | 'author' | 'rights' | 'caller' | 'dryRun'
-> & {
+export interface UpsertRequest extends Omit<WriteRequest, 'items' | 'faults' | 'mergePatch'> {
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
-  /** What is wrong with the bodies: those with an identifier change their record, the others make one. Throws if the database need not be asked. */
+  /** The faults of the bodies: items with an identifier change their record, the others create one. Throws if the database need not be asked. */
   readonly faultsIn: (items: readonly WriteItem[]) => readonly Fault[];
-};
+}
 
 export interface Upserted extends WrittenRecords {
   /** How many of the records are new. */
   readonly made: number;
 }
 
+export interface RecordDeletion extends Write {
+  readonly type: RecordType;
+  readonly view: View;
+  readonly identifier: number;
+  readonly precondition?: Precondition | undefined;
+}
+
+export interface DeleteFoundRequest extends Write {
+  readonly query: ListQuery;
+  /** Records that may be deleted or unlinked. */
+  readonly most: number;
+}
+
 /** A write that a client may send again under the same key. */
 export interface Once {
-  /** The name of the token that sent it; empty without tokens. Keys of others are others. */
+  /** The name of the token that sent it; empty without tokens. Each identity has keys of its own. */
   readonly identity: string;
   readonly key: string;
   /** The same for the same request. */
@@ -140,17 +152,15 @@ export interface Once {
   readonly hours: number;
 }
 
-/** What a request is answered with. */
 export interface KeptAnswer {
   readonly status: number;
 }
 
 /** What is known of a write that was done before. */
-export interface Retried {
-  readonly status: number;
-  /** Of the records that it wrote. */
+export interface Retried extends KeptAnswer {
+  /** The records that it wrote. */
   readonly identifiers: readonly number[];
-  /** Those of them that are still there, as they are now. */
+  /** The records that are still there, as they are now. */
   readonly bodies: readonly string[];
 }
 
@@ -162,27 +172,23 @@ export type DoneOnce<R, W> = <A extends KeptAnswer>(
   again: (retried: Retried) => A,
 ) => Promise<A>;
 
-type Deletion = Pick<WriteRequest, 'author' | 'rights' | 'caller' | 'dryRun'>;
-
-export interface RecordDeletion extends Deletion {
-  readonly type: RecordType;
-  readonly view: View;
-  readonly identifier: number;
-  readonly precondition?: Precondition | undefined;
-}
-
-export interface DeleteFoundRequest extends Deletion {
-  readonly query: ListQuery;
-  /** Records that may be deleted or unlinked. */
-  readonly most: number;
-}
-
 /** Models are numbered in the order in which they were applied to the database. */
 export interface ModelNumbers {
-  /** The one that the database has. */
   readonly database: number;
-  /** The one that this instance serves. */
+  /** The one of this instance. */
   readonly serves: number;
+}
+
+interface WriteVerbs {
+  create(request: CreateRequest): Promise<WrittenRecords>;
+  /** Each item names its record. */
+  update(request: WriteRequest): Promise<WrittenRecords>;
+  /** Updates the records with these unique values, and creates the others. */
+  upsert(request: UpsertRequest): Promise<Upserted>;
+  /** Returns the record as it was. */
+  delete(request: RecordDeletion): Promise<Written>;
+  /** Deletes everything that the filters of a query find, or nothing. Problem: `too-many-affected`. */
+  deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
 }
 
 /**
@@ -191,7 +197,7 @@ export interface ModelNumbers {
  * `storage-busy`, `statement-timeout`, `outcome-unknown`, `storage-full`, and what a precondition throws. Work for a caller that has left ends
  * with CallerGone.
  */
-export interface Store {
+export interface Store extends WriteVerbs {
   /** The record as JSON text; undefined if there is none. */
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
   /** A page: `query.limit` is given. */
@@ -200,26 +206,12 @@ export interface Store {
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
   /** The groups of a summary. Problem: `too-many-groups`. */
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
-  /** How many records match the filters. */
   count(query: ListQuery): Awaitable<number>;
-  create(request: CreateRequest): Promise<WrittenRecords>;
-  /** Each item names its record. */
-  update(request: WriteRequest): Promise<WrittenRecords>;
-  /** Updates the records with these unique values, and creates those that there are not. */
-  upsert(request: UpsertRequest): Promise<Upserted>;
-  /** Returns the record as it was. */
-  delete(request: RecordDeletion): Promise<Written>;
-  /** Deletes what the filters of a query find, or nothing. Problem: `too-many-affected`. */
-  deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
-  /** The same, unless they were done before. */
+  /** The same writes, unless they were done before. */
   readonly once: {
-    readonly create: DoneOnce<CreateRequest, WrittenRecords>;
-    readonly update: DoneOnce<WriteRequest, WrittenRecords>;
-    readonly upsert: DoneOnce<UpsertRequest, Upserted>;
-    readonly delete: DoneOnce<RecordDeletion, Written>;
-    readonly deleteFound: DoneOnce<DeleteFoundRequest, DeletedRecords>;
+    readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
   };
-  /** Deletes the keys of such requests that are older than that. */
+  /** Deletes the idempotency keys that are older than that. */
   forgetKeys(hours: number): Promise<void>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;

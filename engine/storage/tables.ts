@@ -14,7 +14,7 @@ import type { Dialect } from './dialect.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
 
-/** An index as its table has it: the descriptor's own, and those of foreign keys. */
+/** An index of the descriptor, or of a foreign key. */
 export interface TableIndex {
   readonly table: string;
   readonly name: string;
@@ -53,18 +53,18 @@ export interface Sequence {
 export interface BulkColumn {
   readonly name: string;
   readonly type: string;
-  /** SQL of what is written, from that of the text that is bound; the text itself where it is missing. */
+  /** SQL of the value that is written, from the text that is bound. Default: the text itself. */
   readonly written?: (text: string) => string;
 }
 
 /** The tables of a model, by name. */
-export const tablesOf = ({
-  types,
-  joinTables,
-}: {
+export const tablesOf = (model: {
   readonly types: ReadonlyMap<string, Pick<RecordType, 'table'>>;
   readonly joinTables: readonly Pick<JoinTable, 'name'>[];
-}): readonly string[] => [...[...types.values()].map(({ table }) => table), ...joinTables.map(({ name }) => name)];
+}): readonly string[] => [
+  ...[...model.types.values()].map(({ table }) => table),
+  ...model.joinTables.map(({ name }) => name),
+];
 
 export function defineTable(type: RecordType, dialect: Dialect, name = type.table): TableStatements {
   const columns = columnsOf(type, dialect.name);
@@ -185,7 +185,7 @@ function defineLink(
 
 const plainColumn = (name: string): TableIndex['columns'][number] => ({ name, term: (quoted) => quoted });
 
-/** By what lists order and compare, so that the index serves them. */
+/** An index holds the terms that lists order and compare by, so that it serves them. */
 function indexedColumn(member: Field | Relation, dialect: Dialect['name']): TableIndex['columns'][number] {
   if ('link' in member) {
     if (member.link.at !== 'source') throw new Error(`"${member.name}" has no column to index`);
@@ -200,18 +200,15 @@ export function indexed(member: Field | Relation, { name: dialect, quote }: Dial
   return term(quote(name));
 }
 
-interface IndexPrint {
-  /** Another name, until the index gets its own. */
-  readonly name?: string;
-  readonly concurrently?: boolean;
-  /** The name of a column at that moment. */
-  readonly named?: (column: string) => string;
-}
-
+/** `name`: another name, until the index gets its own. `named`: the name of a column at that moment. */
 export function createIndex(
   { table, name, unique, columns, identifier }: TableIndex,
   { quote, indexed: over }: Dialect,
-  { name: now = name, concurrently = false, named = (column) => column }: IndexPrint = {},
+  {
+    name: now = name,
+    concurrently = false,
+    named = (column: string) => column,
+  }: { readonly name?: string; readonly concurrently?: boolean; readonly named?: (column: string) => string } = {},
 ): string {
   const terms = over(
     columns.map((column) => column.term(quote(named(column.name)))),
@@ -235,30 +232,27 @@ export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
 
 /** By name, each with its DDL; indexes after their tables. */
 export function engineTables({ quote, tableOptions, integer, locks }: Dialect): ReadonlyMap<string, string> {
-  const columns: Readonly<Record<string, readonly [columns: string, keyed: boolean]>> = {
-    [MODEL_TABLE]: ['id integer not null primary key, applied text not null', true],
-    [HISTORY_TABLE]: [
+  const table = (name: string, columns: string, keyed = false): readonly [string, string] => [
+    name,
+    `create table if not exists ${quote(name)} (${columns}) ${tableOptions(keyed)}`,
+  ];
+  const progress = `key text not null, done integer not null, position ${integer} not null, rest text`;
+  return new Map([
+    table(MODEL_TABLE, 'id integer not null primary key, applied text not null', true),
+    table(
+      HISTORY_TABLE,
       'number integer not null primary key, digest text not null, applied text not null, at text not null',
       true,
-    ],
-    [SEED_TABLE]: [`type text not null, identifier ${integer} not null, primary key (type, identifier)`, false],
-    [IDEMPOTENCY_TABLE]: [
+    ),
+    table(SEED_TABLE, `type text not null, identifier ${integer} not null, primary key (type, identifier)`),
+    table(
+      IDEMPOTENCY_TABLE,
       'identity text not null, key text not null, hash text not null, created text not null, status integer, identifiers text, primary key (identity, key)',
-      false,
+    ),
+    ...(locks ? [table(MIGRATION_TABLE, progress)] : []),
+    [
+      IDEMPOTENCY_INDEX,
+      `create index if not exists ${quote(IDEMPOTENCY_INDEX)} on ${quote(IDEMPOTENCY_TABLE)} (created)`,
     ],
-    ...(locks
-      ? {
-          [MIGRATION_TABLE]: [
-            `key text not null, done integer not null, position ${integer} not null, rest text`,
-            false,
-          ],
-        }
-      : {}),
-  };
-  const ddl = Object.entries(columns).map(([name, [parts, keyed]]): [string, string] => [
-    name,
-    `create table if not exists ${quote(name)} (${parts}) ${tableOptions(keyed)}`,
   ]);
-  const index = `create index if not exists ${quote(IDEMPOTENCY_INDEX)} on ${quote(IDEMPOTENCY_TABLE)} (created)`;
-  return new Map([...ddl, [IDEMPOTENCY_INDEX, index]]);
 }

@@ -185,7 +185,6 @@ export const postgresDialect: Dialect = {
   counted: countedPage,
   limit: 'limit ? offset ?',
   readsRowsAtOnce: false,
-  skipsUnbuilt: false,
   hoursAgo: `to_char((now() - ?::int * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   unlimited: null,
   orderBy: (expression, descending, present) => {

@@ -106,10 +106,12 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const reads = orderValuesIn ? [] : paths.map(({ read }) => read);
   const json = `${limitedJson(view, dialect)} as text$`;
   // An index that gives the order finds the rows of the page; the JSON of rows that are skipped must not be built.
-  const isDirect = servedByIndex(query) && (offset === 0 || dialect.skipsUnbuilt);
+  const isDirect = servedByIndex(query) && offset === 0;
   const page = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
   const long = `${dialect.bytes('text$', 'text')} > ${MOST_BRIEF}`;
-  const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${page.sql}) where text$ is not null`;
+  // A limit and a condition around it keep SQLite from putting the text together for each time that it is named.
+  const texts = isDirect ? page.sql : `${page.sql} limit -1`;
+  const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
   const identifiers = { sql: ordered([identifier]) };
   return {
     page,

@@ -13,7 +13,7 @@ import {
 } from '../../model/model.ts';
 import { pageTooLong, Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import { columnType, comparedColumn } from '../columns.ts';
+import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 
@@ -103,8 +103,10 @@ function typeOrder({ order, identifier }: RecordType, alias: string, dialect: Di
 }
 
 /** SQL: what the field's values are ordered and compared by. */
-export const comparedBy = (field: Field, named: (column: string) => string, { name }: Dialect): string =>
-  comparedColumn(field, named, name, field.caseless ? field.folded : undefined);
+export function comparedBy(field: Field, named: (column: string) => string, { name }: Dialect): string {
+  if (field.caseless && field.folded !== undefined) return named(field.folded);
+  return columnType(field, name).comparable(named(field.column));
+}
 
 // How much of related records one answer may show. Sets are counted before their JSON is put together, in the same statement.
 

@@ -72,7 +72,6 @@ export const sqliteDialect: Dialect = {
   // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
   readsRowsAtOnce: true,
-  skipsUnbuilt: true,
   hoursAgo: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ? || ' hours')`,
   unlimited: -1,
   // Every index ends in the identifier and has null first, without being told.

@@ -134,16 +134,10 @@ async function readAll(
 
 /** Throws a StartError if the line is not the first one of an export. */
 export function headOf(text: LineText, number: number): Head {
-  const head = typeof text === 'string' ? parsed(text) : undefined;
-  if (isHead(head)) return head;
+  const { format, lines = 0 } = ((typeof text === 'string' && parsed(text)) || {}) as Partial<Head>;
+  if (format === FORMAT && Number.isSafeInteger(lines)) return { format, lines };
   throw new StartError(`Line ${number} is not the first line of an export of this engine. Nothing was changed.`);
 }
-
-const isHead = (value: unknown): value is Head =>
-  typeof value === 'object' &&
-  value !== null &&
-  Reflect.get(value, 'format') === FORMAT &&
-  Number.isSafeInteger(Reflect.get(value, 'lines'));
 
 function parsed(text: string): unknown {
   try {
