@@ -3,8 +3,7 @@ import type { Operation } from '../descriptor/descriptor.ts';
 import { type JsonObject, pointer } from '../json/json.ts';
 import { type Field, type Model, type RecordType, uniqueIndexes } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
-import { recordCases, refuses } from './record-cases.ts';
-import { relationCases } from './relation-cases.ts';
+import { recordCases, refuses } from './cases.ts';
 import {
   among,
   ANY,
@@ -46,10 +45,7 @@ export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
     rowCases(adder(''), shown, options);
     scenes(adder(''), shown);
   }
-  for (const type of types) {
-    recordCases(adder(type.name), type);
-    relationCases(adder(type.name), type);
-  }
+  for (const type of types) recordCases(adder(type.name), type);
   return cases;
 }
 
@@ -58,8 +54,7 @@ const worth = (type: RecordType): number =>
   20 * type.operations.size +
   (type.identifier.inRecord ? 10 : 0) +
   (type.operations.has('create') ? 50 : 0) +
-  (type.preconditions === 'optional' ? 8 : 0) +
-  (changedField(type) ? 6 : 0) -
+  (type.preconditions === 'optional' ? 8 : 0) -
   [...type.relations.values()].filter(({ required }) => required).length;
 
 /** A field whose value can be changed without regard to others. */
