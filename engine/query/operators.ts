@@ -3,8 +3,7 @@ import { foldedValue } from '../field-types/case-folding.ts';
 import { MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import { memoized } from '../memo.ts';
-import type { Check, CheckComparison, CheckCondition, Field, RecordType } from '../model/model.ts';
+import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
 
 export interface Operator {
   readonly name: OperatorName;
@@ -18,11 +17,8 @@ export interface Operator {
   /** Why an operand is too large, as a sentence; undefined if it is not. `most`: values of a list. */
   excess(value: JsonValue, most: number): string | undefined;
   /** The same in the engine: whether a value satisfies the condition. Neither it nor the operand is null. */
-  tester(operand: JsonValue): Tester;
+  test(value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number): boolean;
 }
-
-/** The operand is what `tester` was given, or the value of another field. */
-type Tester = (value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number) => boolean;
 
 const many = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value]);
 
@@ -40,7 +36,7 @@ const comparing = (
   condition: (column) => `${column} ${sign} ?`,
   operands: (value) => [value],
   excess: () => undefined,
-  tester: () => (value, operand, compare) => fits(compare(value, operand)),
+  test: (value, operand, compare) => fits(compare(value, operand)),
 });
 
 export const operators: Readonly<Record<OperatorName, Operator>> = {
@@ -62,7 +58,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     count: (value) => many(value).length,
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
     operands: many,
-    tester: () => (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
+    test: (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
     excess: (value, most) =>
       many(value).length > most ? `A list of values can have at most ${most} values` : undefined,
   },
@@ -74,10 +70,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     condition: (column, _count, like) => `${column} ${like} ? escape '\\'`,
     operands: (value) => [pattern(String(value))],
     excess: (value) => patternExcess(String(value)),
-    tester: (operand) => {
-      const segments = lowered(String(operand)).split(/\*+/);
-      return (value) => hasSegments(lowered(String(value)), segments);
-    },
+    test: (value, operand) => hasSegments(lowered(String(value)), lowered(String(operand)).split(/\*+/)),
   },
   null: {
     name: 'null',
@@ -87,7 +80,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     condition: (column, count) => `${column} is ${count === 1 ? '' : 'not '}null`,
     operands: () => [],
     excess: () => undefined,
-    tester: () => () => true,
+    test: () => true,
   },
 };
 
@@ -131,9 +124,10 @@ const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => l
 // Checks.
 
 type ValueOf = (field: Field) => JsonValue;
-type Test = (valueOf: ValueOf) => boolean;
 
-export const meets = (check: Check, valueOf: ValueOf): boolean => compiled(check)(valueOf);
+/** Whether a record meets a check. */
+export const meets = ({ must, when }: Check, valueOf: ValueOf): boolean =>
+  !when.every((one) => holds(one, valueOf, undefined)) || must.every((one) => holds(one, valueOf, true));
 
 /** The checks of its type that a new record does not meet, from its values by name; without one it has its default. */
 export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
@@ -145,38 +139,22 @@ export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Ch
 const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue | undefined =>
   isNowByDefault ? type.now?.(new Date()) : value;
 
-const compiled = memoized(({ must, when }: Check): Test => {
-  const demands = must.map((one) => tester(one, true));
-  const cases = when.map((one) => tester(one, undefined));
-  return (valueOf) => !cases.every((test) => test(valueOf)) || demands.every((test) => test(valueOf));
-});
-
 /** `withNull`: what a comparison with null comes to; undefined: what it would for a list filter. */
-function tester(condition: CheckCondition, withNull: boolean | undefined): Test {
-  if (!('group' in condition)) return comparisonTester(condition, withNull);
-  const { group, items } = condition;
-  // Null says nothing about what must hold, nor about what must not.
-  const inner = group === 'none' && withNull !== undefined ? !withNull : withNull;
-  const all = items.map((item): Test => {
-    const tests = item.map((one) => tester(one, inner));
-    return (valueOf) => tests.every((test) => test(valueOf));
-  });
-  if (group === 'all') return (valueOf) => all.every((test) => test(valueOf));
-  return (valueOf) => all.some((test) => test(valueOf)) === (group === 'any');
-}
-
-function comparisonTester({ field, operator, operand, other }: CheckComparison, withNull: boolean | undefined): Test {
-  if (operator === 'null') return (valueOf) => (valueOf(field) === null) === operand;
-  const { compare } = field.type;
+function holds(condition: CheckCondition, valueOf: ValueOf, withNull: boolean | undefined): boolean {
+  if ('group' in condition) {
+    const { group, items } = condition;
+    // Null says nothing about what must hold, nor about what must not.
+    const inner = group === 'none' && withNull !== undefined ? !withNull : withNull;
+    const itemHolds = (item: readonly CheckCondition[]): boolean => item.every((one) => holds(one, valueOf, inner));
+    return group === 'all' ? items.every(itemHolds) : items.some(itemHolds) === (group === 'any');
+  }
+  const { field, operator, operand, other } = condition;
+  if (operator === 'null') return (valueOf(field) === null) === operand;
   // As the tables have it: other instances hold what they write to the same.
   const isFolded = field.folded !== undefined || other?.folded !== undefined;
-  const plain = (value: JsonValue): JsonValue => (isFolded ? foldedValue(value) : value);
-  const given = plain(operand);
-  const test = operators[operator].tester(given);
-  return (valueOf) => {
-    const value = plain(valueOf(field));
-    const compared = other ? plain(valueOf(other)) : given;
-    if (value !== null && compared !== null) return test(value, compared, compare);
-    return withNull ?? (operator === 'ne' && value !== compared);
-  };
+  const [value = null, compared = null] = [valueOf(field), other ? valueOf(other) : operand].map((one) =>
+    isFolded ? foldedValue(one) : one,
+  );
+  if (value !== null && compared !== null) return operators[operator].test(value, compared, field.type.compare);
+  return withNull ?? (operator === 'ne' && value !== compared);
 }
