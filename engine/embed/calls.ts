@@ -264,7 +264,16 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined, pla
   if (value === undefined)
     throw refusal('where', `${place} is undefined, which would filter nothing; use null, or leave it out`);
   if (value === null) return [condition([...steps, 'null'], 'true')];
-  if (Array.isArray(value)) return listOf(steps, value, place);
+  if (Array.isArray(value)) {
+    if (value.length === 0) throw refusal('where', `${place} is an empty list, which cannot be asked for`);
+    // Objects are the items of a group, and values are those to compare with. With indices, a text is one value.
+    const isGroup = value.every(isPlain);
+    const among = isGroup || steps.at(-1) === 'in' ? steps : [...steps, 'in'];
+    return value.flatMap((item: FilterValue, index) => {
+      const [at, name] = [[...among, String(index)], `${place}[${index}]`];
+      return isGroup ? filtersOf(at, item, name) : [condition(at, scalarText(item, name))];
+    });
+  }
   if (isPlain(value))
     return entriesOf(place, value as Where).flatMap(([key, inner]) =>
       filtersOf([...steps, key], inner, `${place}.${shortened(key)}`),
@@ -278,16 +287,6 @@ function scalarText(value: unknown, place: string): string {
   if (['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return String(value);
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw refusal('where', `${place} is not a value to compare with`);
-}
-
-/** Values that are compared with, or the items of a group. */
-function listOf(steps: readonly string[], values: readonly FilterValue[], place: string): readonly Parameter[] {
-  if (values.length === 0) throw refusal('where', `${place} is an empty list, which cannot be asked for`);
-  if (values.every(isPlain))
-    return values.flatMap((value, index) => filtersOf([...steps, String(index)], value as Where, `${place}[${index}]`));
-  const among = steps.at(-1) === 'in' ? steps : [...steps, 'in'];
-  // With indices, a text is one value whatever it holds.
-  return values.map((value, index) => condition([...among, String(index)], scalarText(value, `${place}[${index}]`)));
 }
 
 function entriesOf(place: string, where: Where): readonly [string, FilterValue | undefined][] {

@@ -7,15 +7,7 @@ import { StartError } from '../problem.ts';
 type Name = keyof typeof settingsTable;
 
 /** Settings of the server; a host application has its own. */
-const OF_SERVER = [
-  'host',
-  'port',
-  'workers',
-  'requestTimeout',
-  'publicUrl',
-  'mcp',
-  'drainDelay',
-] as const satisfies readonly Name[];
+const OF_SERVER = new Set(['host', 'port', 'workers', 'requestTimeout', 'publicUrl', 'mcp', 'drainDelay']);
 
 /** Throws a StartError that names every option that is unknown or has a wrong value. */
 export function settingsOf(options: unknown): EngineSettings {
@@ -31,7 +23,7 @@ export function settingsOf(options: unknown): EngineSettings {
 function faultOf(name: string, value: unknown): string | undefined {
   if (!Object.hasOwn(settingsTable, name)) return unknownOption(name);
   const setting = name as Name;
-  if (OF_SERVER.some((one) => one === name))
+  if (OF_SERVER.has(name))
     return `${name} is a setting of "records start"; here the server that you mount the engine in decides it`;
   const text = textOf(setting, value);
   const { expected, ...entry } = settingsTable[setting];
@@ -43,7 +35,7 @@ function faultOf(name: string, value: unknown): string | undefined {
 function unknownOption(name: string): string {
   const [known] = Object.entries(settingsTable).find(([, { name: variable }]) => variable === name) ?? [];
   if (known !== undefined) return `"${name}" is the name of an environment variable; here it is "${known}"`;
-  const options = Object.keys(settingsTable).filter((one) => !OF_SERVER.some((server) => server === one));
+  const options = Object.keys(settingsTable).filter((one) => !OF_SERVER.has(one));
   const hint = didYouMean(name, options);
   return `There is no setting "${name}"${hint === '' ? `; the settings are ${options.join(', ')}` : hint}`;
 }
@@ -51,25 +43,16 @@ function unknownOption(name: string): string {
 /** The value as the environment would have it; undefined if it is not of the setting's kind. */
 function textOf(name: Name, value: unknown): string | undefined {
   const kind = kindOf(name);
-  if (typeof value === 'boolean') {
-    const word = value ? 'on' : 'off';
-    // Of texts and lists, it would be one of many.
-    const isWord = kind !== 'string' && kind !== 'object' && settingsTable[name].parse(word) !== undefined;
-    return isWord ? word : undefined;
-  }
-  if (typeof value === 'number') return kind === 'number' ? String(value) : undefined;
-  if (Array.isArray(value)) return joined(name, value);
+  if (typeof value === 'boolean' && (kind === 'boolean' || kind === 'number')) return value ? 'on' : 'off';
+  if (typeof value === 'number' && kind === 'number') return String(value);
+  if (Array.isArray(value) && LISTS.has(name) && value.every((item) => typeof item === 'string'))
+    return value.length === 0 ? 'none' : value.join(name === 'tokens' ? ';' : ',');
   if (typeof value !== 'string' || kind === 'boolean') return undefined;
   // A number in quotes is a mistake; a word like "auto" is not.
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
 const LISTS: ReadonlySet<Name> = new Set(['allowedHosts', 'corsOrigins', 'dialects', 'tokens', 'trustedProxies']);
-
-function joined(name: Name, values: readonly unknown[]): string | undefined {
-  if (!LISTS.has(name) || !values.every((value) => typeof value === 'string')) return undefined;
-  return values.length === 0 ? 'none' : values.join(name === 'tokens' ? ';' : ',');
-}
 
 function kindOf(name: Name): string {
   const { parse, default: usual } = settingsTable[name];
