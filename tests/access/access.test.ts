@@ -9,7 +9,7 @@ import { serveReloading } from '../../engine/commands/dev.ts';
 import { forHost, serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer, useServer } from '../support/server.ts';
 import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/access';
@@ -31,16 +31,14 @@ const tokens = Object.fromEntries(names.map((name) => [name, createToken()])) as
 const lineOf = (name: Name): string =>
   tokenLine({ name, read: typesOf(RIGHTS[name][0]), write: typesOf(RIGHTS[name][1]) }, tokens[name]);
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: SCHEMA, settings: { tokens: names.map(lineOf).join(';') } });
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: names.map(lineOf).join(';') } });
   expect(
     (await ask('root', 'POST /api/purchases', { code: 'A', customer: { id: 1 }, baskets: [{ amount: 1 }] })).status,
   ).toBe(201);
   expect((await ask('root', 'POST /api/memos', { text: 'n', purchase: { id: 1 } })).status).toBe(201);
   expect((await ask('root', 'POST /api/invoices', { payer: { id: 1 } })).status).toBe(201);
 });
-afterAll(() => server.close());
 
 function ask(name: Name | 'nobody' | 'stranger', title: string, body?: object): Promise<Exchanged> {
   const token = name === 'stranger' ? createToken() : name === 'nobody' ? undefined : tokens[name];

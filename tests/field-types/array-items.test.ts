@@ -1,14 +1,10 @@
 /** What each item of an array must be: errors point into the value. */
 import { ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const REQUIRED = { string_required: 'a', string_required_nullable: 'b', boolean_required: true };
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/every-field-type' });
-});
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/every-field-type' });
 
 test.each<[body: object, pointers: readonly string[]]>([
   [{ array_strings: ['ab', 'a', 7, 'abcdef'] }, ['/1', '/2', '/3']],

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const FOLDER = 'tests/generators';
 const GENERATED = 'generated';
@@ -24,10 +24,9 @@ type Name = keyof typeof GENERATORS;
 const names = Object.keys(GENERATORS) as readonly Name[];
 
 const compiled = useCompiled();
-let server: TestServer;
+const server = useServer();
 
 beforeAll(async () => {
-  server = await startTestServer();
   rmSync(join(FOLDER, GENERATED), { recursive: true, force: true });
   mkdirSync(join(FOLDER, GENERATED));
   const { text } = await exchange(server.url, 'GET /openapi.json?profile=simple');
@@ -35,9 +34,6 @@ beforeAll(async () => {
   const output = { target: './orval.ts', client: 'fetch', mode: 'single', baseUrl: `${server.url}/api` };
   const config = { records: { input: './openapi.json', output } };
   writeFileSync(join(FOLDER, GENERATED, 'orval.config.cjs'), `module.exports = ${JSON.stringify(config)};\n`);
-});
-afterAll(async () => {
-  await server.close();
 });
 
 /** What a command of the folder's own packages prints. */

@@ -1,11 +1,11 @@
 /** What clients of json-server and of ra-data-simple-rest send, and what they are answered. */
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/dialects' });
 const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
   exchange(server.url, title, {
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -23,7 +23,6 @@ interface Shown {
 const idsIn = ({ text }: Exchanged): readonly number[] => (JSON.parse(text) as readonly Shown[]).map(({ id }) => id);
 
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/dialects' });
   const author = (id: number, name: string, rank: number, more: object = {}): Promise<Exchanged> =>
     send('POST /json-server/authors', { id, name, rank, ...more });
   const made = [
@@ -39,7 +38,6 @@ beforeAll(async () => {
   ];
   expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
 });
-afterAll(() => server.close());
 
 describe('lists', () => {
   test.each<[query: string, ids: readonly number[]]>([

@@ -2,13 +2,9 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
-});
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/http' });
 
 const X = 'x'.repeat(5000);
 const JSON_BODY = { 'content-type': 'application/json' };

@@ -1,13 +1,9 @@
 /** Entity tags against the service: never stale, whatever changes; and of writers with the same tag one is first. */
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
-afterAll(() => server.close());
+const server = useServer();
 
 const send = (title: string, body?: unknown, headers: Record<string, string> = {}): Promise<Exchanged> =>
   exchange(server.url, title, {

@@ -6,18 +6,16 @@ import { createBudget, createSlowReaders } from '../../engine/edge/budget.ts';
 
 import { send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/http' });
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
   const bodies = [{ name: 'one' }, { name: 'a "b", c', weight: 2 }, { name: '', notes: { x: [1, null] } }];
   for (const body of bodies)
     await exchange(server.url, 'POST /api/gadgets', { headers: JSON_BODY, body: JSON.stringify(body) });
 });
-afterAll(() => server.close());
 
 describe('a list', () => {
   test('as CSV has a line of names, fields, and links as identifiers', async () => {

@@ -3,15 +3,11 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { exchange } from '../support/exchange.ts';
 import { closed, dial, raw, statusesOf } from '../support/raw.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/limits';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: SCHEMA });
-});
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: SCHEMA });
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const HOST = 'Host: localhost\r\n';

@@ -1,11 +1,9 @@
 /** Open records keep unknown keys. A field that a variant or a relation leaves out is not an unknown key: it is refused. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import { ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
-beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/open-hidden' })));
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/open-hidden' });
 
 const unknown = (pointer: string, key: string) => ({ pointer, code: 'unknown-key', message: `Unknown key "${key}"` });
 

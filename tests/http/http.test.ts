@@ -6,19 +6,17 @@ import express from 'express';
 import supertest from 'supertest';
 import { createEngine, type RecordEngine } from '../../engine/index.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/http';
 const JSON_BODY = { 'content-type': 'application/json' };
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: SCHEMA, settings: { bodyLimit: 1000 } });
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: SCHEMA, settings: { bodyLimit: 1000 } });
   await send('POST /api/gadgets', JSON_BODY, '{"name":"first"}');
   await send('POST /api/locked', JSON_BODY, '{"name":"first"}');
   await send('POST /api/loose', JSON_BODY, '{"name":"first"}');
 });
-afterAll(() => server.close());
 
 type Headers = Readonly<Record<string, string>>;
 

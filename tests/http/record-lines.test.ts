@@ -1,10 +1,9 @@
 /** POST of CSV and NDJSON: what goes out as a table or as lines comes in again, and faults are told with their lines. */
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import fc from '../support/fast-check.ts';
-import { createProject, type Project } from '../support/project.ts';
 import { rawJson } from '../support/raw-json.ts';
 import { rowsOf } from '../support/table.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const FILES = {
   'row.yaml': `type: Row
@@ -51,19 +50,8 @@ const CSV = 'text/csv';
 const RUNS = Number(process.env['RUNS'] ?? 25);
 const NDJSON = 'application/x-ndjson';
 
-let project: Project;
-let server: TestServer;
-beforeAll(async () => {
-  project = await createProject(FILES);
-  server = await startTestServer({
-    schemaDirectory: project.directory,
-    settings: { batchLimit: 20, bodyLimit: 200_000, bodyKeys: 100, bodyDepth: 10 },
-  });
-});
-afterAll(async () => {
-  await server.close();
-  await project.remove();
-});
+const settings = { batchLimit: 20, bodyLimit: 200_000, bodyKeys: 100, bodyDepth: 10 };
+const server = useServer({ files: FILES, settings });
 
 const send = (title: string, type: string, body: string | Buffer, headers: Headers = {}): Promise<Exchanged> =>
   exchange(server.url, title, { headers: { 'content-type': type, ...headers }, body });

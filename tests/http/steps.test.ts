@@ -1,16 +1,12 @@
 /** The steps around every operation: request ids, other origins, and requests that are sent again. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/http';
 const JSON_BODY = { 'content-type': 'application/json' };
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: SCHEMA });
-});
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: SCHEMA });
 
 const create = (key: string, body: unknown, path = '/api/gadgets', url = server.url): Promise<Exchanged> =>
   exchange(url, `POST ${path}`, { headers: { ...JSON_BODY, 'idempotency-key': key }, body: JSON.stringify(body) });

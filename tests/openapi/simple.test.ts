@@ -5,7 +5,7 @@ import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const ABOUT = { title: 'Records', version: '1.2.3' };
 const folders = [
@@ -94,17 +94,12 @@ describe.each(folders)('$name', ({ directory }) => {
 });
 
 describe('against the service', () => {
-  let server: TestServer;
   const tokens = { all: createToken(), some: createToken() };
   const lines = [
     tokenLine({ name: 'all', read: 'all', write: 'all' }, tokens.all),
     tokenLine({ name: 'some', read: new Set(['TaxClass']), write: new Set() }, tokens.some),
   ];
-  beforeAll(async () => {
-    const settings = { tokens: lines.join(';'), corsOrigins: ['https://shop.example'] };
-    server = await startTestServer({ settings });
-  });
-  afterAll(() => server.close());
+  const server = useServer({ settings: { tokens: lines.join(';'), corsOrigins: ['https://shop.example'] } });
 
   const bearer = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
 

@@ -1,13 +1,9 @@
 /** The pages without a browser: media types, headers, caching, and what becomes of faults. */
 import { parse } from 'yaml';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ settings: { title: '<b>Shop</b> & more' } });
-});
-afterAll(() => server.close());
+const server = useServer({ settings: { title: '<b>Shop</b> & more' } });
 
 const HTML = 'text/html; charset=utf-8';
 const PAGES = [

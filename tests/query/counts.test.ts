@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import { connectTo, fileOf } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 /** More than are counted where an estimate will do, on both databases. */
 const ROWS = 200_000;
@@ -10,9 +10,8 @@ const ROWS = 200_000;
 const SEVENS = ROWS / 10;
 const RARE = 5;
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/counts' });
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/counts' });
   const rows = (series: string): string =>
     ['stars (name, size)', 'comets (size)', 'atoms (size)']
       .map((table) => {
@@ -31,7 +30,6 @@ beforeAll(async () => {
     await client.end();
   }
 });
-afterAll(() => server.close());
 
 async function listed(path: string, prefer?: string) {
   const { status, headers, text } = await exchange(

@@ -1,6 +1,6 @@
 /** Paging by links while records come and go: what stays is read once, in order, forth and back. */
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';
 
 interface Box {
@@ -11,11 +11,7 @@ interface Box {
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/unique-together' });
-});
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/unique-together' });
 
 async function create(box: Omit<Box, 'id'>): Promise<number> {
   const { status, text } = await exchange(server.url, 'POST /api/boxes', {

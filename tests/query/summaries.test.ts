@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { connectTo, fileOf } from '../support/databases.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 type Value = string | number | boolean | null;
 interface Row {
@@ -33,10 +33,9 @@ const TOWNS = ['x', null, 'y'] as const;
 const FIELDS = Object.keys(VALUES);
 
 const sales: Row[] = [];
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/summaries' });
 
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/summaries' });
   const shops: Row[] = [];
   for (const [index, town] of TOWNS.entries()) {
     const { status } = await ask(server.url, 'POST /api/shops', { name: `shop ${index}`, town, rent: '1.00' });
@@ -60,7 +59,6 @@ beforeAll(async () => {
   }
   await fill(`insert into ticks (number, name, price) select value, substr('0123456789', 1 + value % 10, 1), `);
 });
-afterAll(() => server.close());
 
 /** More records than one request may read on SQLite's own thread, and more groups than an answer may have. */
 const TICKS = 25_000;

@@ -1,10 +1,8 @@
 /** Fields that ignore case: what is equal, in which order it comes, and that what was written is what is answered. */
 import { ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
-beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/caseless' })));
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/caseless' });
 
 const MEMBERS = [
   { id: 1, name: 'Zoë', email: 'Zoe@Example.com', nick: 'Straße', code: 'x' },

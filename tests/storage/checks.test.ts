@@ -3,11 +3,9 @@ import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { connectTo, fileOf } from '../support/databases.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
-beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/checks' })));
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/checks' });
 
 const PROJECT = { id: 1, name: 'one', starts: '2030-02-01', ends: '2030-03-01', budget: '10', spent: 5 };
 const PERSON = { id: 1, name: 'Ann', phone: '1', born: 1900, died: 1980 };

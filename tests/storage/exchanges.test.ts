@@ -2,8 +2,7 @@
 import { ask, type Answer } from '../support/ask.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { faultsIn, rowsOf } from '../support/table.ts';
-import { createProject, type Project } from '../support/project.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const FIELDS = {
   slot: '{ type: string, enum: [left, right], required: true }',
@@ -90,16 +89,7 @@ const PERMUTATIONS: readonly (readonly number[])[] = [
 ];
 
 describe.each(databaseKinds)('%s', (kind) => {
-  let project: Project;
-  let server: TestServer;
-  beforeAll(async () => {
-    project = await createProject(FILES, undefined, kind);
-    server = await startTestServer({ schemaDirectory: project.directory, kind });
-  });
-  afterAll(async () => {
-    await server?.close();
-    await project?.remove();
-  });
+  const server = useServer({ files: FILES, kind });
 
   const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
   const make = async (path: string, bodies: readonly unknown[]): Promise<readonly Made[]> => {

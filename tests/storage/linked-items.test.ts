@@ -2,14 +2,12 @@
 import { ask, type Answer } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { databaseKinds } from '../support/databases.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const schemaDirectory = 'tests/fixtures/linked-items';
 
 describe.each(databaseKinds)('%s', (kind) => {
-  let server: TestServer;
-  beforeAll(async () => void (server = await startTestServer({ schemaDirectory, kind })));
-  afterAll(() => server.close());
+  const server = useServer({ schemaDirectory, kind });
 
   const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
 

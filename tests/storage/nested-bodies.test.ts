@@ -2,15 +2,12 @@
 import type { JsonObject } from '../../engine/json/json.ts';
 import { exchange } from '../support/exchange.ts';
 import { type Answer, ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/nested' });
 let rank = 0;
 const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
 const DEEP = 'include=things.owner,badge.holder,tags.owners,friend,boss,lid';
-
-beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested' })));
-afterAll(() => server.close());
 
 async function make(path: string, body: object = {}): Promise<number> {
   const given = path === 'owners' ? { rank: (rank += 1) } : {};

@@ -3,22 +3,20 @@ import { hash } from 'node:crypto';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const HEADERS = { 'content-type': 'application/json' };
 /** Pages have 2 MiB at most, an eighth of it. */
 const MEMORY = 16 * 1024 ** 2;
 const LONG = 700_000;
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/http', settings: { memoryLimit: MEMORY } });
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/http', settings: { memoryLimit: MEMORY } });
   for (let made = 0; made < 12; made += 1) {
     const body = JSON.stringify({ name: `n${made}`, notes: 'x'.repeat(LONG) });
     expect((await exchange(server.url, 'POST /api/gadgets', { headers: HEADERS, body })).status).toBe(201);
   }
 });
-afterAll(() => server.close());
 
 const get = (query: string, headers = {}): Promise<Exchanged> =>
   exchange(server.url, `GET /api/gadgets?${query}`, { headers });

@@ -3,8 +3,8 @@ import type { Driver } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { ask, type Answer } from '../support/ask.ts';
 import { connectTo, databaseKinds } from '../support/databases.ts';
-import { createProject, type Project } from '../support/project.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { createProject } from '../support/project.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 const FILES = {
   'order.yaml': `type: Order
@@ -32,19 +32,10 @@ interface Row {
 }
 
 describe.each(databaseKinds)('%s', (kind) => {
-  let project: Project;
-  let server: TestServer;
+  const server = useServer({ files: FILES, kind });
   let driver: Driver;
-  beforeAll(async () => {
-    project = await createProject(FILES, undefined, kind);
-    server = await startTestServer({ schemaDirectory: project.directory, kind });
-    driver = await databaseAt(server.database.url).open();
-  });
-  afterAll(async () => {
-    await driver?.close();
-    await server?.close();
-    await project?.remove();
-  });
+  beforeAll(async () => void (driver = await databaseAt(server.database.url).open()));
+  afterAll(() => driver?.close());
   beforeEach(async () => {
     for (const path of ['orders', 'customers'])
       await ask(server.url, `DELETE /api/${path}?_cnd[id][gte]=1`, undefined, { prefer: 'max-affected=100' });

@@ -1,7 +1,7 @@
 /** Generated fields and `default: now`: which writes fill them in, with what, and what bodies can say of them. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { isObject, type JsonObject } from '../../engine/json/json.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const NAMES = ['ann', 'bob'] as const;
 type Name = (typeof NAMES)[number];
@@ -15,12 +15,8 @@ let asked = 0;
 const clock = (): Date => new Date(START + (asked += 1) * MINUTE);
 const timeOf = (number: number): string => new Date(START + number * MINUTE).toISOString().replace('.000Z', 'Z');
 
-let server: TestServer;
 const schemaDirectory = 'tests/fixtures/schemas/stamps';
-beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory, settings: { tokens: NAMES.map(lineOf).join(';'), clock } });
-});
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory, settings: { tokens: NAMES.map(lineOf).join(';'), clock } });
 beforeEach(() => void (asked = 0));
 
 interface Sent {

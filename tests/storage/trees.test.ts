@@ -1,10 +1,8 @@
 /** Acyclic relations: no write makes a record its own ancestor, whichever side says so, and however many write at once. */
 import { type Answer, ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let server: TestServer;
-beforeAll(async () => void (server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/trees' })));
-afterAll(() => server.close());
+const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/trees' });
 
 const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
 

@@ -1,8 +1,7 @@
 /** Negative zero is zero: in bodies, filters, CSV, defaults, seeds, checks and unique keys. A decimal keeps its scale. */
 import { databaseKinds } from '../support/databases.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { createProject, type Project } from '../support/project.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
 const FILES = {
   'rate.yaml': `type: Rate
@@ -23,16 +22,7 @@ seed:
 const JSON_BODY = { 'content-type': 'application/json' };
 
 describe.each(databaseKinds)('%s', (kind) => {
-  let project: Project;
-  let server: TestServer;
-  beforeAll(async () => {
-    project = await createProject(FILES, undefined, kind);
-    server = await startTestServer({ schemaDirectory: project.directory, kind });
-  });
-  afterAll(async () => {
-    await server?.close();
-    await project?.remove();
-  });
+  const server = useServer({ files: FILES, kind });
 
   const send = (title: string, body?: string, headers: Readonly<Record<string, string>> = JSON_BODY) =>
     exchange(server.url, title, body === undefined ? {} : { headers, body });

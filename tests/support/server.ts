@@ -1,4 +1,7 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Budget } from '../../engine/edge/budget.ts';
 import type { EngineSettings } from '../../engine/engine.ts';
 import { serve } from '../../engine/server/serve.ts';
@@ -23,7 +26,7 @@ export interface TestServer {
 
 export type TestSettings = Partial<Settings> & Pick<EngineSettings, 'clock'>;
 
-interface Options {
+interface ServerOptions {
   /** From the root of the project; STORE where it is not given. */
   readonly schemaDirectory?: string;
   readonly settings?: TestSettings;
@@ -37,7 +40,7 @@ export async function startTestServer({
   settings = {},
   kind,
   database: given,
-}: Options = {}): Promise<TestServer> {
+}: ServerOptions = {}): Promise<TestServer> {
   const database = given ?? (await createDatabase(kind));
   const own = {
     port: 0,
@@ -54,4 +57,38 @@ export async function startTestServer({
   };
   const { budget } = serving.engine;
   return { url: serving.url, database, budget, drain: () => serving.engine.drain(), close };
+}
+
+/** A service for the tests of a file, or of a `describe`; `files` are descriptors of its own, by the names of their files. */
+export function useServer({
+  files,
+  ...options
+}: ServerOptions & { readonly files?: Readonly<Record<string, string>> } = {}): Omit<TestServer, 'close'> {
+  let running: TestServer | undefined;
+  let directory: string | undefined;
+  beforeAll(async () => {
+    if (files) directory = mkdtempSync(join(tmpdir(), 'schema-'));
+    for (const [name, text] of Object.entries(files ?? {})) writeFileSync(join(directory ?? '', name), text);
+    running = await startTestServer(directory === undefined ? options : { ...options, schemaDirectory: directory });
+  });
+  afterAll(async () => {
+    await running?.close();
+    if (directory !== undefined) rmSync(directory, { recursive: true });
+  });
+  const started = (): TestServer => {
+    if (running === undefined) throw new Error('the service has not started');
+    return running;
+  };
+  return {
+    get url() {
+      return started().url;
+    },
+    get database() {
+      return started().database;
+    },
+    get budget() {
+      return started().budget;
+    },
+    drain: () => started().drain(),
+  };
 }
