@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { labelAmong, type Model } from '../../engine/model/model.ts';
 import { pluralOf, titleFrom } from '../../engine/names.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
-import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
-import { startTestServer } from '../support/server.ts';
 
 test.each([
   ['name', 'Name', 'Names'],
@@ -94,29 +92,4 @@ test('titles and label, in the model and in both profiles of OpenAPI', () => {
       },
     });
   }
-});
-
-test('titles, labels and several lines are nothing that the tables know', async () => {
-  const folderOf = (text: string): string => {
-    const folder = mkdtempSync(join(tmpdir(), 'titles-'));
-    folders.push(folder);
-    writeFileSync(join(folder, 'one.yaml'), text);
-    return folder;
-  };
-  const before = 'type: One\nfields: { a: { type: string, enum: [x] }, b: { type: string } }';
-  const after = `type: One
-title: { one: Eins, many: Einse }
-label: b
-identifier: { title: Nummer }
-fields: { a: { type: string, enum: [x], title: A, titles: { x: Ix } }, b: { type: string, multiline: true } }`;
-  const first = await startTestServer({ schemaDirectory: folderOf(before) });
-  const second = await startTestServer({
-    schemaDirectory: folderOf(after),
-    database: { ...first.database, remove: async () => undefined },
-    settings: { migrate: false, logLevel: 'silent' },
-  });
-  const { text } = await exchange(second.url, 'GET /health/ready');
-  expect(text).toContain('The database has model 1, this instance serves model 1');
-  await second.close();
-  await first.close();
 });

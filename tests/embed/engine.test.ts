@@ -189,20 +189,6 @@ describe('mounted in Express', () => {
     await guarded.close();
   });
 
-  test('a response that the host has sent meanwhile, as timeouts do, is left as it is', async () => {
-    const host = express().use((_, response, next) => {
-      next();
-      if (!response.headersSent) response.status(504).send('late');
-    }, engine.handler);
-    await supertest(host).post('/api/loose').send({ name: 'late' }).expect(504, 'late');
-    await supertest(app).get('/all/api/fixed/1').expect(200);
-  });
-
-  test('what middleware in front has written into Vary stays', async () => {
-    const host = express().use((_, response, next) => next(void response.vary('Cookie')), engine.handler);
-    await supertest(host).get('/api/fixed').expect('vary', 'Cookie, Accept, Accept-Encoding, Prefer');
-  });
-
   test('agents without tokens only come by names of this machine and of allowedHosts; pages of other sites read nothing', async () => {
     const ask = async (host: express.Express, headers: Record<string, string>): Promise<readonly number[]> => {
       const agents = await supertest(host)

@@ -1,16 +1,13 @@
 /** DELETE of a collection: all that the filters find, or nothing, and never more than Prefer: max-affected allows. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchange, exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 let server: TestServer;
 const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
-  exchange(server.url, title, {
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  exchangeJson(server.url, title, body, headers);
 const upTo = (most: number | string): Headers => ({ prefer: `max-affected=${most}` });
 const codeOf = ({ text }: Exchanged): string => String(JSON.parse(text).type).replace('urn:problem:', '');
 const listed = async (path: string): Promise<readonly { readonly id: number }[]> =>

@@ -1,16 +1,13 @@
 /** What clients of json-server and of ra-data-simple-rest send, and what they are answered. */
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchange, exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 const server = useServer({ schemaDirectory: 'tests/fixtures/dialects' });
 const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
-  exchange(server.url, title, {
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  exchangeJson(server.url, title, body, headers);
 
 const query = (parameters: Readonly<Record<string, unknown>>): string =>
   Object.entries(parameters)

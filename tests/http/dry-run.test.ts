@@ -1,16 +1,13 @@
 /** Dry runs: the answer is that of the write, with what it does to other records, and nothing is kept of it. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 let server: TestServer;
 const send = (title: string, body?: unknown, headers: Headers = {}): Promise<Exchanged> =>
-  exchange(server.url, title, {
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  exchangeJson(server.url, title, body, headers);
 
 const dry = (title: string): string => `${title}${title.includes('?') ? '&' : '?'}dryRun=true`;
 

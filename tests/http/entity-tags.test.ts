@@ -1,15 +1,12 @@
 /** Entity tags against the service: never stale, whatever changes; and of writers with the same tag one is first. */
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';
 
 const server = useServer();
 
 const send = (title: string, body?: unknown, headers: Record<string, string> = {}): Promise<Exchanged> =>
-  exchange(server.url, title, {
-    headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  exchangeJson(server.url, title, body, headers);
 
 const ok = async (title: string, body?: unknown): Promise<void> => {
   const { status, text } = await send(title, body);

@@ -1,17 +1,14 @@
 /** PUT of a collection: the record with the unique values of the body is updated, or created where there is none. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 let server: TestServer;
 const send = (title: string, body?: unknown, headers: Headers = {}, url = server.url): Promise<Exchanged> =>
-  exchange(url, title, {
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  exchangeJson(url, title, body, headers);
 const bodyOf = ({ text }: Exchanged) => JSON.parse(text);
 const placesOf = (answer: Exchanged): string =>
   bodyOf(answer)

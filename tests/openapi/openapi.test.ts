@@ -1,7 +1,6 @@
 /** What the OpenAPI document is made of. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { capitalized } from '../../engine/names.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { type ProblemCode, problemKinds } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
@@ -30,13 +29,6 @@ function operationsOf(document: JsonObject): readonly { method: string; path: st
 }
 
 describe('the shipped document', () => {
-  test('shows a relation, and behind it no other', () => {
-    const zone = schemas.at('components', 'schemas', 'RelatedZone', 'properties');
-    expect(Object.keys(zone ?? {})).toEqual(['zone_id', 'zone_name', 'is_default']);
-    const taxClass = schemas.at('components', 'schemas', 'RelatedSalesTaxRateTaxClass', 'properties');
-    expect(Object.keys(taxClass ?? {})).toEqual(['id', 'position']);
-  });
-
   test('knows every problem but those of paths and methods that it has not', () => {
     const { responses } = shipped['components'] as { readonly responses: JsonObject };
     const documented = new Set(JSON.stringify(responses).match(/(?<="type":"urn:problem:)[a-z-]+/g));
@@ -54,44 +46,6 @@ describe('the shipped document', () => {
     ];
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));
     expect([...documented].toSorted()).toEqual(expected.toSorted());
-  });
-});
-
-describe.each(['full', 'simple'] as const)('each operation of the %s profile', (profile) => {
-  const model = loadModel('tests/fixtures/store');
-  const document = createDocument(model, ABOUT, profile);
-  const operations = operationsOf(document);
-  const title = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
-  const objectAt = (...path: readonly string[]): JsonObject => {
-    const found = schemasOf(document).at(...path);
-    return isObject(found) ? found : {};
-  };
-
-  it('has the description of its type', () => {
-    const types = [...model.types.values()].filter(({ operations: { size } }) => size > 0);
-    const told = operations.filter(({ operation: { description } }) =>
-      types.some((type) => String(description).includes(type.description ?? 'none')),
-    );
-    expect(told.map(title)).toEqual(operations.map(title));
-  });
-
-  it('has its body inline, with schemas that have names', () => {
-    const bodies = operations.flatMap(({ operation: { requestBody } }) =>
-      requestBody === undefined ? [] : [JSON.stringify(requestBody)],
-    );
-    expect(bodies.length).toBeGreaterThan(20);
-    for (const body of bodies) {
-      expect(body).not.toContain('#/components/requestBodies/');
-      expect(body).toMatch(
-        /"application\/json":\{"schema":\{("oneOf":\[\{|"type":"array".*)?"\$ref":"#\/components\/schemas\//,
-      );
-    }
-  });
-
-  it('has integers of 64 bits, and requires of answers what every view shows', () => {
-    const { required, properties } = objectAt('components', 'schemas', 'TaxClass');
-    expect(properties).toMatchObject({ id: { format: 'int64' }, position: { format: 'int64' } });
-    expect(required).toEqual(profile === 'full' ? ['id'] : Object.keys(properties ?? {}));
   });
 });
 
@@ -119,17 +73,6 @@ describe('nested bodies', () => {
     [{ zone: { zone_id: '1' } }, true],
   ])('%j', (body, isRefused) => {
     expect(faults(body).length > 0).toBe(isRefused);
-  });
-
-  test.each(models)('of $name never lead back at once', ({ model }) => {
-    const document = schemasOf(documentOf(model));
-    for (const { source, name, inverse, nested } of [...model.types.values()].flatMap((type) => [
-      ...type.relations.values(),
-    ])) {
-      if (nested !== 'write' || inverse === undefined || /\W/.test(source.name + name)) continue;
-      const schema = `${source.name}${name.split('_').map(capitalized).join('')}Input`;
-      expect(Object.keys(document.at('components', 'schemas', schema, 'properties') ?? {})).not.toContain(inverse.name);
-    }
   });
 });
 

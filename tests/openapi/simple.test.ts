@@ -31,21 +31,8 @@ const inSchemas = (way: readonly string[]): boolean =>
 
 describe.each(folders)('$name', ({ directory }) => {
   const model = loadModel(directory);
-  const full = createDocument(model, ABOUT);
   const simple = createDocument(model, ABOUT, 'simple');
   const all = [...within(simple)];
-
-  it('has the operations of the full document but summaries, below the root of the interface', () => {
-    const outline = (document: JsonObject, root: string): readonly string[] =>
-      Object.entries(membersOf(document['paths'])).flatMap(([path, item]) =>
-        Object.values(membersOf(item)).flatMap((one) =>
-          isObject(one) ? `${root}${path} ${String(one['operationId'])}` : [],
-        ),
-      );
-    expect(outline(simple, '/api')).toEqual(outline(full, '').filter((line) => !line.includes('/$summary ')));
-    expect(simple['servers']).toEqual([expect.objectContaining({ url: '/api' })]);
-    expect([simple['openapi'], simple['tags']]).toEqual(['3.0.3', full['tags']]);
-  });
 
   it('has no word that is newer than 3.0, and no reference that leads nowhere', () => {
     const words = all.flatMap(([way, object]) =>
@@ -79,17 +66,6 @@ describe.each(folders)('$name', ({ directory }) => {
       for (const one of new Set(refsOf(name))) walk(one, [...open, name]);
     };
     for (const name of Object.keys(schemasOf(simple))) walk(name, []);
-  });
-
-  it('requires all keys that records have by default', () => {
-    for (const type of model.types.values()) {
-      const schema = membersOf(schemasOf(simple)[type.name]);
-      if (type.operations.size === 0 || schema['properties'] === undefined || /\W/.test(type.name)) continue;
-      const shown = [...type.relations.values()].filter((relation) => relation.shown).map(({ name }) => name);
-      const own = type.identifier.inRecord ? [type.identifier.name] : [];
-      const expected = [...own, ...type.defaultVariant.fields.map(({ name }) => name), ...shown];
-      expect([...(schema['required'] as string[])].toSorted()).toEqual(expected.toSorted());
-    }
   });
 });
 

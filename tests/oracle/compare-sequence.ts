@@ -5,7 +5,6 @@ import type { Model, RecordType } from '../../engine/model/model.ts';
 import { type Bindings, fill, fillPath, writeJson } from './template.ts';
 import { type Call, deletesFound, foundDeletion, linkTo, requestOf, uniquesOf } from './call.ts';
 import { compareAnswer } from './compare.ts';
-import type { ReceivedAnswer, Client } from './client.ts';
 import { answer as oracle, type OracleAnswer } from './oracle.ts';
 import { Unreachable } from './refusal.ts';
 import {
@@ -23,13 +22,12 @@ import {
 } from './world.ts';
 import { type Draw, drawBody, drawFrom, type Operation } from './random-operations.ts';
 import { drawConditions, drawList, drawView } from './random-queries.ts';
-import type { Bench } from '../support/replaying.ts';
+import type { Bench, ReceivedAnswer } from '../support/replaying.ts';
 
 /** The time of the service before the first request. */
 export const START = Date.UTC(2030, 0, 1);
 
 interface Session {
-  readonly client: Client;
   readonly world: World;
   readonly bindings: Bindings;
   readonly bench: Bench;
@@ -48,7 +46,7 @@ async function send(session: Session, call: Call): Promise<ReceivedAnswer> {
     ...(text === undefined ? {} : { 'content-type': 'application/json' }),
   };
   session.log.push(`${method} ${filled} ${JSON.stringify(given)} ${text ?? ''}`);
-  return session.client.send({ method, path: filled, headers, text });
+  return session.bench.send(`${method} ${filled}`, headers, text);
 }
 
 function fail(session: Session, differences: unknown, answer: ReceivedAnswer): never {
@@ -301,7 +299,6 @@ export async function compareSequence(bench: Bench, model: Model, operations: re
     return Number(known ?? NEW + rankByCreation(id));
   };
   const session: Session = {
-    client: bench.client,
     world: createWorld(rank),
     bindings,
     bench,

@@ -13,7 +13,7 @@ import {
   valueOf,
 } from './template.ts';
 import type { ExpectedProblem, Expectation } from './case.ts';
-import type { ReceivedAnswer } from './client.ts';
+import type { ReceivedAnswer } from '../support/replaying.ts';
 
 export interface Difference {
   /** Where: `status`, `header location`, `body/zone/zone_id`. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { loadModel } from '../support/model.ts';
@@ -19,10 +19,7 @@ onServer('many instances on one database', () => {
   /** Each request goes to the next instance. */
   const send = (title: string, body?: unknown): Promise<Answer> => ask(fleet.next(), title, body);
   const sendWith = (headers: Readonly<Record<string, string>>, title: string, body?: unknown): Promise<Exchanged> =>
-    exchange(fleet.next(), title, {
-      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    exchangeJson(fleet.next(), title, body, headers);
   const create = async (path: string, body: unknown): Promise<{ readonly path: string; readonly tag: string }> => {
     const { headers } = await send(`POST ${path}`, body);
     return { path: headers.get('location') ?? '', tag: headers.get('etag') ?? '' };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { onServer, startInstance } from '../support/postgres.ts';
 import { startWire, type Wire } from '../support/wire.ts';
@@ -20,10 +20,7 @@ onServer('a transaction', () => {
   let wire: Wire;
   let instance: Serving;
   const send = (title: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Exchanged> =>
-    exchange(instance.url, title, {
-      headers: { 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    exchangeJson(instance.url, title, body, headers);
   const told = ({ status, headers, text }: Exchanged): readonly unknown[] => [
     status,
     (JSON.parse(text) as JsonObject)['type'],

@@ -2,11 +2,10 @@
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';
-import { exchange, type Exchanged } from '../support/exchange.ts';
+import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { administer, onServer, startInstance } from '../support/postgres.ts';
 
-const JSON_BODY = { 'content-type': 'application/json' };
 const WHOLE = 'GET /api/tmp-vars';
 const PAGE = `${WHOLE}?_cnd[limit]=0&_cnd[limit]=100`;
 
@@ -15,10 +14,7 @@ onServer('a primary with two replicas', () => {
   let replicas: readonly Cluster[] = [];
   let instance: Serving;
   const send = (title: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Exchanged> =>
-    exchange(instance.url, title, {
-      headers: body === undefined ? headers : { ...JSON_BODY, ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    exchangeJson(instance.url, title, body, headers);
   const on = async (cluster: Cluster, sql: string): Promise<void> =>
     administer(cluster.url, sql, async () => undefined, 'select 1');
   const pause = (word: 'pause' | 'resume') => async (cluster: Cluster) => on(cluster, `select pg_wal_replay_${word}()`);

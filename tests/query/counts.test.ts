@@ -92,26 +92,6 @@ it('an estimate is never less than what the page shows', async () => {
   expect(total).toBeGreaterThanOrEqual(4);
 });
 
-it('the tag of a page does not change with the estimate, and does with the total', async () => {
-  const { database } = server;
-  const before = [await listed(`stars?${PAGE}`, 'count=estimated'), await listed(`stars?${PAGE}`)];
-  const grow = `insert into stars (name, size) select 'more', 1 from stars limit 50000`;
-  if (database.kind === 'sqlite') {
-    const file = new Database(fileOf(database));
-    file.exec(grow);
-    file.close();
-  } else {
-    const client = await connectTo(database.url);
-    await client.query(grow);
-    await client.end();
-  }
-  const after = [await listed(`stars?${PAGE}`, 'count=estimated'), await listed(`stars?${PAGE}`)];
-  expect(after[0]?.tag).toBe(before[0]?.tag);
-  expect(after[0]?.total).not.toBe(before[0]?.total);
-  expect(after[1]?.tag).not.toBe(before[1]?.tag);
-  expect(after[1]?.total).toBe(ROWS + 50_000);
-});
-
 it.each(['count=exact', 'count=estimated', 'count=none'])('cursors: forth and back with %s', async (prefer) => {
   const linked = (link: string, rel: string): string =>
     new RegExp(`<([^>]+)>; rel="${rel}"`).exec(link)?.[1]?.replace('/api/', '') ?? '';

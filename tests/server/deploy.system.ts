@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { NODE_OPTIONS } from '../../bench/node-options.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
-import { readSettings, settingsTable } from '../../engine/settings/settings.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { install, pack } from '../package/packed.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
 
@@ -58,16 +58,6 @@ test('the image is the package, with the command on its path, and the descriptor
     expect(existsSync(file)).toBe(true);
 });
 
-test('it makes tokens', () => {
-  const env = { PATH: path, ...environment };
-  const { status, stdout } = spawnSync('records', ['token', 'shop', '--write', '*'], {
-    cwd: app,
-    env,
-    encoding: 'utf8',
-  });
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/ shop write=\* sha256=[0-9a-f]{64}\n$/)]);
-});
-
 test('it stops before "docker stop" kills, after 10 s', () => {
   const { drainDelay, shutdownTimeout } = readSettings(environment);
   expect(drainDelay).toBeGreaterThan(0);
@@ -78,11 +68,6 @@ test('image and unit start Node.js with the options of `npm start`', () => {
   expect(NODE_OPTIONS).not.toEqual([]);
   const unit = /^Environment="NODE_OPTIONS=(.*)"$/m.exec(readFileSync('deploy/records.service', 'utf8'));
   expect([environment['NODE_OPTIONS'], unit?.[1]]).toEqual([NODE_OPTIONS.join(' '), NODE_OPTIONS.join(' ')]);
-});
-
-test('its settings are settings', () => {
-  const names = new Set<string>(Object.values(settingsTable).map(({ name }) => name));
-  expect(Object.keys(environment).filter((name) => !name.startsWith('NODE_') && !names.has(name))).toEqual([]);
 });
 
 test('its command serves, its health check agrees, and the signal that stops it does', async () => {

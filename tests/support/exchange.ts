@@ -43,3 +43,18 @@ export function exchange(
     sent.end(body);
   });
 }
+
+/** The same with a JSON body, where one is given. */
+export const exchangeJson = (
+  url: string,
+  title: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Exchanged> =>
+  exchange(
+    url,
+    title,
+    body === undefined
+      ? { headers }
+      : { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) },
+  );

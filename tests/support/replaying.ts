@@ -1,14 +1,22 @@
 /** A service with a client, and a look into its database. */
+import { Agent } from 'node:http';
 import type { Model } from '../../engine/model/model.ts';
-import { type Client, createClient } from '../oracle/client.ts';
+import { exchange } from './exchange.ts';
 import type { DatabaseKind } from './databases.ts';
 import { createObserver, type Observer } from './observer.ts';
 import { startTestServer, type TestServer, type TestSettings } from './server.ts';
 
+export interface ReceivedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
 export interface Bench {
   readonly server: TestServer;
   readonly observer: Observer;
-  readonly client: Client;
+  /** Over one connection that is kept alive. */
+  send(title: string, headers: Readonly<Record<string, string>>, body: string | undefined): Promise<ReceivedAnswer>;
   close(): Promise<void>;
 }
 
@@ -26,11 +34,22 @@ export async function openBench(
 ): Promise<Bench> {
   const server = await startTestServer({ schemaDirectory, settings, ...(kind ? { kind } : {}) });
   const observer = await createObserver(server.database, model);
-  const client = createClient(server.url, onSend);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const send: Bench['send'] = async (title, given, body) => {
+    onSend?.();
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const parts = { headers: { ...length, ...given }, agent, ...(body === undefined ? {} : { body }) };
+    const { status, headers, text } = await exchange(server.url, title, parts);
+    return {
+      status,
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      text,
+    };
+  };
   const close = async (): Promise<void> => {
-    client.close();
+    agent.destroy();
     await observer.close();
     await server.close();
   };
-  return { server, observer, client, close };
+  return { server, observer, send, close };
 }

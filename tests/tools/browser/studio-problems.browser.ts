@@ -196,21 +196,6 @@ test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>
   await close();
 });
 
-test('a script that does not load leaves the frame and the other pages', async () => {
-  const { page, close } = await signedIn();
-  await open(page, '/folders');
-  await page.route('**/studio/form-page-*.js', (route) => route.abort());
-  await page.getByRole('link', { name: /^New / }).click();
-  await page.getByText('This part of the studio could not be loaded.').waitFor();
-  await page.getByRole('navigation').getByText('Things').click();
-  await page.getByRole('heading', { name: 'Things' }).waitFor();
-  await page.unroute('**/studio/form-page-*.js');
-  await open(page, '/folders/new');
-  await page.reload();
-  await input(page, 'Note').waitFor();
-  await close();
-});
-
 test('a write whose answer is lost may have been saved; trying again saves it once', async () => {
   const { page, close } = await signedIn();
   await open(page, '/folders/new');
@@ -288,14 +273,4 @@ test('what prevents a deletion is said before it is tried, with links', async ()
   await page.getByText('Tax class').first().waitFor();
   await close();
   await shop.close();
-});
-
-test('a fault of the service is said in words', async () => {
-  const { page, close } = await typing('/folders/new', 'Name *', 'Typed');
-  const body = JSON.stringify({ type: 'urn:problem:internal-error', status: 500, message: 'No.' });
-  await page.route('**/api/folders?*', (route) => route.fulfill({ status: 500, body }));
-  await save(page);
-  await page.getByText('This did not work (internal-error)').waitFor();
-  expect(await input(page, 'Name *').inputValue()).toBe('Typed');
-  await close();
 });

@@ -88,20 +88,3 @@ test('a wrong token says so, and one that works is kept for the tab alone', asyn
   expect(complaints).toEqual([]);
   await close();
 });
-
-test('the reference takes another token, and executes with it', async () => {
-  const { page, complaints, close } = await visit(browser);
-  await page.goto(`${server.url}/docs#/TaxClass/createTaxClass`, { waitUntil: 'networkidle' });
-  expect(await page.locator('#reference').innerText()).toContain('Enter a token');
-  await enter(page, few);
-  await page.waitForSelector('.opblock-tag');
-  await enter(page, all);
-  await page.locator('.opblock-tag').nth(7).waitFor();
-  const block = page.locator('#operations-TaxClass-createTaxClass');
-  await block.locator('.execute').click();
-  const status = block.locator('.live-responses-table tbody .response-col_status').first();
-  await status.waitFor();
-  expect((await status.innerText()).trim()).toBe('201');
-  expect(complaints).toEqual([]);
-  await close();
-});
