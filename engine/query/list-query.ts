@@ -119,8 +119,8 @@ export interface Measure {
 }
 
 export interface SummaryOrder {
-  readonly by: 'keys' | 'measures';
-  readonly index: number;
+  /** The index among the keys and then the measures. */
+  readonly column: number;
   readonly descending: boolean;
 }
 

@@ -154,10 +154,12 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
 // Views: the default ones, and those that `include` and `fields` choose.
 
 /** What a view shows of a record: its own fields, all of them unless some are named, and relations. */
-export interface Parts {
+interface Parts {
   fields?: 'all' | Set<Field>;
   readonly relations: Map<Relation, Parts>;
 }
+
+export const NO_PARTS: Parts = { relations: new Map() };
 
 export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
@@ -165,7 +167,7 @@ export const countRelations = ({ relations }: View): number =>
 /** A record with its default relations, whose records show no relations. */
 export function defaultView(type: RecordType, variant: Variant, rights: Rights): View {
   const shown = [...relationsFor(rights, type).values()].filter((relation) => relation.shown);
-  const relations = new Map(shown.map((relation) => [relation, { relations: new Map() }]));
+  const relations = new Map(shown.map((relation) => [relation, NO_PARTS]));
   return viewOf(type, variant, { relations });
 }
 

@@ -1,22 +1,12 @@
 /** The query of a summary: `by=zone,day(date)&measure=count,sum(price)`, and the filters, order and limit of lists. */
 import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
-import type { Relation } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { resolveFilters } from './filters.ts';
-import type {
-  GroupKey,
-  Measure,
-  Path,
-  PathNames,
-  QueryReading,
-  SummaryOrder,
-  SummaryQuery,
-  View,
-} from './list-query.ts';
+import type { GroupKey, Measure, Path, PathNames, QueryReading, SummaryOrder, SummaryQuery } from './list-query.ts';
 import { resolveLimit, resolveTerms } from './paging.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
-import { type Parts, refuseManyRelations, resolvePath, viewOf } from './paths.ts';
+import { NO_PARTS, refuseManyRelations, resolvePath, viewOf } from './paths.ts';
 
 export const MAX_GROUPS = 10_000;
 export const MAX_KEYS = 8;
@@ -87,8 +77,13 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
     );
   if (period && type.columns.sqlite.periods === undefined)
     return complain('not-groupable', `"${path.name}" is of type ${type.name}; ${period}() takes a date or a timestamp`);
-  const isRecord = path.relations.length > 0 && !period && text !== path.name;
-  return { name, path, period, shown: isRecord ? shownView(names, path.relations) : undefined };
+  const record = period || text === path.name ? undefined : path.relations.at(-1);
+  return {
+    name,
+    path,
+    period,
+    shown: record && viewOf(record.target, record.target.defaultVariant, NO_PARTS, record.fields),
+  };
 }
 
 /** A path to a value that a list could show as well. */
@@ -102,15 +97,6 @@ function shownPath(
   const last = path?.relations.at(-1);
   if (path?.field === undefined || last === undefined || last.fields.includes(path.field)) return path;
   return complain('not-shown', `The relation "${last.name}" does not show the field "${path.field.name}"`);
-}
-
-/** The view in which lists show the record at the end of these relations. */
-function shownView({ type, variant }: PathNames, relations: readonly Relation[]): View {
-  const parts = relations.reduceRight<Parts>((inner, relation) => ({ relations: new Map([[relation, inner]]) }), {
-    relations: new Map(),
-  });
-  const view = viewOf(type, variant, parts);
-  return relations.reduce((found) => found.relations[0]?.view ?? found, view);
 }
 
 function resolveMeasure({ name, word, text }: Item, names: PathNames, complain: Complain): Measure | undefined {
@@ -140,24 +126,19 @@ function resolveSummaryOrder(
   measures: readonly Measure[],
 ): readonly SummaryOrder[] {
   const known = [...keys, ...measures].map(({ name }) => name);
-  const columnAt = (place: number, descending: boolean): SummaryOrder =>
-    place < keys.length
-      ? { by: 'keys', index: place, descending }
-      : { by: 'measures', index: place - keys.length, descending };
-  const isSame = (a: SummaryOrder, b: SummaryOrder): boolean => a.by === b.by && a.index === b.index;
   const order = resolveTerms<SummaryOrder>(orderBy, faults, ({ key, value }, descending, before) => {
     const complain = complainAbout(faults, key);
-    const place = known.indexOf(value);
-    if (place < 0)
+    const column = known.indexOf(value);
+    if (column < 0)
       return complain(
         'unknown-field',
         `${quote(value)} is neither in by nor in measure; groups are ordered by ${known.map(quote).join(', ')}`,
         () => didYouMean(value, known),
       );
-    const term = columnAt(place, descending);
-    const isTwice = before.some((other) => isSame(other, term));
-    return isTwice ? complain('repeated', `${quote(value)} is in the order twice`) : term;
+    if (before.some((other) => other.column === column))
+      return complain('repeated', `${quote(value)} is in the order twice`);
+    return { column, descending };
   });
-  const rest = keys.map((_, index) => columnAt(index, order.at(-1)?.descending ?? false));
-  return [...order, ...rest.filter((key) => !order.some((one) => isSame(one, key)))];
+  const rest = keys.map((_, column) => ({ column, descending: order.at(-1)?.descending ?? false }));
+  return [...order, ...rest.filter(({ column }) => !order.some((one) => one.column === column))];
 }

@@ -35,7 +35,7 @@ interface GroupColumn {
 /** Queries of the same shape have the same statements. */
 function shapeOf({ type, filters, keys, measures, order }: SummaryQuery): string {
   const names = keys.map(({ name, shown }) => `${name} ${shown?.key ?? ''}`);
-  const terms = order.map(({ by, index, descending }) => `${by}${index}${descending ? '-' : '+'}`);
+  const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
   const columns = [names, measures.map(({ name }) => name), terms].map((all) => all.join());
   return `${type.statementKey}|${shapeOfConditions(filters)}|${columns.join('|')}`;
 }
@@ -117,9 +117,8 @@ function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary 
   const groupBy = groups.length === 0 ? '' : ` group by ${groups.map((_, index) => index + 1).join(', ')}`;
   const found = `select ${[...groups, ...others].join(', ')} ${from}${groupBy}`;
   const count = `select ${groups.length === 0 ? 'count(*)' : groups.join(', ')} ${from}${groupBy}`;
-  const terms = order.map(({ by, index, descending }) =>
-    dialect.orderBy(columns[by][index]?.ordered ?? '', descending, false),
-  );
+  const ordered = [...columns.keys, ...columns.measures].map((one) => one.ordered);
+  const terms = order.map(({ column, descending }) => dialect.orderBy(ordered[column] ?? '', descending, false));
   const orderBy = terms.length === 0 ? '' : ` order by ${terms.join(', ')}`;
   const objectOf = (items: readonly { readonly name: string }[], shown: readonly GroupColumn[]): string =>
     dialect.object(
