@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, StartError } from './problem.ts';
 
 const OWNER_ONLY = 0o600;
@@ -99,37 +100,26 @@ const MAX_LOOKS = 3;
 
 /** `first`: the text of the known state. Returns a function that stops polling. */
 export function followSettled<T>(first: string, { look, textOf, every, changed }: Looking<T>): () => Promise<void> {
-  let known = first;
-  let last = first;
-  let looks = 0;
-  let running = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
+  let [known, last, looks] = [first, first, 0];
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const lookOnce = async (): Promise<void> => {
     const found = await look();
     const text = textOf(found);
     const isSettled = text === last;
     last = text;
     looks = text === known ? 0 : looks + 1;
-    if (closed || looks === 0 || (!isSettled && looks < MAX_LOOKS)) return;
+    if (signal.aborted || looks === 0 || (!isSettled && looks < MAX_LOOKS)) return;
     known = text;
     looks = 0;
     await changed(found);
   };
-  const next = (): void => {
-    if (closed) return;
-    timer = setTimeout(
-      () =>
-        (running = lookOnce()
-          .catch(() => undefined)
-          .finally(next)),
-      every,
-    ).unref();
+  const follow = async (): Promise<void> => {
+    while (await sleep(every, true, { ref: false, signal }).catch(() => false)) await lookOnce().catch(() => undefined);
   };
-  next();
+  const running = follow();
   return async () => {
-    closed = true;
-    clearTimeout(timer);
+    stopping.abort();
     await running;
   };
 }
