@@ -106,7 +106,7 @@ export function tokenNameOf(request: IncomingMessage, access: Access | undefined
 
 function identified(header: string | undefined, grants: readonly Grant[]): Grant {
   if (header === undefined) throw unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
-  // As if there were none (RFC 6750, 3): a client that knows another scheme must not discard a token.
+  // Another scheme counts as no credentials (RFC 6750, 3), so that the client does not discard a token.
   if (!BEARER_SCHEME.test(header))
     throw unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
   const [, token] = BEARER.exec(header) ?? [];
@@ -132,7 +132,7 @@ export interface Client {
   /** The part of the Model that the client may see, for documents: the same for all clients with equal rights. */
   seen(): Model;
   serviceOf(type: RecordType): Service;
-  /** Those below `/api`, or below the root of a dialect. */
+  /** The routes below `/api`, or below the root of a dialect. */
   routesBelow(root: string): Routes;
 }
 

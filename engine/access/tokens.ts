@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Granted, TypeNames } from '../model/rights.ts';
 
 export interface Grant extends Granted {
-  /** Shown in logs, unlike the token. */
+  /** The name appears in logs, unlike the token. */
   readonly name: string;
   /** SHA-256 of the token, which has 256 random bits, so that a slow hash is not needed. */
   readonly hash: Buffer;
@@ -34,9 +34,9 @@ interface TokenSource {
 }
 
 export interface ParsedGrants {
-  /** Of the well-formed lines that do not conflict with others. */
+  /** The grants of the well-formed lines that do not conflict with others. */
   readonly grants: readonly Grant[];
-  /** One for each faulty line, with its location but without its text, which may contain a token. */
+  /** A message for each faulty line, with its location but without its text, which may contain a token. */
   readonly faults: readonly string[];
 }
 

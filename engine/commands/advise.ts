@@ -19,7 +19,7 @@ interface Advice {
   readonly advice: string;
   /** How many lists in the log it would help. */
   readonly lists: number;
-  /** Of their slow statements together; undefined in the log of a proxy. */
+  /** The duration of their slow statements together; undefined in the log of a proxy. */
   readonly milliseconds?: number;
 }
 
@@ -69,7 +69,7 @@ function requestedList(line: string): LoggedList | undefined {
   return path === undefined || query === undefined ? undefined : { of: path.slice(path.lastIndexOf('/') + 1), query };
 }
 
-/** Those that take most time come first. */
+/** The lists that take most time come first. */
 function together(lists: readonly LoggedList[], model: Model): readonly Advice[] {
   const types = [...model.types.values()].filter((type) => type.operations.has('list'));
   const byName = new Map(
@@ -117,7 +117,7 @@ function missingIndex(type: RecordType, query: string): readonly Member[] | unde
   return all.length === 0 || isThere || needsNone ? undefined : all;
 }
 
-/** What an index can have: a field of the record itself, or its link to another one. */
+/** A possible member of an index: a field of the record itself, or its link to another one. */
 function memberOf({ fields, relations }: RecordType, name: string): Member | undefined {
   const relation = relations.get(name);
   return fields.get(name) ?? (relation?.link.at === 'source' ? relation : undefined);

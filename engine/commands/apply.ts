@@ -64,7 +64,7 @@ function refuseBehind({ state, last, own }: Standing): void {
   );
 }
 
-/** What is allowed may make other steps needless. */
+/** Allowed steps may make other steps unnecessary. */
 function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   const pending = [...new Set(plans.flatMap(({ steps, kept }) => [...steps, ...kept].map(stepId)))];
   const unknown = allow.find((id) => !pending.includes(id));

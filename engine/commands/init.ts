@@ -27,7 +27,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
 /** `npm install` writes none in a folder below one that has one. */
 const NEW_MANIFEST = '{ "private": true }';
 
-/** What `npm init` writes where no test script is given. */
+/** The test script that `npm init` writes by default. */
 const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
 const IGNORED = ['node_modules/', 'data/'];

@@ -43,7 +43,7 @@ interface RightsOptions {
 const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 
-/** What agents may do without options: read everything, and write nothing. */
+/** The rights of agents; without options, they read everything and write nothing. */
 const rightsIn = ({ read = '*', write }: RightsOptions): Granted => ({
   read: parseTypes(read),
   write: write === undefined ? new Set() : parseTypes(write),

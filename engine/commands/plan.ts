@@ -27,7 +27,7 @@ interface Looked {
   readonly drift: readonly Drift[];
   /** Whether there is a database. */
   readonly isThere: boolean;
-  /** What others have added to the tables. */
+  /** The columns and tables that others have added. */
   readonly others: readonly string[];
 }
 

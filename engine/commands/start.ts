@@ -23,7 +23,7 @@ async function alone(settings: Settings): Promise<number> {
   const serving = await serve({ ...settings, waits: true });
   const { warnings } = serving.engine;
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
-  // Heard before anybody can know that it serves.
+  // The listener is added before anyone can know that the service is up.
   const stopped = stopSignal();
   const log = createLog(settings);
   log.info({ ...about(serving.url, settings), model: await modelOf(serving) }, 'serving');
@@ -44,7 +44,7 @@ const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
     () => undefined,
   );
 
-/** Loaded only if it is needed: it brings the driver of PostgreSQL. */
+/** The module is loaded only if it is needed, because it brings the driver of PostgreSQL. */
 const loadWorkers = () => import('../server/workers.ts');
 
 async function together(settings: Settings): Promise<number> {
@@ -60,10 +60,10 @@ async function together(settings: Settings): Promise<number> {
   return stop(serving.close, log, await stopped);
 }
 
-/** One of them: the first one speaks for all. */
+/** Runs one worker; the first one prints for all. */
 async function work(settings: Settings): Promise<number> {
   const { stopMessage, tellReady } = await loadWorkers();
-  // It may be told before it serves.
+  // The message to stop may arrive before the worker serves.
   const told = stopMessage();
   const serving = await serve({ ...settings, waits: true }).catch((error: unknown) => {
     // Its channel to the first process would keep it alive, once the error is printed.

@@ -105,7 +105,7 @@ function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] 
 const isMisspelt = (missing: string, unknown: readonly string[]): boolean =>
   nearest(missing, unknown) !== undefined || unknown.some((key) => wordMeant(key, [missing]) !== undefined);
 
-// What Ajv's errors mean to the author of a descriptor.
+// The wording of Ajv's errors for the author of a descriptor.
 
 interface GrammarFinding extends Finding {
   /** The missing key. */

@@ -24,7 +24,7 @@ export interface FieldComparison {
   /** Null where another field is compared with. */
   readonly operand: JsonValue;
   readonly other: string | undefined;
-  /** Of the field and of the operand, within the conditions. */
+  /** The paths of the field and of the operand, within the conditions. */
   readonly place: YamlPath;
   readonly path: YamlPath;
 }
@@ -52,7 +52,7 @@ export const conditionsIn = (conditions: ConditionsDescriptor, at: YamlPath = []
     );
   });
 
-/** None where the grammar reports something else. */
+/** No items where the grammar reports a fault. */
 const itemsIn = (value: JsonValue, place: YamlPath): WrittenGroup['items'] =>
   (Array.isArray(value) ? value : []).map((item: JsonValue, index) =>
     isObject(item) ? conditionsIn(item, [...place, index]) : [],
@@ -65,7 +65,7 @@ export const comparisonsIn = (conditions: ConditionsDescriptor): readonly FieldC
 const comparisonsOf = (conditions: readonly WrittenCondition[]): readonly FieldComparison[] =>
   conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
 
-/** None if the operand should be a field and does not name one, which the grammar reports. */
+/** No comparison if the operand should name a field and does not, which the grammar reports. */
 function comparison(
   field: string,
   operator: OperatorName,
@@ -78,7 +78,7 @@ function comparison(
   return typeof other === 'string' ? [{ field, operator, operand: null, other, place, path: [...path, FIELD] }] : [];
 }
 
-/** What to write for an operand that no value is; nothing where another kind of value is missing. */
+/** Advice for an operand that cannot be a value, such as null or a list; otherwise the empty string. */
 export function operandHint(operator: string | number | undefined, operand: unknown): string {
   if (operand === null) return `; for null, write { null: ${operator === 'ne' ? 'false' : 'true'} }`;
   return Array.isArray(operand) ? '; for one of several values, write { in: [a, b] }' : '';

@@ -39,7 +39,7 @@ export interface FieldDescriptor {
   readonly index?: boolean;
   readonly caseless?: boolean;
   readonly multiline?: boolean;
-  /** By the value of `enum`, as text. */
+  /** The titles by the value of `enum`, as text. */
   readonly titles?: Readonly<Record<string, string>>;
   readonly renamedFrom?: string;
   readonly examples?: readonly JsonValue[];
@@ -70,7 +70,7 @@ export interface TypeTitle {
   readonly many: string;
 }
 
-/** By field: the value that it equals, or by operator what it is compared with. */
+/** Conditions by field: the value that it equals, or an operand by operator. */
 export type ConditionsDescriptor = JsonObject;
 
 /** A rule across the fields of a record. */
@@ -141,7 +141,7 @@ export const FIELD_WORDS = [
 
 // Defaults, for the checks, which see faulty descriptors too, and for the Model.
 
-/** Of words whose default does not depend on others. */
+/** The defaults of words that do not depend on other words. */
 export const DEFAULTS = {
   maxLimit: 1000,
   count: 'exact',

@@ -108,7 +108,7 @@ export interface RelationEnd {
 }
 
 export interface Schema extends Pairing<RelationEnd> {
-  /** One for each name. */
+  /** One type for each name. */
   readonly types: readonly TypeDraft[];
   readonly byName: ReadonlyMap<string, TypeDraft>;
   /** Whether the name of every type is known. If not, a missing type may just be unreadable. */

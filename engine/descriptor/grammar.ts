@@ -72,7 +72,7 @@ const COMMON: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')
 
 // Synonyms: the names that SQL, object-relational mappers and JSON Schema have for keys of descriptors.
 
-/** By the word of descriptors; without regard to case, spaces, dashes and underscores. */
+/** Synonyms by the word of descriptors, without regard to case, spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   // Field types.
   integer:

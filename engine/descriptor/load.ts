@@ -44,7 +44,7 @@ export interface DescriptorFile extends Placing {
 }
 
 interface Loaded {
-  /** Those without grammar errors, sorted by file. */
+  /** The files without grammar errors, sorted by name. */
   readonly files: readonly DescriptorFile[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -53,7 +53,7 @@ interface Loaded {
 interface FileReading {
   readonly diagnostics: readonly Diagnostic[];
   readonly findings: readonly Finding[];
-  /** None if not even the name of the type could be read. */
+  /** Empty if not even the name of the type could be read. */
   readonly drafts: readonly TypeDraft[];
   readonly file: DescriptorFile | undefined;
 }
@@ -121,7 +121,7 @@ function keepsText(value: JsonValue, path: YamlPath): boolean {
 const isTextField = (field: JsonValue | undefined): boolean =>
   isObject(field) && fieldTypes.get(String(field['type']))?.keepsText === true;
 
-/** A file that is not YAML. The types that it seems to describe are known by name, so that relations to them are not reported too. */
+/** A file that is not YAML becomes placeholders for its types, so that relations to them are not reported as unknown. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileReading {
   const drafts = [...source.text.matchAll(/^type:([^#\n]*)/gm)].flatMap(([, value = '']) => {
     const name = value.replaceAll(/["']/g, '').trim();
@@ -135,7 +135,7 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
   const [draft] = drafts;
   if (!draft) return diagnostics;
   const { where } = draft;
-  // What is not JSON was taken as null; faults that follow from that are left out.
+  // A value that is not JSON was read as null; faults that follow from that are left out.
   const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
   const own = findings
     .slice(0, MAX_SHOWN)
@@ -209,7 +209,7 @@ function walk(directory: string, seen: Set<string>): readonly string[] {
     const location = join(directory, name);
     const entry = statSync(location, { throwIfNoEntry: false });
     if (entry?.isDirectory()) return walk(location, seen);
-    // What is not a file (a dangling link, a pipe) is reported when it is read.
+    // A dangling link or a pipe is reported when it is read.
     return DESCRIPTOR.test(name) ? [location] : [];
   });
 }

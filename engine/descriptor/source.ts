@@ -26,7 +26,7 @@ interface SourcePlace {
   readonly frame: string;
 }
 
-/** What is needed to point into a file. */
+/** The text and positions that point into a file. */
 export interface Placing {
   /** Path of the file, relative to the working directory. */
   readonly file: string;

@@ -16,7 +16,7 @@ const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
 /** Properties of every JavaScript object: a client could not tell whether a record has such a key. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
-/** Of the engine, of SQLite and of PostgreSQL: a table of such a name is refused by one of them, or hides one of its own. */
+/** Names that the engine, SQLite or PostgreSQL reserve: a database would refuse such a table, or it would hide one of its own. */
 const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
 
 const name = new RegExp(NAME_PATTERN, 'u');
@@ -82,7 +82,7 @@ function regexFault(text: string): TextFault | undefined {
     : { code: 'bad-pattern', message: `this pattern is not supported: ${reason}` };
 }
 
-/** By the format's name in the grammar. */
+/** The checks by the name of the format in the grammar. */
 export const textFaults: Readonly<Record<string, (text: string) => TextFault | undefined>> = {
   name: nameFault,
   table: tableFault,

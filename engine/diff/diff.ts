@@ -219,7 +219,7 @@ function orderOf({ order }: RecordType): string {
   return [...terms, ...end].join(', ');
 }
 
-/** By the names that fields have now: one that accepts more or less is another check. */
+/** The rules with the present names of fields: a check that accepts more or less is another check. */
 function compareChecks({ before, after }: Pair<RecordType>, report: Report): void {
   const names = new Map(pairUp(before.fields, after.fields).kept.map((pair) => [pair.before, pair.after.name]));
   const nowCalled = (field: Field): string => names.get(field) ?? field.name;

@@ -3,7 +3,7 @@ import { plainColumn, toText } from './columns.ts';
 import { type FieldType, ordered, parseTruth } from './field-type.ts';
 
 const asBit = (value: unknown): number => (value === true ? 1 : 0);
-/** As PostgreSQL writes it. */
+/** The text that PostgreSQL writes. */
 const asLetter = (value: unknown): string => (value === true ? 't' : 'f');
 
 export const boolean: FieldType = {

@@ -24,7 +24,7 @@ const fullFoldings = wordsOf(FULL_FOLDINGS).map((word) => {
   return [textOf([from]), textOf(to.split('.'))] as const;
 });
 
-/** What each code point becomes that does not stay as it is. */
+/** The folding of each code point that changes. */
 export const FOLDINGS: ReadonlyMap<string, string> = new Map([...singleFoldings(), ...fullFoldings]);
 
 const inClass = (range: string): string => range.replaceAll(/[\da-f]+/g, String.raw`\u{$&}`);
@@ -61,7 +61,7 @@ const composed = (text: string): string =>
     ? text.normalize('NFC')
     : (MANY_MARKS.test(text) ? withoutPiles(text) : text).replace(PIECES, (piece) => piece.normalize('NFC'));
 
-/** Those code points as ranges, for regular expressions that do not know them by name. */
+/** Joining code points as ranges, for regular expressions that do not know them by name. */
 export const joiningRanges = (): readonly (readonly [first: number, last: number])[] => {
   const isJoining = new RegExp(`[${JOINING}]`, 'u');
   const ranges: [number, number][] = [];
@@ -83,7 +83,7 @@ function normalized(text: string): string {
     .join('');
 }
 
-/** What texts are compared by that differ at most in case. Folding it again changes nothing. */
+/** The text by which texts are compared without regard to case. Folding it again changes nothing. */
 export function folded(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const mapped = normalized(text).replace(FOLDED, (one) => FOLDINGS.get(one) ?? one);

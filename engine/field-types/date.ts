@@ -21,7 +21,7 @@ export function inUtc(text: string): string {
   return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
-/** As SQLite keeps it: with the `Z`, a fraction would sort before whole seconds. */
+/** The sortable text on SQLite, without the `Z`, before which a fraction would sort wrongly. */
 export const sortable = (text: string): string => inUtc(text).slice(0, -1);
 
 /** SQL: by an expression that depends on no setting of the session. */

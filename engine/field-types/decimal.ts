@@ -22,7 +22,7 @@ function significant(text: string): number {
 /** Zero has no sign, and keeps its scale: of -0.00, 0.00. */
 const unsignedZero = (text: string): string => (/^-0(\.0+)?$/.test(text) ? text.slice(1) : text);
 
-/** One text for all that are equal: of 1.50 and 1.5, the shorter one. */
+/** The canonical text of equal decimals: of 1.50 and 1.5, the shorter one. */
 const shortest = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
 function pattern(shape: Shape): string {
@@ -82,7 +82,7 @@ export const decimal: FieldType = {
       operand: (value) => Number(value) + 0,
       aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
       sumOrder: call('records_rank'),
-      // Of 1.5 and 1.50, the one with more digits.
+      // Of 1.5 and 1.50, the text with more digits wins.
       spelling: (column) => `max(${column})`,
       takes: { integer: asText },
     },

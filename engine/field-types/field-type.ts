@@ -121,7 +121,7 @@ export interface FieldType {
   compare(a: JsonValue, b: JsonValue): number;
   /** Types with the same word compare their values with each other's, in the same way; others only with their own. */
   readonly comparedAs?: 'number';
-  /** What the service can fill in fields of this type. */
+  /** The values of `generated` that fields of this type can have. */
   readonly generates?: readonly Generated[];
   /** The value that stands for this time. A type that has it takes "default: now". */
   now?(time: Date): string;

@@ -27,7 +27,7 @@ const withoutZeros = (text: string): string => `rtrim(rtrim(${text}, '0'), '.')`
 
 const SQLITE_TIME = withoutZeros(`strftime('%Y-%m-%dT%H:%M:%f', 'now')`);
 
-/** By an expression that depends on no setting of the session. */
+/** The conversion depends on no setting of the session. */
 const postgresUtc = (column: string, format: string): string =>
   `to_char((${column})::timestamptz at time zone 'UTC', '${format}')`;
 

@@ -84,14 +84,14 @@ export const sumOfIntegers = (column: string): string =>
 const whole = (high: SqlValue, low: SqlValue): SqlValue =>
   high === null || low === null ? null : String(BigInt(high) * BigInt(PART) + BigInt(low));
 
-/** As SQLite calls them, with whatever `start` returned. */
+/** The functions of an aggregate, as SQLite calls them. */
 const aggregate = <T>({ start, step, result }: Total<T>) => ({
   start,
   step: (total: unknown, value: unknown): unknown => step(total as T, value as SqlValue),
   result: (total: unknown): unknown => result(total as T),
 });
 
-/** By their names in SQL. */
+/** The aggregates by their names in SQL. */
 export const SQLITE_AGGREGATES = {
   records_sum: aggregate(sum),
   records_least: aggregate(extreme(1, true)),

@@ -12,7 +12,7 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Check, CheckComparison, CheckCondition, Field } from './model.ts';
 
-/** What a check demands, without its words: two with the same rule are the same. */
+/** The rule of a check without its words: checks with the same rule are the same. */
 export type CheckRule = Pick<CheckDescriptor, 'must' | 'when'>;
 
 /** The fields by name; all that the check names must be there. */
@@ -42,7 +42,7 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
   };
 }
 
-/** Those in groups included. */
+/** All comparisons, those in groups included. */
 const comparisonsOf = (conditions: readonly CheckCondition[]): readonly CheckComparison[] =>
   conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
 
@@ -50,10 +50,10 @@ const comparisonsOf = (conditions: readonly CheckCondition[]): readonly CheckCom
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 
-/** By group, its word. */
+/** The word of each group. */
 const WORDS = new Map([...GROUPS].map(([word, group]) => [group, word]));
 
-/** As the descriptor could write it; `nameOf`: what each field is called there. */
+/** The rule as a descriptor could write it; `nameOf` gives the name of each field there. */
 export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string = ({ name }) => name): CheckRule {
   const written = (conditions: readonly CheckCondition[]): ConditionsDescriptor => {
     const byField = Map.groupBy(
@@ -118,7 +118,7 @@ const phrases = (conditions: readonly WrittenCondition[], form: 0 | 1, isWhole =
 
 /** `"a" must be 1 or "b" must be 2`, in parentheses unless it is alone. */
 function groupPhrase({ group, items }: WrittenGroup, form: 0 | 1, isAlone: boolean): string {
-  // What must not hold is told as what does.
+  // Conditions of `$none` are worded as facts: "not (a is 1)".
   const parts = items.map((item) => phrases(item, group === 'none' ? 1 : form));
   const all = parts.map((part, index) => ((items[index]?.length ?? 0) > 1 && parts.length > 1 ? `(${part})` : part));
   const said = all.join(group === 'all' ? ' and ' : ' or ');

@@ -187,7 +187,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
     connected.add(one);
     if (other) connected.add(other);
   }
-  // They were added in the order of connecting.
+  // The relations were added in the order of connecting.
   for (const { type, relations = {} } of descriptors) {
     const known = typeOf(type).relations;
     typeOf(type).relations = new Map(Object.keys(relations).map((name) => [name, must(known.get(name), name)]));
@@ -288,7 +288,7 @@ export function freezeGraph<T>(root: T): T {
   return root;
 }
 
-/** These are no parts of the graph: some are known by their identity. */
+/** Keys whose values are not copied, because some are compared by identity. */
 const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed', 'seedRaw']);
 
 /** A copy of a Model; `revisions` says what is different about fields, references, types, or other parts of it. */

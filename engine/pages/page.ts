@@ -1,4 +1,4 @@
-/** What all pages have in common: HTML by template, the frame, the security policy, GET and HEAD alone, and static files. */
+/** The base of all pages: HTML by template, the frame, the security policy, GET and HEAD alone, and static files. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';

@@ -91,7 +91,7 @@ const relatedSection = (types: readonly RecordType[]): Html =>
       )}
     </dl>`;
 
-/** Shown as it stands: one type, with few fields and no required relation where there is a choice. */
+/** The example uses one type, with few fields and no required relation where there is a choice. */
 function exampleSection(served: readonly RecordType[], publicUrl: string, guarded: boolean): Html {
   const size = ({ fields, relations }: RecordType): number =>
     fields.size + relations.size + 100 * [...relations.values()].filter(({ required }) => required).length;

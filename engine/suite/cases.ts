@@ -119,7 +119,7 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
     await context.expect({ method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
 }
 
-/** One response names as many faults. */
+/** A response names at most so many faults. */
 const MOST_FAULTS = 100;
 
 /** Bodies of one array, each refused at one place. */

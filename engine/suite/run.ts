@@ -256,7 +256,7 @@ function requestText(request: Request): string {
   return text === undefined ? first : `${first}\n${text}`;
 }
 
-/** Of the records in the response to a write, those that were not known before are new. */
+/** Records in the response to a write are new if no request or response named them before. */
 function createTracker({ types }: Model) {
   const [known, made] = [new Set<string>(), [] as Address[]];
   const keyOf = ({ type, id }: Address): string => `${type.name} ${id}`;

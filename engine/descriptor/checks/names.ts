@@ -21,7 +21,7 @@ import {
 export const checkNames: SchemaCheck = ({ types }) =>
   types.flatMap((type) => [...duplicateNames(type), ...hiddenIds(type)]);
 
-/** What the dialects call the identifier of every type. */
+/** The name that the dialects give to every identifier. */
 const ID = 'id';
 
 function hiddenIds(type: TypeDraft): readonly TypeFinding[] {
