@@ -68,11 +68,8 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
   readonly waits?: boolean | undefined;
 };
 
-/**
- * Throws a StartError if the descriptors or the database prevent the start. `isTidy`: while descriptors are being written,
- * what holds nothing is dropped with them, and going back to older ones is a change like any other.
- */
-export async function startEngine(settings: EngineSettings, isTidy = false): Promise<Engine> {
+/** Throws a StartError if the descriptors or the database prevent the start. */
+export async function startEngine(settings: EngineSettings): Promise<Engine> {
   let clients: Clients | undefined;
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
@@ -100,7 +97,7 @@ export async function startEngine(settings: EngineSettings, isTidy = false): Pro
     onFit: fitReporter(log),
     onWait: metrics?.wait,
   };
-  const opening = openStorage(model, settings.databaseUrl, { ...settings, isTidy }, observers);
+  const opening = openStorage(model, settings.databaseUrl, settings, observers);
   const { store, prepared } = await opening.catch((error: unknown) => {
     access?.close();
     throw error;

@@ -114,7 +114,7 @@ export async function serveReloading(wanted: Settings): Promise<Reloading> {
 }
 
 async function open(settings: Settings): Promise<Generation> {
-  const engine = await startEngine(settings, true);
+  const engine = await startEngine(settings);
   const answer = answering(engine, settings);
   let pending = 0;
   let ended: (() => void) | undefined;

@@ -18,7 +18,7 @@ import {
   UNLIMITED,
   type Writer,
 } from './driver.ts';
-import { prepare, type PreparedTables, type PrepareOptions } from './migrate/apply.ts';
+import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
@@ -29,10 +29,11 @@ import { SEED_TABLE } from './tables.ts';
 import { createWrites, type WriteOptions, type Writes } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
-  PrepareOptions &
   Pick<WriteOptions, 'writeRows' | 'clock'> & {
     /** Whether a database that cannot be reached, or is still starting, is waited for. */
     readonly waits?: boolean | undefined;
+    /** Whether the start may change tables. */
+    readonly migrate?: boolean | undefined;
     /** Replicas that answer reads; the empty text if there are none. */
     readonly readUrl?: string;
   };

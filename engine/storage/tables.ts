@@ -168,6 +168,8 @@ export function columnSql({ field, reference, folds = field }: Column, dialect: 
   return folds ? columnType(folds, dialect.name).sqlType : dialect.openKeys;
 }
 
+export const foreignKeyName = (table: string, column: string): string => generatedName(table, column, 'foreign');
+
 type LinkTarget = Pick<Reference, 'target' | 'onDelete'>;
 
 function defineLink(
@@ -177,9 +179,7 @@ function defineLink(
   { target, onDelete }: LinkTarget,
   { namesConstraints }: Dialect,
 ): void {
-  const key = namesConstraints
-    ? builder.foreign(column, generatedName(table, column, 'foreign'))
-    : builder.foreign(column);
+  const key = namesConstraints ? builder.foreign(column, foreignKeyName(table, column)) : builder.foreign(column);
   key.references(target.identifier.column).inTable(target.table).onDelete(ON_DELETE[onDelete]);
 }
 

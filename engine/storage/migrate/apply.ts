@@ -17,7 +17,7 @@ import { placedModel } from './place.ts';
 import { createPlan } from './plan.ts';
 import { readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
-import { isDrop, isReadOtherwise, isSeed, type Plan, stepId } from './steps.ts';
+import { isReadOtherwise, isSeed, type Plan, stepId } from './steps.ts';
 
 interface StandingPlan extends Plan {
   readonly standing: Standing;
@@ -36,33 +36,23 @@ export interface PreparedTables {
   readonly others: readonly string[];
 }
 
-export interface PrepareOptions {
-  /** Whether what holds nothing goes, and descriptors that were left behind are applied again. */
-  readonly isTidy?: boolean | undefined;
-  readonly migrate?: boolean | undefined;
-}
-
 const NONE: ReadonlySet<string> = new Set();
 
 /** Throws a StartError, with the plan in its message, where somebody has to decide something; nothing is changed then. */
-export async function prepare(model: Model, driver: Driver, options: PrepareOptions = {}): Promise<PreparedTables> {
+export async function prepare(model: Model, driver: Driver, migrate = true): Promise<PreparedTables> {
   try {
-    return await prepareOnce(model, driver, options);
+    return await prepareOnce(model, driver, migrate);
   } catch (error) {
     if (!(error instanceof StalePlan)) throw error;
     // Another instance started at the same time and was first, or records came.
-    return prepareOnce(model, driver, options);
+    return prepareOnce(model, driver, migrate);
   }
 }
 
-async function prepareOnce(
-  model: Model,
-  driver: Driver,
-  { isTidy = false, migrate = true }: PrepareOptions,
-): Promise<PreparedTables> {
+async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Promise<PreparedTables> {
   const standing = await standingFor(model, driver);
-  const isBehind = standing.state === 'behind' && !isTidy;
-  if (!isBehind && migrate) return moveForward(model, driver, isTidy);
+  const isBehind = standing.state === 'behind';
+  if (!isBehind && migrate) return moveForward(model, driver);
   const catalogue = await readCatalogue(driver, driver.dialect);
   const drift = driftOf(standing.applied, catalogue);
   if (drift.length > 0) {
@@ -75,20 +65,19 @@ async function prepareOnce(
   return { ...view, standing, made: [], kept: [], others: othersIn(standing.applied, catalogue) };
 }
 
-async function moveForward(model: Model, driver: Driver, isTidy: boolean): Promise<PreparedTables> {
+async function moveForward(model: Model, driver: Driver): Promise<PreparedTables> {
   await createEngineTables(driver);
   await driver.finishMigration(UNWATCHED);
-  const letGo = isTidy ? await emptied(await planFor(model, driver), driver) : NONE;
-  const plan = await planFor(model, driver, letGo);
+  const plan = await planFor(model, driver);
   // Kept steps are not made, so their rows need no check.
-  await applyPlan({ ...plan, kept: [] }, driver, letGo);
+  await applyPlan({ ...plan, kept: [] }, driver, NONE);
   const standing = await standingFor(model, driver);
   const others = othersIn(plan.applied, plan.catalogue);
   const view = viewOf(model, standing, backwards(standing));
   return { ...view, standing, made: plan.steps.map(stepId), kept: plan.kept.map(stepId), others };
 }
 
-/** What a refusal says about tables that cannot serve the descriptors. */
+/** Why tables cannot serve the descriptors, and what to do. */
 type Refusal = readonly [reason: string, cure: string];
 
 const UNMIGRATED: Refusal = [
@@ -116,12 +105,6 @@ function viewOf(
 
 /** The model that an instance serves over tables that were made for other descriptors. */
 export const ownView = (model: Model, standing: Standing): Model => viewOf(model, standing, backwards(standing)).model;
-
-async function emptied(plan: Plan, driver: Driver): Promise<ReadonlySet<string>> {
-  const steps = await assess(plan, driver, driver.dialect, NONE);
-  const empty = steps.filter(({ step, affected }) => isDrop(step) && affected.length === 0);
-  return new Set(empty.map(({ step }) => stepId(step)));
-}
 
 export async function createEngineTables(driver: Driver): Promise<void> {
   const missing = [...(await missingTables(driver)).values()];

@@ -8,7 +8,15 @@ import { generatedName } from '../../names.ts';
 import { checkOf, type Column } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migrate/driver.ts';
-import { addColumn, addForeignKey, columnSql, createIndex, renameColumn, type TableIndex } from '../tables.ts';
+import {
+  addColumn,
+  addForeignKey,
+  columnSql,
+  createIndex,
+  foreignKeyName,
+  renameColumn,
+  type TableIndex,
+} from '../tables.ts';
 
 /** A column afterwards, and what it is called until the switch. */
 interface NewColumn extends ColumnSource {
@@ -111,16 +119,12 @@ class Alteration {
     return this.#settled(column, value === null ? 'drop default' : `set default ${this.#dialect.literal(value)}`);
   }
 
-  /** SQL: the name of the table, as a text that names it. */
-  get #tableText(): string {
-    return this.#dialect.literal(this.#dialect.quote(this.#wanted.table));
-  }
-
   /** Constraints keep their names when columns and tables get others: those to drop are found by their column. */
   #withoutConstraints(kind: 'f' | 'c', column: string): Task {
-    const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${this.#dialect.literal(column)}`;
+    const { literal, quote } = this.#dialect;
+    const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
     const sql = [
-      `do $$ declare rel regclass := ${this.#tableText}; link name; begin`,
+      `do $$ declare rel regclass := ${literal(quote(this.#wanted.table))}; link name; begin`,
       `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}'`,
       `and conkey = array(${ofColumn}) and not starts_with(conname, '${ENGINE_PREFIX}')`,
       `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
@@ -150,31 +154,24 @@ class Alteration {
   }
 
   #checks({ name, column }: NewColumn): readonly Task[] {
-    const { literal, quote, name: dialect } = this.#dialect;
+    const { quote, name: dialect } = this.#dialect;
     const limits = checkOf({ ...column, name }, dialect, quote);
     if (limits === '') return [];
     const check = this.#checked(limits);
-    const table = this.#tableText;
-    // Another column may have left a check of this name behind.
-    const sql = [
-      `do $$ declare wanted text := ${literal(generatedName(this.#wanted.table, column.name, 'check'))}; begin`,
-      `while exists (select from pg_constraint where conrelid = ${table}::regclass and conname = wanted)`,
-      `loop wanted := wanted || '_'; end loop;`,
-      `execute format('alter table %s rename constraint %I to %I', ${table}, ${literal(check.name)}, wanted); end $$`,
-    ].join(' ');
-    return [...check.tasks, this.#task('settle', sql)];
+    const wanted = quote(generatedName(this.#wanted.table, column.name, 'check'));
+    return [...check.tasks, this.#task('settle', `${this.#alter} rename constraint ${quote(check.name)} to ${wanted}`)];
   }
 
   /** NOT VALID holds for every write from then on: no row that is there can break it, or the key before held it to the same. */
   #links({ name, reference }: Column): readonly Task[] {
     if (!reference) return [];
-    const sql = [
-      `do $$ declare link name; begin for link in select conname from pg_constraint`,
-      `where conrelid = ${this.#tableText}::regclass and contype = 'f' and not convalidated`,
-      `loop execute format('alter table %s validate constraint %I', ${this.#tableText}, link); end loop; end $$`,
-    ].join(' ');
-    const added = addForeignKey(this.#wanted.table, name, reference, this.#dialect);
-    return [this.#task('link', `${added} not valid`), this.#task('confirm', sql)];
+    const { table } = this.#wanted;
+    const key = this.#dialect.quote(foreignKeyName(table, name));
+    const added = addForeignKey(table, name, reference, this.#dialect);
+    return [
+      this.#task('link', `${added} not valid`),
+      this.#task('confirm', `${this.#alter} validate constraint ${key}`),
+    ];
   }
 
   // Columns with other values.

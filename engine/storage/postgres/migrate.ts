@@ -66,10 +66,12 @@ function whyNot(error: unknown, sql: string): string {
 
 type Place = Pick<Doing, 'number' | 'of'>;
 
+const NOT_A_FILL = { kind: 'doing', position: 0, last: 0, rows: 0 } as const;
+
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {
-  const { tasks, watch } = migration;
-  const [prepare, last] = [tasksOf('prepare', tasks), tasksOf('finish', tasks)];
-  const at = (number: number): Place => ({ number, of: tasks.length });
+  const { tasks, watch, locked } = migration;
+  const [prepare, change, last] = [tasksOf('prepare', tasks), tasksOf('switch', tasks), tasksOf('finish', tasks)];
+  const at = (index: number): Place => ({ number: index + 1, of: tasks.length });
   const isShort = prepare.length + last.length === 0;
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(alone(connections));
@@ -80,10 +82,17 @@ async function carryOut(connections: Connections, migration: Migration): Promise
       run(writer, `insert into ${MIGRATION_TABLE} (key, done, position) values (?, 0, 0)`, [key]),
     );
   const { done, position } = isSame ? known : { done: 0, position: 0 };
+  const tables = new Set([...locked, ...change.flatMap(({ kind, table }) => (needsLock(kind) ? (table ?? []) : []))]);
   try {
     for (const [index, task] of prepare.entries())
-      if (index >= done) await prepareOne(connections, task, at(index + 1), index === done ? position : 0, watch);
-    await change(connections, migration, tasksOf('switch', tasks), at(prepare.length + 1), async (writer) => {
+      if (index >= done) await prepareOne(connections, task, at(index), index === done ? position : 0, watch);
+    await insist(connections, watch, [...tables].toSorted(), 'all', async (writer) => {
+      await migration.before(writer);
+      for (const [index, task] of change.entries()) {
+        watch.report({ ...NOT_A_FILL, task, ...at(prepare.length + index) });
+        await run(writer, task.sql);
+      }
+      await migration.after(writer);
       const rest = JSON.stringify(last.map(({ kind, sql, table }) => ({ kind, sql, table })));
       if (last.length > 0) await record(writer, 'rest = ?', [rest]);
       else if (!isShort) await run(writer, END);
@@ -93,8 +102,10 @@ async function carryOut(connections: Connections, migration: Migration): Promise
     if (isFinal(error)) await abandonMigration(connections, watch);
     throw error;
   }
-  await finishMigration(connections, watch, at(tasks.length - last.length + 1));
+  await finishMigration(connections, watch, at(tasks.length - last.length));
 }
+
+const needsLock = (kind: Task['kind']): boolean => taskKinds[kind].lock === 'all';
 
 async function prepareOne(
   connections: Connections,
@@ -103,26 +114,16 @@ async function prepareOne(
   position: number,
   watch: Follower,
 ): Promise<void> {
-  if (task.kind === 'fill') return fill(connections, task, place, position, watch);
+  const { kind, table, sql } = task;
+  if (kind === 'fill') return fill(connections, task, place, position, watch);
   watch.report({ ...NOT_A_FILL, task, ...place });
-  const { lock } = taskKinds[task.kind];
-  if (task.kind === 'index') await buildIndex(connections, task, watch);
-  const tables = task.table === undefined ? [] : [task.table];
-  await insist(connections, watch, tables, (tries) =>
-    writeIn(
-      connections,
-      lock === 'none' ? 'begin' : BEGIN,
-      async (writer) => {
-        if (lock === 'all' || lock === 'writes') await lockAll(writer, tables, lock, tries);
-        if (task.kind !== 'index') await run(writer, task.sql);
-        await record(writer, 'done = ?, position = 0', [place.number]);
-      },
-      watch.caller,
-    ),
-  );
+  if (kind === 'index') await buildIndex(connections, task, watch.caller);
+  const { lock } = taskKinds[kind];
+  await insist(connections, watch, table === undefined ? [] : [table], lock, async (writer) => {
+    if (kind !== 'index') await run(writer, sql);
+    await record(writer, 'done = ?, position = 0', [place.number]);
+  });
 }
-
-const NOT_A_FILL = { kind: 'doing', position: 0, last: 0, rows: 0 } as const;
 
 /** Milliseconds that the rows of a batch stay locked, about. */
 const BATCH_TIME = 30;
@@ -141,28 +142,17 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
   for (let position = from; ;) {
     watch.report({ kind: 'doing', task, ...place, position, last, rows });
     const began = performance.now();
-    const { end, changes } = await insist(
-      connections,
-      watch,
-      [task.table ?? ''],
-      () =>
-        writeIn(
-          connections,
-          BEGIN,
-          async (writer) => {
-            const next = await writer.value(batch, [position, size]);
-            if (typeof next !== 'number') {
-              await record(writer, 'done = ?, position = 0', [place.number]);
-              return { end: undefined, changes: 0 };
-            }
-            await record(writer, 'position = ?', [next]);
-            const done = await run(writer, task.sql, [position, next]);
-            return { end: next, changes: done.changes };
-          },
-          watch.caller,
-        ),
-      () => (size = Math.max(1, Math.floor(size / 2))),
-    );
+    const work = async (writer: Writer): Promise<{ readonly end?: number; readonly changes: number }> => {
+      const end = await writer.value(batch, [position, size]);
+      if (typeof end !== 'number') {
+        await record(writer, 'done = ?, position = 0', [place.number]);
+        return { changes: 0 };
+      }
+      await record(writer, 'position = ?', [end]);
+      return { end, changes: (await run(writer, task.sql, [position, end])).changes };
+    };
+    const smaller = (): void => void (size = Math.max(1, Math.floor(size / 2)));
+    const { end, changes } = await insist(connections, watch, [task.table ?? ''], 'rows', work, smaller);
     if (end === undefined) return;
     position = end;
     rows += changes;
@@ -177,7 +167,7 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** An index that was cut off is left behind invalid, and is built again. */
-async function buildIndex(connections: Connections, { sql, builds = '' }: Task, { caller }: Follower): Promise<void> {
+async function buildIndex(connections: Connections, { sql, builds = '' }: Task, caller: Caller): Promise<void> {
   const name = quoted(builds);
   const state = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
   const valid = await alone(connections).value(state, [name]);
@@ -199,34 +189,6 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-async function change(
-  connections: Connections,
-  { before, after, watch, locked }: Migration,
-  tasks: readonly Task[],
-  { number, of }: Place,
-  recorded: (writer: Writer) => Promise<void>,
-): Promise<void> {
-  const strong = tasks.filter(({ kind }) => taskKinds[kind].lock === 'all');
-  const tables = [...new Set([...locked, ...strong.flatMap(({ table }) => table ?? [])])].toSorted();
-  await insist(connections, watch, tables, (tries) =>
-    writeIn(
-      connections,
-      BEGIN,
-      async (writer) => {
-        await lockAll(writer, tables, 'all', tries);
-        await before(writer);
-        for (const [index, task] of tasks.entries()) {
-          watch.report({ ...NOT_A_FILL, task, number: number + index, of });
-          await run(writer, task.sql);
-        }
-        await after(writer);
-        await recorded(writer);
-      },
-      watch.caller,
-    ),
-  );
-}
-
 /** `first`: the place of the first task that is left; without it, they are all that is counted. */
 export async function finishMigration(connections: Connections, watch: Follower, first?: Place): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
@@ -246,12 +208,9 @@ export async function abandonMigration(connections: Connections, watch: Follower
   for (const sql of await reader.column(PREPARED_INDEXES, [])) await outside(connections, String(sql), watch.caller);
   const drops = Map.groupBy(await reader.all(PREPARED, []), ([table]) => String(table));
   for (const [table, statements] of drops)
-    await insist(connections, watch, [table], (tries) =>
-      writeIn(connections, BEGIN, async (writer) => {
-        await lockAll(writer, [table], 'all', tries);
-        for (const [, sql] of statements) await run(writer, String(sql));
-      }),
-    );
+    await insist(connections, watch, [table], 'all', async (writer) => {
+      for (const [, sql] of statements) await run(writer, String(sql));
+    });
   await writeIn(connections, 'begin', async (writer) => {
     for (const sql of await writer.column(PREPARED_FUNCTIONS, [])) await run(writer, String(sql));
     await run(writer, END);
@@ -320,40 +279,43 @@ const VACUUM_TIMEOUT = 5000;
 
 const BEGIN = `begin isolation level read committed; set local lock_timeout = ${LOCK_TIMEOUT}`;
 
-const modes = { all: 'access exclusive', writes: 'share row exclusive' } as const;
+type Lock = (typeof taskKinds)[Task['kind']]['lock'];
 
-/** All of them, in a tenth of a second altogether. */
-async function lockAll(
-  writer: Writer,
-  tables: readonly string[],
-  lock: keyof typeof modes,
-  tries: number,
-): Promise<void> {
-  if (tables.length === 0) return;
+const modes: Partial<Record<Lock, string>> = { all: 'access exclusive', writes: 'share row exclusive' };
+
+/** The statements that lock all of them, in a tenth of a second altogether. */
+function lockingSql(tables: readonly string[], lock: Lock, tries: number): readonly string[] {
+  const mode = modes[lock];
+  if (tables.length === 0 || mode === undefined) return [];
   const timeout = tries < LONGER_AFTER ? LOCK_TIMEOUT : LONGER_TIMEOUT;
   const all = tables.map(quoted).join(', ');
-  for (const sql of [
+  return [
     `set local lock_timeout = ${VACUUM_TIMEOUT}`,
     `lock table ${all} in share update exclusive mode`,
     `set local lock_timeout = ${timeout}`,
     `set local statement_timeout = ${timeout}`,
-    `lock table ${all} in ${modes[lock]} mode`,
+    `lock table ${all} in ${mode} mode`,
     'set local statement_timeout = 0',
-  ])
-    await run(writer, sql);
+  ];
 }
 
+/** Does the work in a transaction that has locked the tables, as often as it takes to get the locks. */
 async function insist<T>(
   connections: Connections,
   { caller, report }: Follower,
   tables: readonly string[],
-  attempt: (tries: number) => Promise<T>,
+  lock: Lock,
+  work: (writer: Writer) => Promise<T>,
   onFailure: () => void = () => undefined,
 ): Promise<T> {
   const began = performance.now();
   for (let tries = 0, pause = FIRST_PAUSE; ; tries += 1, pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const attempt = async (writer: Writer): Promise<T> => {
+      for (const sql of lockingSql(tables, lock, tries)) await run(writer, sql);
+      return work(writer);
+    };
     try {
-      return await attempt(tries);
+      return await writeIn(connections, lock === 'none' ? 'begin' : BEGIN, attempt, caller);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }

@@ -64,15 +64,13 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
-    const tell: Tell = (position, last, rows) =>
-      report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last, rows });
-    refusing(task.sql, () => {
-      if (task.kind === 'fill') return fill(connection, task, tell);
-      tell(0, 0, 0);
-      connection.execute(task.sql);
-    });
+    refusing(task.sql, () =>
+      runTask(connection, task, (position, last, rows) =>
+        report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last, rows }),
+      ),
+    );
   }
-  reinstate(connection, found, migration.own);
+  for (const sql of lostIn(connection, found, migration.own)) refusing(sql, () => connection.run({ sql }, []));
   await migration.after(connection);
   const broken = brokenKeys(connection);
   if (broken !== undefined) throw new StartError(`${broken}. Nothing was changed.`);
@@ -83,21 +81,25 @@ type Tell = (position: number, last: number, rows: number) => void;
 
 const BATCH = 50_000;
 
-function fill({ value, run }: SqliteConnection, { table = '', identifier = '', sql }: Task, tell: Tell): void {
+/** Tells before each batch how far it is. */
+function runTask(connection: SqliteConnection, { kind, table = '', identifier = '', sql }: Task, tell: Tell): void {
+  if (kind !== 'fill') {
+    tell(0, 0, 0);
+    return connection.execute(sql);
+  }
   const { quote } = sqliteDialect;
   const key = quote(identifier);
-  const last = Number(value({ sql: `select max(${key}) from ${quote(table)}` }, []) ?? 0);
+  const last = Number(connection.value({ sql: `select max(${key}) from ${quote(table)}` }, []) ?? 0);
   const next = {
     sql: `select max(${key}) from (select ${key} from ${quote(table)} where ${key} > ? order by ${key} limit ${BATCH})`,
   };
-  const statement = { sql };
   let rows = 0;
   for (let position = 0; ;) {
     tell(position, last, rows);
-    const end = value(next, [position]);
+    const end = connection.value(next, [position]);
     if (typeof end !== 'number') return;
     // Here, it is never a promise.
-    rows += (run(statement, [position, end]) as { readonly changes: number }).changes;
+    rows += (connection.run({ sql }, [position, end]) as { readonly changes: number }).changes;
     position = end;
   }
 }
@@ -121,8 +123,6 @@ function brokenKeys({ all }: SqliteConnection): string | undefined {
   return `${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}`;
 }
 
-// Indexes and triggers of others are lost when a table is rebuilt, so they are created again.
-
 interface SchemaRow {
   readonly type: string;
   readonly name: string;
@@ -130,20 +130,27 @@ interface SchemaRow {
   readonly sql: string;
 }
 
+/** Tables come first, and triggers last. */
 const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly SchemaRow[] =>
   database
     .prepare<[], SchemaRow>(
-      `select type, name, tbl_name as "table", sql from sqlite_schema where sql is not null and name not like 'sqlite\\_%' escape '\\'`,
+      `select type, name, tbl_name as "table", sql from sqlite_schema where sql is not null and name not like 'sqlite\\_%' escape '\\'
+      order by case type when 'table' then 1 when 'index' then 2 when 'view' then 3 else 4 end`,
     )
     .all();
 
-function reinstate(connection: SqliteConnection, before: readonly SchemaRow[], own: ReadonlySet<string>): void {
+/** SQL of the indexes and triggers of others that were lost when a table was rebuilt. */
+function lostIn(
+  connection: SqliteConnection,
+  before: readonly SchemaRow[],
+  own: ReadonlySet<string>,
+): readonly string[] {
   const after = schemaOf(connection);
-  const there = new Set(after.map(({ name }) => name));
+  const there = new Set([...own, ...after.map(({ name }) => name)]);
   const tables = new Set(after.filter(({ type }) => type === 'table').map(({ name }) => name));
-  for (const { type, name, table, sql } of before)
-    if ((type === 'index' || type === 'trigger') && !own.has(name) && !there.has(name) && tables.has(table))
-      refusing(sql, () => connection.run({ sql }, []));
+  return before
+    .filter(({ type, name, table }) => ['index', 'trigger'].includes(type) && !there.has(name) && tables.has(table))
+    .map(({ sql }) => sql);
 }
 
 /** Over the schema of the file, without its rows: answers the task that SQLite would refuse, and why. */
@@ -151,35 +158,28 @@ export function rehearse(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
 ): { readonly task: Task; readonly reason: string } | undefined {
-  const [first] = tasks;
-  if (!first) return undefined;
+  let [task] = tasks;
+  if (!task) return undefined;
   const broken = brokenKeys(file);
-  if (broken !== undefined) return { task: first, reason: broken };
+  if (broken !== undefined) return { task, reason: broken };
   const scratch = connect(':memory:', false);
   try {
     scratch.execute('pragma trusted_schema = off; pragma foreign_keys = off');
     const rows = schemaOf(file);
-    const order = ['table', 'index', 'view', 'trigger'];
-    for (const { sql } of rows.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type)))
-      // What others have made may need what is not here. A file may come from anywhere: only one statement is run.
-      reasonToRefuse(() => scratch.run({ sql }, []));
-    for (const task of tasks) {
-      const reason = reasonToRefuse(() =>
-        task.kind === 'fill' ? fill(scratch, task, () => undefined) : scratch.execute(task.sql),
-      );
-      if (reason !== undefined) return { task, reason };
-    }
-    const reason = reasonToRefuse(() => reinstate(scratch, rows, own));
-    return reason === undefined ? undefined : { task: first, reason };
+    for (const { sql } of rows)
+      try {
+        // A file may come from anywhere: only one statement is run.
+        scratch.run({ sql }, []);
+      } catch {
+        // An object of others may need what is not here.
+      }
+    for (task of tasks) runTask(scratch, task, () => undefined);
+    [task] = tasks;
+    for (const sql of lostIn(scratch, rows, own)) scratch.run({ sql }, []);
+    return undefined;
+  } catch (error) {
+    return task && { task, reason: reasonOf(error) };
   } finally {
     scratch.close();
-  }
-}
-
-function reasonToRefuse(work: () => void): string | undefined {
-  try {
-    return void work();
-  } catch (error) {
-    return reasonOf(error);
   }
 }
