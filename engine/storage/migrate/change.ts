@@ -1,5 +1,6 @@
 /** A table that was there before, with the SQL that takes its rows to what they will be, and that finds those in the way. */
 import { createAjv } from '../../field-types/ajv-keywords.ts';
+import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
@@ -7,6 +8,7 @@ import type { Dialect } from '../dialect.ts';
 import { type AppliedReference, type AppliedType, appliedReference } from './applied.ts';
 import type { OtherColumn } from './catalogue.ts';
 import type { NamedField, TypePair } from './compare.ts';
+import type { ColumnSource } from './driver.ts';
 import { createStep, type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
 
 export interface TypeChange extends TypePair {
@@ -18,20 +20,15 @@ export interface TypeChange extends TypePair {
   readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
 }
 
-export interface FieldChange {
+export interface FieldChange extends ColumnSource {
   readonly field: Field;
-  readonly column: Column;
   readonly before: NamedField | undefined;
-  /** SQL of its value over the row before. */
-  readonly value: string;
-  readonly folded: { readonly column: Column; readonly before: string | undefined; readonly value: string } | undefined;
+  readonly folded: ColumnSource | undefined;
 }
 
-export interface ReferenceChange {
+export interface ReferenceChange extends ColumnSource {
   readonly after: AppliedReference;
-  readonly column: Column;
   readonly before: AppliedReference | undefined;
-  readonly value: string;
 }
 
 export function changeOf(pair: TypePair, dialect: Dialect, others: readonly OtherColumn[] = []): TypeChange {
@@ -39,32 +36,31 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
   const fields = new Map(pair.fields.kept.map((one) => [one.after, one.before]));
   const references = new Map(pair.references.kept.map((one) => [one.after, one.before]));
   const columns = columnsOf(type, dialect.name);
-  return {
-    ...pair,
-    dialect,
-    others,
-    fieldChanges: columns.flatMap((column): readonly FieldChange[] => {
-      const { field } = column;
-      if (!field) return [];
-      const was = fields.get(field);
-      const value = was ? keptValue(column, field, was, dialect) : newValue(column, field, before, dialect);
-      const beside = columns.find(({ folds }) => folds === field);
-      const folded = beside && {
-        column: beside,
-        before: was?.folded,
-        value: foldedValue(beside, column, was, value, dialect),
-      };
-      return [{ field, column, before: was, value, folded }];
-    }),
-    referenceChanges: columns.flatMap((column): readonly ReferenceChange[] => {
-      const { reference } = column;
-      if (!reference) return [];
-      const was = references.get(reference);
-      const value = was ? dialect.quote(was.column) : dialect.literal(null);
-      return [{ after: appliedReference(reference), column, before: was, value }];
-    }),
-    step: (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts }),
-  };
+  const fieldChanges = columns.flatMap((column): FieldChange | readonly [] => {
+    const { field } = column;
+    if (!field) return [];
+    const was = fields.get(field);
+    const value = was ? keptValue(column, field, was, dialect) : newValue(column, field, before, dialect);
+    const beside = columns.find(({ folds }) => folds === field);
+    const folded = beside && {
+      column: beside,
+      value: foldedValue(beside, column, was, value, dialect),
+      from: was?.folded,
+      reads: was?.column,
+    };
+    const sqlType = was && fieldTypes.get(was.type)?.columns[dialect.name].sqlType;
+    const isRetyped = was !== undefined && sqlType !== columnType(field, dialect.name).sqlType;
+    return { field, column, before: was, value, from: was?.column, isRetyped, folded };
+  });
+  const referenceChanges = columns.flatMap((column): ReferenceChange | readonly [] => {
+    const { reference } = column;
+    if (!reference) return [];
+    const was = references.get(reference);
+    const value = was ? dialect.quote(was.column) : dialect.literal(null);
+    return { after: appliedReference(reference), column, before: was, value, from: was?.column };
+  });
+  const step: TypeChange['step'] = (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts });
+  return { ...pair, dialect, others, fieldChanges, referenceChanges, step };
 }
 
 function keptValue(column: Column, field: Field, before: NamedField, dialect: Dialect): string {

@@ -99,7 +99,7 @@ export function droppedFieldStep(change: TypeChange, field: NamedField): Migrati
 function changed(change: TypeChange, { column, folded }: FieldChange, before: NamedField): readonly Edit[] {
   const limits = limitsOf(before.type, shapeOf(before), change);
   const own: Edit = { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } };
-  if (folded?.before === undefined) return [own];
+  if (folded?.from === undefined) return [own];
   return [own, { kind: 'changeColumn', column: folded.column, was: { nullable: true } }];
 }
 

@@ -1,5 +1,4 @@
 /** The steps of types, and of their relations and indexes, with the SQL that changes their tables. */
-import { fieldTypes } from '../../field-types/registry.ts';
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { columnsOf, columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
@@ -24,7 +23,7 @@ import {
   type NamedType,
   referenceOwner,
 } from './compare.ts';
-import { type ColumnSource, type Edit, plainTasks, tableTasks } from './driver.ts';
+import { type Edit, plainTasks, tableTasks } from './driver.ts';
 import { checkSteps, claimSteps, droppedFieldStep, fieldSteps } from './fields.ts';
 import { checkOf, createStep, type MigrationStep, type StepCheck, type StepCode, type StepParts } from './steps.ts';
 
@@ -116,7 +115,8 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
 }
 
 function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
-  const { type, before, dialect, others } = change;
+  const { type, before, dialect, others, fieldChanges, referenceChanges } = change;
+  const openKeys = columnsOf(type, dialect.name).filter(({ name }) => name === OPEN_COLUMN);
   const { each, together } = dialect.alterTable({
     table: type.table,
     identifier: type.identifier.column,
@@ -125,7 +125,14 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
       ...[...Object.values(before.fields), ...before.references].map(({ column }) => column),
       ...(before.open ? [OPEN_COLUMN] : []),
     ],
-    columns: sourcesOf(change),
+    columns: [
+      ...fieldChanges,
+      ...fieldChanges.flatMap(({ folded }) => folded ?? []),
+      ...referenceChanges,
+      ...openKeys.map((column) => {
+        return { column, value: openKeysLeft(change), from: before.open ? OPEN_COLUMN : undefined };
+      }),
+    ],
     create: (name) => defineTable(type, dialect, name),
     indexes: indexesOf(type, dialect),
     others,
@@ -138,32 +145,6 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
   return together.length === 0
     ? compiled
     : [...compiled, change.step('rebuild-table', { now: type.table, tasks: together })];
-}
-
-function sourcesOf(change: TypeChange): readonly ColumnSource[] {
-  const { type, before, dialect, fieldChanges, referenceChanges } = change;
-  const sqlType = (name: string): string | undefined => fieldTypes.get(name)?.columns[dialect.name].sqlType;
-  const sources = [
-    ...fieldChanges.flatMap(({ field, column, value, before: was, folded }): readonly ColumnSource[] => {
-      const isRetyped = was !== undefined && sqlType(was.type) !== columnType(field, dialect.name).sqlType;
-      const own = { column, value, from: was?.column, isRetyped };
-      if (!folded) return [own];
-      return [own, { ...folded, from: folded.before, reads: was?.column }];
-    }),
-    ...referenceChanges.map(({ column, value, before: was }) => ({
-      column,
-      value,
-      from: was?.column,
-    })),
-  ];
-  return columnsOf(type, dialect.name).map(
-    (column) =>
-      sources.find((source) => source.column.name === column.name) ?? {
-        column,
-        value: openKeysLeft(change),
-        from: before.open ? OPEN_COLUMN : undefined,
-      },
-  );
 }
 
 // Relations: foreign keys of the type's table, and join tables.
