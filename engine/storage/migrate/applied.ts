@@ -18,7 +18,7 @@ import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, sidesOf,
 import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement, Writer } from '../driver.ts';
 
-/** It changes when the columns of a field type do. */
+/** Changes when the columns of a field type do. */
 const FORMAT = 6;
 
 export interface AppliedField {
@@ -38,14 +38,13 @@ export interface AppliedField {
 
 export interface AppliedReference {
   readonly column: string;
-  /** The name of the type that it leads to. */
   readonly target: string;
   readonly onDelete: OnDelete;
   readonly required: boolean;
   readonly unique: boolean;
   /** Absent where it may lead in circles. */
   readonly acyclic?: boolean | undefined;
-  /** The relation of this type that shows it, and the one of the target; null where a side has no name for it. */
+  /** The names of the relation on this side and on that of the target; null where a side has none. */
   readonly belongsTo: string | null;
   readonly has: string | null;
 }
@@ -66,7 +65,7 @@ export interface AppliedType {
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
-  /** Those of the descriptor, by name; foreign keys have others. */
+  /** By name, without those of foreign keys. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -75,7 +74,6 @@ export interface AppliedType {
 interface AppliedSide {
   readonly column: string;
   readonly type: string;
-  /** The relation of the type; null where this side has no name for it. */
   readonly relation: string | null;
 }
 
@@ -91,10 +89,7 @@ export interface AppliedModel {
   readonly format: typeof FORMAT;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
-  /**
-   * Ids of the steps that would drop what the descriptors do not name, and the database keeps; and of the questions about
-   * it that somebody has answered.
-   */
+  /** Ids of the drops that nobody has allowed yet, and of the questions that somebody has answered. */
   readonly kept?: readonly string[];
 }
 
@@ -171,8 +166,6 @@ const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =
     indexes.map((index) => [index.name, { unique: index.unique, sql: createIndex(index, dialect) }] as const),
   );
 
-// The tables of the engine's own that keep them.
-
 const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
 const WRITE: Statement = {
   sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
@@ -182,13 +175,12 @@ const ENTRY: Statement = { sql: `select applied from ${HISTORY_TABLE} where numb
 const NUMBER: Statement = { sql: `select max(number) from ${HISTORY_TABLE}` };
 const APPEND: Statement = { sql: `insert into ${HISTORY_TABLE} (number, digest, applied, at) values (?, ?, ?, ?)` };
 
-/** NO_MODEL where none was applied yet. The table must be there. */
 export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
   const text = await reader.value(READ, []);
   return text === undefined ? NO_MODEL : parseApplied(String(text));
 }
 
-export function parseApplied(text: string): AppliedModel {
+function parseApplied(text: string): AppliedModel {
   const applied: AppliedModel = JSON.parse(text);
   const format: number = applied.format;
   if (format === FORMAT) return applied;
@@ -199,15 +191,11 @@ export function parseApplied(text: string): AppliedModel {
   );
 }
 
-/** The position of descriptors among the models that were applied to a database. */
+/** The place of descriptors in the history of a database. */
 export interface Standing {
-  /**
-   * current: applied last. behind: the database has a model that was applied for the first time after this one. new: all
-   * others, so also descriptors that come again after the database went back to older ones.
-   */
+  /** current: applied last. behind: the last model was applied for the first time after this one. new: all others. */
   readonly state: 'new' | 'current' | 'behind';
   readonly digest: string;
-  /** The tables as they are. */
   readonly applied: AppliedModel;
   /** The number of the last model, from 1; undefined for a database without tables. */
   readonly last: number | undefined;
@@ -251,10 +239,7 @@ export async function remember(
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 
-/**
- * A digest of the tables that descriptors ask for, whatever the order and form in which they are written. It leaves out the
- * SQL of tables and indexes: another version of the engine may word it differently.
- */
+/** Independent of the order in descriptors, and of the SQL of indexes, which another version of the engine may word differently. */
 function digestOf({ types }: Model, wanted: AppliedModel): string {
   const renames = [...types.values()]
     .flatMap(({ name, renamedFrom, fields, relations }) => [

@@ -16,7 +16,7 @@ export interface Migration {
   readonly locked: readonly string[];
   /** Whether a copy of the database is made first, where the database is a file. */
   readonly backup: boolean;
-  /** In the transaction that changes what clients see, before anything is changed. An error that it throws ends the migration. */
+  /** Runs at the start of the transaction that changes what clients see. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
   readonly after: (writer: Writer) => Awaitable<void>;
   readonly watch: Follower;
@@ -34,13 +34,13 @@ export interface Doing {
   readonly task: Task;
   readonly number: number;
   readonly of: number;
-  /** Of a fill, otherwise 0: the identifier up to which it is done, the greatest one, and the rows that this process did. */
+  /** The identifier up to which a fill is done, the greatest one, and the rows that this process did; 0 otherwise. */
   readonly position: number;
   readonly last: number;
   readonly rows: number;
 }
 
-/** doing: before each statement, and after each batch of a fill. waiting: others have held the table for a while. */
+/** A `doing` comes before each statement and each batch; a `waiting` when others have held the table for a while. */
 export type MigrationEvent =
   | Doing
   | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
@@ -48,14 +48,11 @@ export type MigrationEvent =
 export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
 
 export interface Migrating {
-  /**
-   * Runs it, or refuses it as a whole: clients see the tables as they were, or as they should be. Foreign keys are looked
-   * at when all is done: where one would lead nowhere, nothing is changed. Answers the name of the copy.
-   */
+  /** All or nothing: clients see the tables before, or after. Answers the name of the copy. */
   migrate(migration: Migration): Promise<string | undefined>;
   /** Clears up after a migration that was cut off when its tables were done. */
   finishMigration(watch: Follower): Promise<void>;
-  /** Takes back what a migration has prepared that was cut off before. Answers whether there was one. */
+  /** Takes back the preparations of a migration that was cut off. Answers whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
   /** Runs the statements over empty tables, where that needs no lock: answers which one fails, and why. */
   rehearse(
@@ -67,7 +64,6 @@ export interface Migrating {
 
 export type Edit =
   | { readonly kind: 'addColumn'; readonly column: Column }
-  /** Another type, default, foreign key, limits, or whether it may be null. */
   | {
       readonly kind: 'changeColumn';
       readonly column: Column;
@@ -91,7 +87,6 @@ export interface ColumnSource {
   readonly from: string | undefined;
   /** Another column that its value depends on. */
   readonly reads?: string | undefined;
-  /** Whether its type in the database is another one. */
   readonly isRetyped?: boolean;
 }
 
@@ -103,7 +98,7 @@ export interface TableAlteration {
   readonly columnsBefore: readonly string[];
   /** All columns afterwards but the identifier, in the order of the table. */
   readonly columns: readonly ColumnSource[];
-  /** The statements that create the table afterwards, under any name. */
+  /** Creates the table afterwards, under any name. */
   readonly create: (name: string) => TableStatements;
   readonly indexes: readonly TableIndex[];
   readonly others: readonly OtherColumn[];
@@ -115,8 +110,6 @@ export interface Altered {
   /** Tasks of a rebuild that makes all edits in one pass over the rows. */
   readonly together: readonly Task[];
 }
-
-// The statements of a migration as data.
 
 /**
  * The kinds of tasks in the order in which they run, each with its stage, the wait of clients, and its words in progress
@@ -131,7 +124,6 @@ export const taskKinds = {
   check: { stage: 'prepare', lock: 'all', says: 'Add a check to' },
   validate: { stage: 'prepare', lock: 'none', says: 'Check the rows of' },
   index: { stage: 'prepare', lock: 'none', says: 'Build an index of' },
-  /** Takes what is no longer wanted out of the way. */
   define: { stage: 'switch', lock: 'all', says: 'Change' },
   /** Only if tables change in one transaction. */
   rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
@@ -159,14 +151,13 @@ export interface Task {
   readonly table: string | undefined;
   /** A fill binds the identifiers before the first row and of the last row of a batch. */
   readonly sql: string;
-  /** Of a fill: the column of the identifier. */
+  /** The column by which a fill counts. */
   readonly identifier?: string;
   readonly drops?: string;
   /** The index that it builds beside the table. */
   readonly builds?: string;
 }
 
-/** Without a table for statements that clients do not notice. */
 export const plainTasks = (kind: Task['kind'], statements: readonly string[], table?: string): readonly Task[] =>
   statements.map((sql) => ({ kind, table, sql }));
 

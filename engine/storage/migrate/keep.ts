@@ -1,5 +1,5 @@
 /**
- * What the tables have and the descriptors do not name stays, until somebody allows its drop: the Model of the tables is
+ * Parts of the tables that the descriptors do not name stay until somebody allows their drop: the Model of the tables is
  * made of both.
  */
 import { fieldTypes } from '../../field-types/registry.ts';

@@ -1,6 +1,6 @@
 /**
- * Where the database keeps what the descriptors name. A type, a field or a relation that is renamed keeps its table and its
- * column, so that instances of every version find it, each under its own name.
+ * Gives the Model the tables and columns of the database. A type, a field or a relation that is renamed keeps its table and
+ * its column, so that instances of every version find it, each under its own name.
  */
 import type { Field, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { match } from '../../model/renames.ts';

@@ -1,6 +1,6 @@
 /**
- * What somebody has to answer before a plan is made: whether a part that vanished is one that is new, and whether data may
- * stay behind although a descriptor names it. To allow the step is to say yes to the latter, and no to the former.
+ * Questions that somebody has to answer before a plan is made. `not-renamed`: a part that vanished is not the new one that
+ * looks the same. `not-moved`: data may stay behind although a descriptor names it. To allow the step is to say so.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Model, Relation } from '../../model/model.ts';

@@ -55,12 +55,10 @@ export const stepKinds = {
   'remake-indexes': ['safe', 'Rebuild the indexes of {type}'],
   'rebuild-table': ['safe', 'Rebuild table {now}: what ALTER TABLE cannot do, in one pass over its rows'],
   'add-seed': ['safe', 'Insert seed {detail} of {type}'],
-  /** Something vanished, and something new looks the same: a rename, unless somebody says that it is not. */
   'not-renamed': [
     'destructive',
     '"{was}" is gone, and {now} is new and looks the same. If it is the same, write "renamedFrom: {was}" there; this step says that it is not',
   ],
-  /** A former name, or a name that meant something else, whose data the plan does not move. */
   'not-moved': ['destructive', '{detail}'],
 } as const satisfies Record<string, readonly [risk: Risk, description: string]>;
 
@@ -92,17 +90,15 @@ const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says:
 type Coded = Pick<MigrationStep, 'code'>;
 /** Whether it takes something away which the descriptors do not name: without the step, that stays. */
 export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check)|close-)/.test(code);
-/** Whether it changes names, and nothing else. */
 export const isRename = ({ code }: Coded): boolean => code.startsWith('rename-');
 /** Whether somebody has to say what is meant. */
 export const isQuestion = ({ code }: Coded): boolean => code.startsWith('not-');
-/** Seed records are inserted once the tables are as they should be. */
 export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
 /** Whether a column may hold afterwards what statements compiled before take for something else. */
 export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
 /**
- * What hinders an instance of the version before once the step is made. refuse: it cannot use the type any more. read: it
+ * How an instance of the version before goes on once the step is made. refuse: it cannot use the type any more. read: it
  * refuses to write such records. named: it goes on, unless the type is open.
  */
 export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {
@@ -153,10 +149,10 @@ export interface Plan {
   readonly wanted: AppliedModel;
 }
 
-/** What fills the placeholders of a step's texts. */
+/** The placeholders of a step's texts. */
 interface Words {
   readonly type?: string;
-  /** Of the field, the relation or the members of the index. */
+  /** A field, a relation, or the members of an index. */
   readonly name?: string | undefined;
   readonly was?: string | undefined;
   readonly now?: string | undefined;
@@ -165,7 +161,7 @@ interface Words {
 
 export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'drops'>> &
   Omit<Words, 'type'> & {
-    /** Those that this kind of step affects. */
+    /** The rows that this kind of step affects. */
     readonly rows?: RowQuery | undefined;
   };
 
@@ -178,7 +174,6 @@ export function createStep(code: StepCode, type: string, parts: StepParts = {}):
   return { ...said, edits, tasks, rowsIn, creates, drops, checks: [...own, ...checks] };
 }
 
-/** The effect of a kind of step on these rows. */
 export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {
   const [effect, says] = effects[code] ?? ['lose', ''];
   return { ...rows, effect, says: filled(says, words) };

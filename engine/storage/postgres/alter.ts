@@ -56,7 +56,7 @@ class Alteration {
       case 'changeColumn':
         return this.#changedColumn(edit);
       case 'setColumn':
-        // Of a new column, these values are its own; of the open keys, they make it another column.
+        // A new column is filled with these values anyway; open keys get a new column for them.
         return this.#newColumn(edit.name);
       case 'dropColumn':
         return [this.#droppedColumn(edit.name)];

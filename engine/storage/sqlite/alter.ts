@@ -28,7 +28,7 @@ function statementOf(edit: Edit, table: string, dialect: Dialect): string | unde
   }
 }
 
-/** Those that read, or write, every row. */
+/** Edits that read or write every row. */
 const TASKS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = {
   dropColumn: 'rewrite',
   setColumn: 'rewrite',
