@@ -17,6 +17,8 @@ export interface TypeChange extends TypePair {
   /** Every field and foreign key afterwards; `before` is undefined where it is new. */
   readonly fieldChanges: readonly FieldChange[];
   readonly referenceChanges: readonly ReferenceChange[];
+  /** The column of open keys afterwards: they lose those that new fields take over. */
+  readonly openKeys: ColumnSource | undefined;
   readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
 }
 
@@ -60,7 +62,10 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
     return { after: appliedReference(reference), column, before: was, value, from: was?.column };
   });
   const step: TypeChange['step'] = (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts });
-  return { ...pair, dialect, others, fieldChanges, referenceChanges, step };
+  const column = columns.find(({ name }) => name === OPEN_COLUMN);
+  const from = before.open ? OPEN_COLUMN : undefined;
+  const openKeys = column && { column, value: openKeysLeft(pair, dialect), from };
+  return { ...pair, dialect, others, fieldChanges, referenceChanges, openKeys, step };
 }
 
 function keptValue(column: Column, field: Field, before: NamedField, dialect: Dialect): string {
@@ -96,7 +101,7 @@ function foldedValue(
 }
 
 /** SQL: the open keys that no new field takes over. */
-export function openKeysLeft({ before, dialect, fields: { added } }: TypeChange): string {
+export function openKeysLeft({ before, fields: { added } }: TypePair, dialect: Dialect): string {
   if (!before.open) return dialect.literal('{}');
   const taken = added.map(({ name }) => name);
   return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(OPEN_COLUMN, taken);

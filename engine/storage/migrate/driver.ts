@@ -75,8 +75,6 @@ export type Edit =
       };
     }
   | { readonly kind: 'dropColumn'; readonly name: string; readonly isReference: boolean }
-  /** New values for a column that is there, in the rows that `where` chooses. */
-  | { readonly kind: 'setColumn'; readonly name: string; readonly value: string; readonly where: string }
   | { readonly kind: 'dropIndex'; readonly name: string; readonly unique: boolean }
   | { readonly kind: 'createIndex'; readonly index: TableIndex };
 
@@ -90,7 +88,7 @@ export interface ColumnSource {
   readonly isRetyped?: boolean;
 }
 
-/** In the order of the edits; names in `value` and `where` are those before. */
+/** In the order of the edits; names in `value` are those before. */
 export interface TableAlteration {
   readonly table: string;
   readonly identifier: string;

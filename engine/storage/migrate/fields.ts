@@ -41,15 +41,8 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
         ? step('stop-generating', { name, was: before.generated })
         : step('generate-field', { name, now: field.generated }),
     );
-  if (folded && before.folded === undefined) {
-    const filled: Edit = {
-      kind: 'setColumn',
-      name: folded.column.name,
-      value: folded.value,
-      where: `(${one.value}) is not null`,
-    };
-    steps.push(step('add-caseless', { name, edits: [{ kind: 'addColumn', column: folded.column }, filled] }));
-  }
+  if (folded && before.folded === undefined)
+    steps.push(step('add-caseless', { name, edits: [{ kind: 'addColumn', column: folded.column }] }));
   if (!folded && before.folded !== undefined && isSameType) steps.push(droppedFoldedStep(change, before, name));
   return steps;
 }
@@ -116,27 +109,17 @@ function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
 
 function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
   const required = !column.nullable && !hasDefault(column);
+  const { before, openKeys } = change;
   const added = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
+  // In an open type, records may hold the field's key already: its values move into the column.
+  const taken: readonly Edit[] =
+    before.open && openKeys ? [{ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } }] : [];
   return change.step(required ? 'add-required-field' : 'add-field', {
     name: field.name,
-    edits: [...added, ...taking(change, field, folded?.column.name)],
+    edits: [...added, ...taken],
     rows: required ? rowsWhere(change, `(${value}) is null`) : undefined,
     checks: takenUnfit(change, field),
   });
-}
-
-/** In an open type, records may hold the field's key already: its values move into the column. */
-function taking({ before, dialect }: TypeChange, field: Field, folded: string | undefined): readonly Edit[] {
-  if (!before.open) return [];
-  const where = dialect.hasKey(OPEN_COLUMN, field.name);
-  const value = columnType(field, dialect.name).extracted(dialect.quote(OPEN_COLUMN), dialect.keyPath(field.name));
-  return [
-    { kind: 'setColumn', name: field.column, value, where },
-    ...(folded === undefined
-      ? []
-      : [{ kind: 'setColumn', name: folded, value: dialect.folded(value), where } as const]),
-    { kind: 'setColumn', name: OPEN_COLUMN, value: dialect.withoutKeys(OPEN_COLUMN, [field.name]), where },
-  ];
 }
 
 function takenUnfit(change: TypeChange, field: Field): readonly StepCheck[] {

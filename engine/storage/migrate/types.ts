@@ -1,6 +1,6 @@
 /** The steps of types, and of their relations and indexes, with the SQL that changes their tables. */
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { columnsOf, columnType } from '../columns.ts';
+import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, SEED_TABLE } from '../tables.ts';
 import { type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
@@ -49,7 +49,7 @@ export function droppedTypeStep({ name, table, identifier }: NamedType, dialect:
 
 export function closeStep(change: TypeChange): MigrationStep {
   const edits: readonly Edit[] = [{ kind: 'dropColumn', name: OPEN_COLUMN, isReference: false }];
-  const rows = rowsWhere(change, `not (${change.dialect.isEmpty(openKeysLeft(change))})`);
+  const rows = rowsWhere(change, `not (${change.dialect.isEmpty(openKeysLeft(change, change.dialect))})`);
   return change.step('close-type', { edits, rows });
 }
 
@@ -59,14 +59,15 @@ export function typeSteps(
   knownRelations: ReadonlySet<string>,
   isTold: (step: MigrationStep) => boolean,
 ): readonly MigrationStep[] {
-  const { type, before, dialect, step, fields, references } = change;
+  const { type, before, step, fields, references, openKeys } = change;
   const [was, now] = [identifierNameOf(before), type.identifier.name];
-  const openKeys = columnsOf(type, dialect.name).find(({ name }) => name === OPEN_COLUMN);
   const steps = [
     ...(before.name === type.name ? [] : [step('rename-type', { was: before.name })]),
     ...(was === now ? [] : [step('rename-identifier', { was, now })]),
     ...droppedIndexSteps(change),
-    ...(openKeys && !before.open ? [step('open-type', { edits: [{ kind: 'addColumn', column: openKeys }] })] : []),
+    ...(openKeys && !before.open
+      ? [step('open-type', { edits: [{ kind: 'addColumn', column: openKeys.column }] })]
+      : []),
     ...claimSteps(change, knownRelations),
     ...fieldSteps(change).map((one) => withDuplicates(one, change)),
     ...change.referenceChanges.flatMap((one) => referenceSteps(change, one)),
@@ -115,8 +116,7 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
 }
 
 function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
-  const { type, before, dialect, others, fieldChanges, referenceChanges } = change;
-  const openKeys = columnsOf(type, dialect.name).filter(({ name }) => name === OPEN_COLUMN);
+  const { type, before, dialect, others, fieldChanges, referenceChanges, openKeys } = change;
   const { each, together } = dialect.alterTable({
     table: type.table,
     identifier: type.identifier.column,
@@ -129,9 +129,7 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
       ...fieldChanges,
       ...fieldChanges.flatMap(({ folded }) => folded ?? []),
       ...referenceChanges,
-      ...openKeys.map((column) => {
-        return { column, value: openKeysLeft(change), from: before.open ? OPEN_COLUMN : undefined };
-      }),
+      ...(openKeys ? [openKeys] : []),
     ],
     create: (name) => defineTable(type, dialect, name),
     indexes: indexesOf(type, dialect),

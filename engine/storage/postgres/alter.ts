@@ -55,9 +55,6 @@ class Alteration {
         return this.#newColumn(edit.column.name);
       case 'changeColumn':
         return this.#changedColumn(edit);
-      case 'setColumn':
-        // A new column is filled with these values anyway; open keys get a new column for them.
-        return this.#newColumn(edit.name);
       case 'dropColumn':
         return [this.#droppedColumn(edit.name)];
       case 'dropIndex':

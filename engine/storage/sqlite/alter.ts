@@ -6,12 +6,13 @@ import type { Dialect } from '../dialect.ts';
 import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/driver.ts';
 
 /** undefined where ALTER TABLE cannot do it. */
-function statementOf(edit: Edit, table: string, dialect: Dialect): string | undefined {
+function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: Dialect): string | undefined {
   const { quote } = dialect;
   switch (edit.kind) {
     case 'addColumn': {
       const { column } = edit;
-      if ((!column.nullable && column.default === null) || column.field?.isNowByDefault) return undefined;
+      const value = columns.find((source) => source.column.name === column.name)?.value;
+      if (value !== dialect.literal(column.default) || (!column.nullable && column.default === null)) return undefined;
       return addColumn(table, column.name, `${columnWords(column, dialect)}${references(column, dialect)}`, dialect);
     }
     case 'changeColumn':
@@ -19,8 +20,6 @@ function statementOf(edit: Edit, table: string, dialect: Dialect): string | unde
     case 'dropColumn':
       // A column that is part of a FOREIGN KEY clause cannot be dropped.
       return edit.isReference ? undefined : `alter table ${quote(table)} drop column ${quote(edit.name)}`;
-    case 'setColumn':
-      return `update ${quote(table)} set ${quote(edit.name)} = ${edit.value} where ${edit.where}`;
     case 'dropIndex':
       return `drop index ${quote(edit.name)}`;
     case 'createIndex':
@@ -31,7 +30,6 @@ function statementOf(edit: Edit, table: string, dialect: Dialect): string | unde
 /** Edits that read or write every row. */
 const TASKS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = {
   dropColumn: 'rewrite',
-  setColumn: 'rewrite',
   createIndex: 'index',
 };
 
@@ -78,7 +76,7 @@ function rebuild(
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
-  const statements = edits.map((edit) => statementOf(edit, table, dialect));
+  const statements = edits.map((edit) => statementOf(edit, alteration, dialect));
   if (statements.includes(undefined)) return { each: edits.map(() => []), together: rebuild(alteration, dialect) };
   const each = edits.map(({ kind }, at) => plainTasks(TASKS[kind] ?? 'define', [statements[at] ?? ''], table));
   return { each, together: [] };
