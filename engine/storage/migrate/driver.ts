@@ -75,7 +75,7 @@ export type Edit =
       };
     }
   | { readonly kind: 'dropColumn'; readonly name: string; readonly isReference: boolean }
-  | { readonly kind: 'dropIndex'; readonly name: string; readonly unique: boolean }
+  | { readonly kind: 'dropIndex'; readonly name: string }
   | { readonly kind: 'createIndex'; readonly index: TableIndex };
 
 /** A column afterwards, and where its values come from. */
@@ -125,7 +125,6 @@ export const taskKinds = {
   define: { stage: 'switch', lock: 'all', says: 'Change' },
   /** Only if tables change in one transaction. */
   rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
-  setAside: { stage: 'switch', lock: 'none', says: 'Change' },
   rename: { stage: 'switch', lock: 'all', says: 'Change' },
   settle: { stage: 'switch', lock: 'all', says: 'Change' },
   renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
@@ -133,7 +132,6 @@ export const taskKinds = {
   /** Once all tables are there: they may lead to each other in circles. */
   link: { stage: 'switch', lock: 'all', says: 'Change' },
   confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
-  dropIndex: { stage: 'finish', lock: 'none', says: 'Drop an index of' },
 } as const satisfies Record<
   string,
   {

@@ -101,7 +101,7 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
   );
   const drops = Object.entries(before.made)
     .filter(([name, { sql }]) => sql !== sqlOf.get(name) && !handled.has(name))
-    .map(([name, { unique }]): Edit => ({ kind: 'dropIndex', name, unique }));
+    .map(([name]): Edit => ({ kind: 'dropIndex', name }));
   const fresh = wanted.filter(({ name }) => before.made[name]?.sql !== sqlOf.get(name) && !handled.has(name));
   const creates = fresh.map((index): Edit => ({ kind: 'createIndex', index }));
   if (drops.length + creates.length === 0) return steps;
@@ -244,7 +244,7 @@ export function droppedIndexStep(
   return step(unique ? 'drop-unique' : 'drop-index', {
     name: names.join('+'),
     detail: names.map((one) => `"${one}"`).join(', '),
-    edits: [{ kind: 'dropIndex', name, unique }],
+    edits: [{ kind: 'dropIndex', name }],
   });
 }
 
@@ -269,7 +269,7 @@ function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex)
   const { type, dialect, step, fields, references } = change;
   const { name, unique, members } = index;
   const made = indexesOf(type, dialect).filter((one) => one.name === name);
-  const dropped: readonly Edit[] = replaced ? [{ kind: 'dropIndex', name: replaced.name, unique }] : [];
+  const dropped: readonly Edit[] = replaced ? [{ kind: 'dropIndex', name: replaced.name }] : [];
   const added = step(unique ? 'add-unique' : 'add-index', {
     name: members.map((member) => member.name).join('+'),
     detail: described(index),

@@ -58,7 +58,8 @@ class Alteration {
       case 'dropColumn':
         return [this.#droppedColumn(edit.name)];
       case 'dropIndex':
-        return this.#droppedIndex(edit);
+        // It may have gone with a column.
+        return [this.#task('define', `drop index if exists ${this.#dialect.quote(edit.name)}`)];
       case 'createIndex':
         return this.#index(edit.index);
     }
@@ -231,18 +232,6 @@ class Alteration {
   }
 
   // Indexes.
-
-  /** Other instances write until the switch: what is unique for them stays so until then, and no longer. */
-  #droppedIndex({ name, unique }: Extract<Edit, { kind: 'dropIndex' }>): readonly Task[] {
-    const { quote } = this.#dialect;
-    // It may have gone with a column.
-    if (unique) return [this.#task('define', `drop index if exists ${quote(name)}`)];
-    const aside = quote(this.#unknown());
-    return [
-      this.#task('setAside', `alter index if exists ${quote(name)} rename to ${aside}`),
-      this.#task('dropIndex', `drop index concurrently if exists ${aside}`),
-    ];
-  }
 
   #index(index: TableIndex): readonly Task[] {
     const { quote } = this.#dialect;

@@ -176,7 +176,7 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
   await outside(connections, sql, caller);
 }
 
-/** Runs a statement that PostgreSQL runs in no transaction. */
+/** Runs a statement outside of a transaction: some allow none. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
   const connection = await taken(connections, caller);
   try {
@@ -196,8 +196,7 @@ export async function finishMigration(connections: Connections, watch: Follower,
   const { number, of } = first ?? { number: 1, of: rest.length };
   for (const [index, task] of rest.entries()) {
     watch.report({ ...NOT_A_FILL, task, number: number + index, of });
-    if (task.kind === 'dropIndex') await outside(connections, task.sql, watch.caller);
-    else await writeIn(connections, 'begin', (writer) => run(writer, task.sql), watch.caller);
+    await outside(connections, task.sql, watch.caller);
   }
   await writeIn(connections, 'begin', (writer) => run(writer, END));
 }
