@@ -44,7 +44,7 @@ export const plan = command(
 
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
-    const { steps } = createPlan(NO_MODEL, model, database.newDialect, undefined, undefined, undefined, new Map());
+    const { steps } = createPlan(NO_MODEL, model, database.newDialect);
     return {
       standing: undefined,
       steps: steps.map((step) => ({ step, state: 'ready', isAtStake: false, affected: [], obstacles: [] })),

@@ -125,8 +125,8 @@ export async function planFor(model: Model, driver: Driver, letGo = NONE): Promi
   const standing = await standingFor(model, driver);
   const catalogue = await readCatalogue(driver, dialect);
   const seeded = await readSeeded(driver, await driver.existing());
-  const { applied, own } = standing;
-  return { ...createPlan(applied, model, dialect, letGo, own?.applied, catalogue, seeded), standing, catalogue };
+  const known = { letGo, own: standing.own?.applied, catalogue, seeded };
+  return { ...createPlan(standing.applied, model, dialect, known), standing, catalogue };
 }
 
 export interface Applied {

@@ -129,37 +129,35 @@ export function obstaclesTo(
   const isOwn = (name: string): boolean => own.has(nameKey(name));
   const kinds = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
-  const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
-  const created = [...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))];
   const isDropped = drops.includes(table);
-  const lost = new Set([...drops, ...tasks.flatMap((task) => task.drops ?? [])]);
-  const reading = found(catalogue, table, 'reader').filter(({ name, detail }) => {
-    const index = name.startsWith('index ') ? name.slice('index '.length) : undefined;
-    const goes = index !== undefined && (isDropped || isOwn(index));
-    return !goes && (isDropped || (detail !== '' && lost.has(detail)));
-  });
-  const denied = catalogue.find((one) => one.kind === 'denied' && one.table === '')?.name;
-  return [
-    ...created
-      .filter((name) => kinds.has(nameKey(name)) && !isOwn(name))
-      .map(
-        (name) =>
-          `there is a ${kinds.get(nameKey(name))} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
-      ),
-    ...added
-      .filter((name) => columns.has(nameKey(name)))
-      .map((name) => `table ${table} has a column "${name}" already, which the engine did not make: rename or drop it`),
-    ...[...new Set(reading.map(({ name }) => name))].map(
-      (name) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
-    ),
-    ...(isDropped ? namesOf(catalogue, table, 'referrer') : [])
-      .filter((name) => !isOwn(name))
-      .map((name) => `table "${name}", which the engine did not make, refers to ${table}: drop its foreign key first`),
-    ...(tasks.length > 0 && found(catalogue, table, 'denied').length > 0 && table !== ''
-      ? [`another database user owns table ${table}, and only its owner may change it: apply this as that user`]
-      : []),
-    ...(denied !== undefined && creates.length > 0
-      ? [`this database user may not create tables in schema ${denied}: grant it, or apply this as another user`]
-      : []),
-  ];
+  const lost = new Set(tasks.flatMap((task) => task.drops ?? []));
+  const obstacles = new Set<string>();
+  for (const name of [...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))])
+    if (kinds.has(nameKey(name)) && !isOwn(name))
+      obstacles.add(
+        `there is a ${kinds.get(nameKey(name))} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
+      );
+  for (const edit of edits)
+    if (edit.kind === 'addColumn' && columns.has(nameKey(edit.column.name)))
+      obstacles.add(
+        `table ${table} has a column "${edit.column.name}" already, which the engine did not make: rename or drop it`,
+      );
+  for (const { name, detail } of found(catalogue, table, 'reader')) {
+    const goes = name.startsWith('index ') && (isDropped || isOwn(name.slice('index '.length)));
+    if (!goes && (isDropped || (detail !== '' && lost.has(detail))))
+      obstacles.add(`${name} depends on what this replaces or drops: drop it first, and make it again afterwards`);
+  }
+  for (const name of isDropped ? namesOf(catalogue, table, 'referrer') : [])
+    if (!isOwn(name))
+      obstacles.add(`table "${name}", which the engine did not make, refers to ${table}: drop its foreign key first`);
+  if (tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0)
+    obstacles.add(
+      `another database user owns table ${table}, and only its owner may change it: apply this as that user`,
+    );
+  const denied = found(catalogue, '', 'denied')[0]?.name;
+  if (denied !== undefined && creates.length > 0)
+    obstacles.add(
+      `this database user may not create tables in schema ${denied}: grant it, or apply this as another user`,
+    );
+  return [...obstacles];
 }

@@ -22,18 +22,20 @@ import {
   typeSteps,
 } from './types.ts';
 
-/**
- * `letGo`: ids of the steps that drop what the descriptors do not name; without them, it stays. `own`: what the descriptors
- * were applied to before. Without `seeded`, seeds are no steps.
- */
+interface Known {
+  /** Ids of the steps that drop parts which the descriptors do not name: without them, they stay. */
+  readonly letGo?: ReadonlySet<string>;
+  /** The tables when the descriptors were applied last. */
+  readonly own?: AppliedModel | undefined;
+  readonly catalogue?: Catalogue;
+  readonly seeded?: Seeded;
+}
+
 export function createPlan(
   applied: AppliedModel,
   model: Model,
   dialect: Dialect,
-  letGo: ReadonlySet<string> = new Set(),
-  own?: AppliedModel,
-  catalogue: Catalogue = [],
-  seeded?: Seeded,
+  { letGo = new Set(), own, catalogue = [], seeded = new Map() }: Known = {},
 ): Plan {
   const placed = placedModel(model, applied, own, letGo);
   const asked = compare(applied, placed);
@@ -49,7 +51,7 @@ export function createPlan(
   const steps = [
     ...questions.filter((step) => !known.has(stepId(step))),
     ...(isSame ? [] : stepsBetween(applied, compare(applied, kept.tables), placed, dialect, catalogue)),
-    ...(seeded ? seedSteps(asked, placed, dialect, seeded) : []),
+    ...seedSteps(asked, placed, dialect, seeded),
   ];
   const stays = [...kept.steps, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const remembered = stays.length > 0 ? { ...wanted, kept: stays } : wanted;
