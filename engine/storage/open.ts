@@ -61,7 +61,7 @@ export async function openStorage(
   const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
     const prepared = await driver.exclusively(async () => {
-      const done = await prepare(model, driver, options);
+      const done = await prepare(model, driver, migrate);
       if (done.standing.state === 'current') await insertSeeds(done.model, driver, clock);
       return done;
     });
