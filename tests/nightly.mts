@@ -8,11 +8,8 @@ import { delimiter, resolve } from 'node:path';
 
 interface Job {
   readonly about: string;
-  /** Programs, by the names of their Debian packages. */
   readonly programs?: readonly string[];
-  /** Folders of tests with packages of their own. */
   readonly packages?: readonly string[];
-  /** A folder whose types are checked first. */
   readonly types?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly commands?: readonly (readonly string[])[];

@@ -19,7 +19,6 @@ const installed = Object.entries(packages)
   .filter(([path, { link, optional }]) => path.startsWith('node_modules/') && !link && !optional)
   .map(([path]) => path);
 
-/** Where a package finds another one: in its own folder, or in the nearest one around it. */
 function found(from: string, name: string): string | undefined {
   const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
   if (path in packages || from === '') return path in packages ? path : undefined;
@@ -27,7 +26,6 @@ function found(from: string, name: string): string | undefined {
   return found(end < 0 ? '' : from.slice(0, end), name);
 }
 
-/** The packages that a package needs, and those that these need. */
 function needed(from: string, known = new Set<string>()): ReadonlySet<string> {
   const { dependencies, devDependencies, peerDependencies } = packages[from] ?? {};
   for (const name of Object.keys({ ...dependencies, ...devDependencies, ...peerDependencies })) {

@@ -73,7 +73,6 @@ interface Opened {
   close(): Promise<void>;
 }
 
-/** The application in a browser, and a service that its origin may use. */
 async function open(name: string): Promise<Opened> {
   const app = await serveApp(name);
   const server = await startTestServer({ settings: { corsOrigins: [app.origin] } });

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const [, , name = '', url = '', scaleText = '1'] = process.argv;
 const { hostname, port } = new URL(url);
-/** 1 is what was reported once. */
 const scale = Number(scaleText);
 
 const HOST = 'Host: localhost\r\n';
@@ -100,7 +99,6 @@ async function pipelined(connections: readonly string[], seconds: number): Promi
 const post = (path: string, body: string, method = 'POST', more = ''): string =>
   `${method} ${path} HTTP/1.1\r\n${HOST}${JSON_TYPE}${more}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 
-/** What an agent sends to use a tool. */
 const tool = (called: string, given: object): string =>
   post(
     '/mcp',
@@ -108,7 +106,6 @@ const tool = (called: string, given: object): string =>
     'POST',
     'Accept: application/json, text/event-stream\r\n',
   );
-/** Lines of records, as CSV or NDJSON. */
 const lines = (type: string, body: string): string =>
   post('/api/notes', body).replace(JSON_TYPE, `Content-Type: ${type}\r\n`);
 /** As many columns as a body can hold, known and not, and cells that are long or made of quotes. */
@@ -127,7 +124,6 @@ const WIDE_LINES = [
 const BIG_BODY = JSON.stringify({ title: 'big', text: 'ü'.repeat(500_000) });
 const MANY_KEYS = JSON.stringify(Object.fromEntries(times(19_000).map((key) => [`key${key}`, 'x'.repeat(40)])));
 const NESTED = JSON.stringify({ name: 'nested', items: times(10).map((item) => ({ text: `${item}`.repeat(95_000) })) });
-/** As many records as an array may have. */
 const ITEMS = 1000;
 const newItems = (count: number): string =>
   JSON.stringify(
@@ -151,7 +147,6 @@ const UPSERT = post(
 const DRY_DELETION = FROM_NOTES(10_000, 'dryRun=true&_cnd[id][gt]=1000&_cnd[id][lte]=11000');
 const ONE_SUMMARY = get('/api/notes/$summary?by=title&measure=count,max(rank)&_cnd[id][lte]=20000');
 const BY_SET = get('/api/shelves?_cnd[memos][$some][0][text]=q&include=&_cnd[limit]=0&_cnd[limit]=10');
-/** What writes many records, by a body. */
 const LONG_BODIES = [
   post('/api/shelves?include=', newItems(300)),
   post('/api/shelves?dryRun=true', newItems(300)),
@@ -170,12 +165,10 @@ const LONG_REQUESTS = [
   tool('list_records', { type: 'Note', where: { rank: 7 }, limit: 10 }),
   tool('summarize_records', { type: 'Note', by: ['title'], measure: ['max(rank)'] }),
 ];
-/** The same without an end of the connection behind it. */
 const kept = (request: string): string => request.replace('Connection: close\r\n', '');
 
 const BIG_PAGE = '/api/notes?_cnd[limit]=0&_cnd[limit]=450';
 
-/** Bodies that do not end, in chunks of one byte. */
 async function chunks(start: string): Promise<void> {
   const head = `${start} HTTP/1.1\r\n${HOST}${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`;
   const sockets = times(24 * scale).map(() => open());
@@ -190,7 +183,6 @@ async function chunks(start: string): Promise<void> {
 
 const SECONDS = process.env['ATTACK'] === 'short' ? 3 : 10;
 
-/** Many ask for the same at once, and all leave without an answer. */
 async function leaving(request: string, leave?: Leave): Promise<void> {
   await unread(
     times(400 * scale).map(() => request),
@@ -264,12 +256,10 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
   },
   summaries: () => reading(20 * scale, get('/api/notes/$summary?by=text', 'Connection: close\r\n'), SECONDS),
 
-  /** As orders and likes: all at once, and all leave. */
   'summaries, left': () => leaving(get('/api/notes/$summary?by=rank&measure=max(text)&_cnd[limit]=0&_cnd[limit]=10')),
 
   'agents reading': () => reading(10 * scale, tool('list_records', { type: 'Note', limit: 12 }), SECONDS),
 
-  /** As orders: all at once, and all leave. */
   'agents, left': () => leaving(tool('list_records', { type: 'Note', order: ['text'], limit: 10 })),
   'slow bodies': () =>
     slowly(

@@ -10,7 +10,6 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 
 const TIMES = 8;
 const ROUNDS = 3;
-/** Milliseconds that a measurement may be off. */
 const NOISE = 40;
 const HEAD = 60_000;
 const BODY = 60_000;
@@ -181,7 +180,6 @@ async function startEmpty(): Promise<void> {
   server = await startTestServer({ schemaDirectory: directory, settings });
 }
 
-/** Milliseconds of CPU: the least of some rounds. */
 async function cost(ask: () => Promise<{ readonly status: number }>): Promise<number> {
   let least = Infinity;
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -9,7 +9,6 @@ const LIMIT = 1024;
 const LEAST_IDLE = 3;
 const RECORDS = Number(process.env['RECORDS'] ?? (isLong ? 450 : 60));
 const MANY = isLong ? 1_000_000 : 20_000;
-/** 1 is what was reported once. */
 const SCALE = Number(process.env['SCALE'] ?? (isLong ? 10 : 1));
 
 let stage: Stage;
@@ -37,7 +36,6 @@ const useTool = async ({ url }: Victim): Promise<void> => {
   expect((await exchange(url, 'POST /mcp', { headers, body })).status).toBe(200);
 };
 
-/** Of each kind one. */
 const SHORT = names(`pipelined | chunks | big pages, unread | zipped pages | nested writes | arrays | wide lines |
   deletions, dry | summaries | agents reading | slow bodies | pipelined requests`);
 

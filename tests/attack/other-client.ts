@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Waits {
   readonly served: number;
   readonly refused: number;
-  /** Milliseconds. */
   readonly p99: number;
   readonly longest: number;
 }

@@ -5,9 +5,7 @@ import { isLong } from './tools.ts';
 import { attack, secondsUntilIdle, setStage, type Stage, waitsDuring } from './victim.ts';
 
 const LIMIT = 1024;
-/** `ROWS=3000000` for more. */
 const MANY = Number(process.env['ROWS'] ?? (isLong ? 1_000_000 : 100_000));
-/** Times 400 requests. */
 const SCALE = isLong ? 10 : 1;
 /** Looks, ten in a second, that find nothing. */
 const QUIET = 20;

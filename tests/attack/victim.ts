@@ -161,7 +161,6 @@ async function start(compiled: Compiled, environment: Environment): Promise<Vict
   };
 }
 
-/** Bytes that the kernel says. */
 function figure(pid: number, name: string, file = 'status'): number {
   try {
     const status = readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -198,7 +197,6 @@ function usedBy(pid: number): number {
 /** Seconds of a processor in one second: what an idle service still does. */
 const IDLE = 0.2;
 
-/** Seconds until the service does nothing any more. */
 export async function secondsUntilIdle(victim: Victim): Promise<number> {
   for (let seconds = 0; ; seconds += 1) {
     const before = victim.used();
@@ -220,7 +218,6 @@ export async function attack(victim: Victim, name: string, scale: number): Promi
   return said.trim();
 }
 
-/** How attackers were answered that read it: how often with each status. */
 export const answersIn = (said: string): Readonly<Record<string, number>> => JSON.parse(said || '{}');
 
 /** All of 5xx but 503 that says when to try again. */

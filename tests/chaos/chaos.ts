@@ -26,7 +26,6 @@ const LONGEST_FREEZE_MS = 2500;
 interface Place {
   readonly databaseUrl: string;
   readonly instances: readonly Instance[];
-  /** undefined on SQLite. */
   readonly cluster: Cluster | undefined;
   readonly draw: Draw;
 }
@@ -44,7 +43,6 @@ async function query(url: string, sql: string, milliseconds = 0): Promise<readon
 
 const OURS = `from pg_stat_activity where application_name = 'records' and datname = current_database()`;
 
-/** A backend may have ended. */
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids)
     try {
@@ -100,7 +98,6 @@ async function wreak(place: Place, history: History, isOver: () => boolean): Pro
   await Promise.all(instances.map((one) => one.start()));
 }
 
-/** An empty database. */
 async function databaseFor(cluster: Cluster | undefined, seed: number) {
   if (cluster === undefined) {
     const directory = mkdtempSync(join(tmpdir(), 'chaos-'));

@@ -16,7 +16,6 @@ export interface Write {
   readonly kind: 'create' | 'update' | 'delete';
   /** Each write has its own; retries under an idempotency key share it. Every record that it writes carries it. */
   readonly stamp: number;
-  /** The record that it changes. */
   readonly id?: number;
   /** The stamp of the record that the entity tag in If-Match stands for. */
   readonly basis?: number;
@@ -170,7 +169,6 @@ export async function runClients(
   agent.destroy();
 }
 
-/** Whether its effects must be there, must not be there, or may be. */
 export function outcomeOf({ answer }: Op): 'done' | 'refused' | 'unknown' {
   if (answer === undefined || codeOf(answer) === 'outcome-unknown') return 'unknown';
   return answer.status < 300 ? 'done' : 'refused';

@@ -13,9 +13,7 @@ export interface Instance {
   readonly isUp: boolean;
   /** What it printed when it ended without being told to, or did not start. */
   readonly ends: readonly string[];
-  /** Resolves once it serves. */
   start(): Promise<void>;
-  /** Ends it and starts it again. */
   renew(signal: NodeJS.Signals): Promise<void>;
   signal(signal: NodeJS.Signals): void;
   end(): Promise<void>;

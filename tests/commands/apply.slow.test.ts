@@ -95,7 +95,6 @@ describe.each(databaseKinds)('apply on %s', (kind) => {
       0,
       expect.stringContaining(`${STEPS[kind].length} steps applied`),
     ]);
-    // PostgreSQL keeps what was prepared.
     expect(again.err().includes('\n[1/')).toBe(kind === 'sqlite');
     await finished();
   });
@@ -112,7 +111,6 @@ describe.each(databaseKinds)('apply on %s', (kind) => {
     return running;
   }
 
-  /** In a statement that takes an hour. */
   async function stopWhileFilling(signal: NodeJS.Signals): Promise<Running> {
     const client = await connectTo(project.database.url);
     await client.query(SLOW);

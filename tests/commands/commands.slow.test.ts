@@ -93,7 +93,6 @@ describe('diff', () => {
     ],
   ];
 
-  /** What is told: the words of field `a` before, and after. */
   const OF_FIELDS: readonly (readonly [told: string, before: string, after: string])[] = [
     ['', 'type: string', 'type: string, description: x, examples: [y]'],
     ['', 'type: string', 'type: string, title: A'],
@@ -116,7 +115,6 @@ describe('diff', () => {
     ['breaking field-not-generated', 'type: timestamp, generated: updatedAt', 'type: timestamp'],
   ];
 
-  /** What is told: the fields before, and after. */
   const OF_LISTS: readonly (readonly [told: string, before: string, after: string, rest?: string])[] = [
     ['field-added', A, `${A}, b: { type: any }`],
     ['breaking required-field-added', A, `${A}, b: { type: any, required: true }`],
@@ -126,7 +124,6 @@ describe('diff', () => {
     ['field-narrowed', A, A.replace('9', '8'), 'operations: [get]'],
   ];
 
-  /** What is told: the relation of an author before, and after. */
   const OF_RELATIONS: readonly (readonly [told: string, before: string, after: string])[] = [
     ['relation-added', '', 'books: { kind: hasMany, type: Book }'],
     ['breaking relation-removed', 'books: { kind: hasMany, type: Book }', ''],

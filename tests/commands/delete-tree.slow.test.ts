@@ -69,7 +69,6 @@ const typeOf = (name: string): RecordType => {
   return type;
 };
 
-/** Two shops that are alike; answers the identifier of the first. */
 async function fill(url: string): Promise<number> {
   const made = async (path: string, body: object): Promise<number> => {
     const answer = await ask(url, `POST /api/${path}`, body);

@@ -59,7 +59,6 @@ async function serving<T>(
   }
 }
 
-/** Every list, with its relations. */
 async function everything(url: string, schemaDirectory = 'tests/fixtures/store'): Promise<readonly unknown[]> {
   const types = [...loadModel(schemaDirectory).types.values()].filter(({ operations }) => operations.has('list'));
   // One after the other: no more whole lists may be read at once than there are connections.

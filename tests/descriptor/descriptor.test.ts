@@ -57,7 +57,6 @@ function write(files: Readonly<Record<string, string | Uint8Array>>): string {
   return folder;
 }
 
-/** The faults of one file, as `line:column code`. */
 const faultsOf = (content: string | Uint8Array): readonly string[] =>
   loadDescriptors(write({ 'one.yaml': content })).diagnostics.map(
     ({ line, column, code }) => `${line}:${column} ${code}`,

@@ -33,7 +33,6 @@ export interface Step {
 }
 
 export interface Output {
-  /** Of the last command of the block. */
   readonly text: string;
   readonly status?: number;
   readonly headers?: Headers;
@@ -45,7 +44,6 @@ const OUTPUT = new Set(['json', 'http', 'text', 'csv']);
 
 const FILE_NAME = /^(?:#|\/\/) ([\w./-]+\.\w+)\n/;
 
-/** The compiled project. */
 const BUILD = resolve(process.env['TEST_BUILD'] ?? 'dist');
 const COMMAND_LINE = join(BUILD, 'engine/cli.js');
 
@@ -155,7 +153,6 @@ export class Reader {
   }
 }
 
-/** Each command with its continued lines, so that one that fails is named. */
 function commandsOf(text: string): readonly string[] {
   const commands: string[] = [];
   let open = '';

@@ -6,7 +6,6 @@ import { severities } from '../../engine/diagnostic.ts';
 import { problemKinds } from '../../engine/problem.ts';
 import { settingsTable } from '../../engine/settings/settings.ts';
 
-/** Without what the formatter adds to tables. */
 const bare = (text: string): string => text.replaceAll(/[\s-]+/g, ' ');
 
 test.each(Object.entries(generatedPages()))('docs/reference/%s is as "npm run docs" writes it', (name, text) => {
@@ -35,7 +34,6 @@ test('docs/reference/diagnostics.md has every code', () => {
   expect(rowsOf('diagnostics.md').map((row) => row.split(' ')[0])).toEqual(expected);
 });
 
-/** The name that GitHub gives to a heading. */
 const anchor = (heading: string): string =>
   heading
     .toLowerCase()

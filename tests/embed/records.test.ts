@@ -44,7 +44,6 @@ async function problemOf(call: Promise<unknown>): Promise<Problem> {
   throw new Error('there was no problem', { cause: error });
 }
 
-/** What HTTP answers, without what only HTTP has. */
 async function overHttp(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
   const init = { method, headers: { 'content-type': 'application/json' } };
   const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
@@ -159,8 +158,6 @@ describe('lists', () => {
     expect(problem.message).toContain(message);
   });
 });
-
-// Each problem is the one that HTTP answers.
 
 test.each([
   ['GET', '/api/owners/999999', () => owners().get(999_999), undefined],

@@ -46,7 +46,6 @@ describe.each<[type: string, accepted: readonly string[], refused: readonly stri
   const type = fieldTypes.get(name);
   const shape = { constraints: name === 'decimal' ? { scale: 2 } : {}, examples: [] };
   const isBodyValue = ajv.compile(type?.schema(shape) ?? false);
-  /** As a body has it: numbers are JSON. */
   const inBody = (text: string): unknown => {
     if (name !== 'integer' && name !== 'number') return text;
     try {

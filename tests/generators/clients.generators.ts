@@ -36,7 +36,6 @@ beforeAll(async () => {
   writeFileSync(join(FOLDER, GENERATED, 'orval.config.cjs'), `module.exports = ${JSON.stringify(config)};\n`);
 });
 
-/** What a command of the folder's own packages prints. */
 async function run(command: string, ...words: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)(join('node_modules/.bin', command), words, { cwd: FOLDER })).stdout;

@@ -9,10 +9,8 @@ const server = useServer({ schemaDirectory: 'tests/fixtures/http' });
 const X = 'x'.repeat(5000);
 const JSON_BODY = { 'content-type': 'application/json' };
 const long = (text: string): string => text.replaceAll('LONG', X);
-/** The longest run of what was sent. */
 const echoed = (text: string): number => Math.max(0, ...[...text.matchAll(/x{2,}/g)].map(([run]) => run.length));
 
-/** Requests, with their headers and bodies. */
 const REQUESTS = String.raw`
 POST /api/gadgets | {"LONG":1}
 POST /api/gadgets | {"a.LONG":1}

@@ -59,7 +59,6 @@ describe('a list', () => {
   );
 });
 
-/** The bytes as they come. */
 function bytes(
   url: string,
   headers: Record<string, string>,

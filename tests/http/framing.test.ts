@@ -24,7 +24,6 @@ async function listed(): Promise<readonly { readonly id: number; readonly name: 
   return JSON.parse((await exchange(server.url, 'GET /api/gadgets')).text);
 }
 
-/** A gadget that a hidden request would delete. */
 async function bait(): Promise<number> {
   const made = await exchange(server.url, 'POST /api/gadgets', { headers: JSON_TYPE, body: '{"name":"bait"}' });
   return Number(JSON.parse(made.text).id);

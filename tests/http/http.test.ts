@@ -66,7 +66,6 @@ describe('Prefer: return=minimal', () => {
   ])('%s %s: %i without a body', async (title, body, status, isNamed) => {
     const key = { 'idempotency-key': `minimal ${title} ${body}`.replaceAll(' ', '_') };
     const answers = [await send(title, MINIMAL, body), await send(title, { ...MINIMAL, ...key }, body)];
-    // A retry.
     answers.push(await send(title, { ...MINIMAL, ...key }, body));
     for (const { status: given, text, headers } of answers) {
       expect([given, text, headers['preference-applied'], headers['content-type']]).toEqual([

@@ -50,7 +50,6 @@ const filters = (count: number): string =>
     .map((filter) => `_cnd${filter}`)
     .join('&')}`;
 
-/** Each limit: what is still taken at its value, and what is refused beyond it. */
 test.each([
   ['bodyLimit', 'POST /api/gadgets', weighing(250_000), 422, weighing(250_001), 413, 'content-too-large'],
   ['bodyKeys', 'POST /api/gadgets', keys(20), 422, keys(21), 413, 'content-too-large'],
@@ -234,7 +233,6 @@ describe('of more connections than MEMORY_LIMIT has room for, the one that has w
     await once(socket, 'connect');
     if (first === LIVE) await live(socket);
     else socket.write(first);
-    // So that the request has arrived.
     if (first === UNFINISHED) expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 100 /);
     return socket.resume();
   };

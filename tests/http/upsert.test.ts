@@ -118,7 +118,6 @@ describe('fifty writers at several services', () => {
     [server] = servers as [TestServer];
   });
   afterAll(async () => {
-    // The database goes with the first.
     for (const one of servers.toReversed()) await one.close().catch(() => undefined);
   });
   const urlOf = (index: number): string => servers[index % servers.length]?.url ?? '';

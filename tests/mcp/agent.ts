@@ -13,7 +13,6 @@ interface ListedTool {
   readonly inputSchema: { readonly properties: Readonly<Record<string, { readonly type?: unknown }>> };
 }
 
-/** What the tests read of a message. */
 interface Message {
   readonly result?: {
     readonly tools?: readonly ListedTool[];
@@ -26,9 +25,7 @@ interface Message {
 
 interface ToolOutcome {
   readonly isError: boolean;
-  /** The JSON in the text of the answer. */
   readonly says: JsonObject;
-  /** The text as it was sent. */
   readonly text: string;
 }
 

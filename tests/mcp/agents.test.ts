@@ -218,7 +218,6 @@ describe('records', () => {
 });
 
 describe('refusals say how to go on', () => {
-  /** A call of a tool, and what the refusal holds. */
   test.each([
     'create_record {"type":"Book","record":{"titel":"x"}} => {"problem":"invalid-body","status":422}',
     'list_records {"type":"Book","filter":{}} => {"errors":[{"argument":"filter","code":"unknown-argument"}]}',

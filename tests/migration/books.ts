@@ -5,7 +5,6 @@ import { type Files, type Project, useProjects } from '../support/project.ts';
 export const BOOKS =
   'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n  pages: { type: integer, default: 0 }\n';
 
-/** Makes projects, each for one test; `projectOf` has them served once. */
 export function useBooks() {
   const newProject = useProjects();
   const projectOf = async (files: Files, work = async (_url: string): Promise<unknown> => undefined) => {

@@ -6,7 +6,6 @@ const book = (...fields: readonly string[]): string =>
 const many = (count: number, body: (index: number) => unknown) =>
   Array.from({ length: count }, (_, index) => ['books', body(index)] as const);
 
-/** Texts of 1 to 15 characters. */
 const LONGER = JSON.stringify(Array.from({ length: 15 }, (_, index) => ({ title: 'x'.repeat(index + 1) })));
 
 /** Records that stand in the way of one field: the field before and after, the records; the steps, and what is said of them. */

@@ -53,7 +53,6 @@ const allowing = ({ steps }: PlanJson): readonly string[] =>
 const keptIn = ({ steps }: PlanJson): readonly string[] =>
   steps.filter(({ state }) => state === 'kept').map(({ id }) => id);
 
-/** `GET /api/books`, or with a body behind it. */
 async function answered(url: string, request: string): Promise<unknown> {
   const [, head = request, body] = /^(\S+ \S+) (\{.*\})$/.exec(request) ?? [];
   const answer = await ask(url, head, body === undefined ? undefined : JSON.parse(body));
@@ -130,6 +129,5 @@ async function olderOutcome(project: Project, before: Scenario['before'], after:
   }
 }
 
-/** Lists and records as they are; of problems what is given. */
 const expectation = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && 'status' in body ? expect.objectContaining(body) : body;

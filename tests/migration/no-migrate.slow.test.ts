@@ -29,7 +29,6 @@ async function serving<T>(project: Project, work: (url: string) => Promise<T>): 
   }
 }
 
-/** A database that `npm start` has made for these descriptors. */
 async function made(files: Readonly<Record<string, string>>): Promise<Project> {
   const project = await newProject(files);
   await project.serving(async (url) => {

@@ -26,7 +26,6 @@ order: [title]
   'tag.yaml': 'type: Tag\nfields: { word: { type: string } }\nrelations: { books: { kind: manyToMany, type: Book } }\n',
 };
 
-/** Everything has another name. */
 const NEW = {
   'author.yaml': `type: Writer
 renamedFrom: Author
@@ -50,7 +49,6 @@ order: [heading]
     'type: Word\nrenamedFrom: Tag\nfields: { word: { type: string } }\nrelations: { volumes: { kind: manyToMany, type: Volume, renamedFrom: books } }\n',
 };
 
-/** What has a former name is something else. */
 const NEWER = {
   ...NEW,
   'book.yaml': NEW['book.yaml'].replace(', renamedFrom: title }', ' }\n  title: { type: string, default: none }'),
@@ -83,7 +81,6 @@ async function appliedIn(...versions: readonly Files[]): Promise<Project> {
   return project;
 }
 
-/** One service for each version, on one database. */
 async function withBoth(
   project: Project,
   older: Project,
@@ -134,7 +131,6 @@ describe('an old and a new version on one database', () => {
       author: expect.objectContaining({ id: 2, name: 'B' }),
       tags: [],
     });
-    // Each changes what the other one made, and leaves alone what it does not know.
     await bodyOf(old, `PATCH /api/books/${other.id}`, { title: `${b}+`, pages: 3 });
     expect(await bodyOf(fresh, `GET /api/volumes/${other.id}?fields=heading,title,pages`)).toEqual({
       id: other.id,

@@ -254,7 +254,6 @@ describe('apply', () => {
   });
 });
 
-/** Runs SQL in the database of the project, as somebody else. */
 async function asOther({ database }: Project, sql: string): Promise<void> {
   if (database.kind === 'sqlite') {
     const opened = new Database(fileOf(database));
@@ -271,7 +270,6 @@ describe('what somebody else did to the tables', () => {
   const indexed = BOOKS.replace('maxLength: 100', 'maxLength: 100, index: true');
   const onEach = databaseKind === 'sqlite' ? 0 : 1;
 
-  /** SQL of a trigger that does nothing. */
   const TRIGGER = [
     'create trigger noted after delete on books begin select 1; end',
     `create function noted() returns trigger language plpgsql as 'begin return null; end';

@@ -17,7 +17,6 @@ const folders = [
 ];
 const checked = folders.map(({ name, directory }) => ({ name, schema: checkSchema(directory).schema }));
 
-/** Bodies that a type takes, and such as differ from them in one value. */
 function bodiesOf(type: RecordType): readonly JsonObject[] {
   const good = [creationExample(type), changeExample(type), recordExample(type), {}, { noSuchKey: 1 }];
   const random = fc.sample(

@@ -19,7 +19,6 @@ const documentOf = (model: Model): JsonObject => createDocument(model, ABOUT);
 const shipped = documentOf(loadModel('tests/fixtures/store'));
 const schemas = schemasOf(shipped);
 
-/** The operations of a document, each with its path and method. */
 function operationsOf(document: JsonObject): readonly { method: string; path: string; operation: JsonObject }[] {
   return Object.entries(document['paths'] ?? {}).flatMap(([path, item]) =>
     Object.entries<JsonValue>(item)
@@ -36,12 +35,10 @@ describe('the shipped document', () => {
       'path-not-found',
       'method-not-allowed',
       'precondition-required',
-      // Of what is no request yet.
       'bad-request',
       'request-timeout',
       'misdirected-request',
       'headers-too-large',
-      // Of agents.
       'origin-not-allowed',
     ];
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));

@@ -10,21 +10,16 @@ import { isIdentifierKey } from './world.ts';
 /** What a write asks for, beside its records. */
 export interface BodyWrite {
   readonly type: RecordType;
-  /** The whole body. */
   readonly body: JsonValue;
-  /** Whether records are changed, or made. */
   readonly update: boolean;
-  /** Whether they are found by unique values. */
   readonly upsert: boolean;
   readonly patch: boolean;
-  /** The fields that the variant accepts. */
   readonly fields: readonly Field[];
 }
 
 const isIdentifier = (value: JsonValue): boolean =>
   referenceName(value) !== undefined || (Number.isSafeInteger(value) && Number(value) > 0);
 
-/** Values that do not fit their place, and keys that have none. */
 function misfits(type: RecordType, fields: readonly Field[], body: JsonObject, path: BodyPath): readonly string[] {
   return entriesOf(body).flatMap(([key, value]) => {
     const [field, relation, at] = [type.fields.get(key), type.relations.get(key), [...path, key]];

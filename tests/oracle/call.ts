@@ -5,13 +5,11 @@ import type { Request } from './case.ts';
 import type { ConditionRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
 import { type Id, idValue } from './world.ts';
 
-/** Parts of a query string: `key=value`, already encoded. */
 type Query = readonly string[];
 
 export interface Call {
   readonly type: RecordType;
   readonly method: string;
-  /** The record that is addressed; undefined for the collection. */
   readonly id?: Id | undefined;
   readonly view?: ViewRequest;
   readonly list?: ListRequest;
@@ -25,7 +23,6 @@ export interface Call {
 /** An identifier that no record has: clients cannot choose it. */
 export const MISSING_ID = MAX_GIVEN_IDENTIFIER + 1;
 
-/** The variable as a path holds it. */
 const idText = (id: Id): string => (typeof id === 'string' ? `{${id}}` : String(id));
 
 export const linkTo = (type: RecordType, id: Id): JsonObject => ({ [type.identifier.name]: idValue(id) });
@@ -112,7 +109,6 @@ export function uniquesOf({ operations, indexes, references }: RecordType): read
 export const deletesFound = ({ operations, preconditions }: RecordType): boolean =>
   operations.has('delete') && preconditions !== 'required';
 
-/** DELETE of the records that filters find. */
 export const foundDeletion = (filters: readonly ConditionRequest[], most: number): Omit<Call, 'type'> => ({
   method: 'DELETE',
   list: { filters },

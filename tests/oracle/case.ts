@@ -16,15 +16,12 @@ export interface Request {
 
 export interface ExpectedRecord {
   readonly type: string;
-  /** A variable, or the identifier itself. */
   readonly identifier: string | number;
 }
 
 export interface ExpectedProblem {
   readonly code: ProblemCode;
-  /** JSON Pointers into the body: exactly these, in this order. */
   readonly pointers?: readonly string[];
-  /** Query parameters: exactly these. */
   readonly parameters?: readonly string[];
   /** Stored records in the way, which the errors must name. */
   readonly records?: readonly ExpectedRecord[];

@@ -10,7 +10,6 @@ import { asCompared, type RecordRow } from './world.ts';
 
 type HeldValues = (field: Field) => JsonValue;
 
-/** Whether only the service knows the value. */
 const isReference = (value: JsonValue): boolean => referenceName(value) !== undefined;
 
 /** `withNull`: what a comparison with null comes to; undefined: what it would for a list filter. */

@@ -8,9 +8,7 @@ import { compareSequence, START } from './compare-sequence.ts';
 import { randomOperation } from './random-operations.ts';
 
 interface Size {
-  /** Sequences, each with a schema of its own. */
   readonly sequences: number;
-  /** Requests of the longest sequence. */
   readonly requests: number;
   /** Milliseconds for finding a shorter sequence that fails too. */
   readonly shrinking: number;

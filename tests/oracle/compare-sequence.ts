@@ -24,14 +24,12 @@ import { type Draw, drawBody, drawFrom, type Operation } from './random-operatio
 import { drawConditions, drawList, drawView } from './random-queries.ts';
 import type { Bench, ReceivedAnswer } from '../support/replaying.ts';
 
-/** The time of the service before the first request. */
 export const START = Date.UTC(2030, 0, 1);
 
 interface Session {
   readonly world: World;
   readonly bindings: Bindings;
   readonly bench: Bench;
-  /** What was sent so far, for the report. */
   readonly log: string[];
   /** Whether the request gives an identifier to a record that is to be made: others that it makes may come before it. */
   gives: boolean;
@@ -288,7 +286,6 @@ const NEW = 2 ** 50;
 /** The identifier of no record. */
 const NOWHERE = 2 ** 51;
 
-/** Returns how many requests it sent. */
 export async function compareSequence(bench: Bench, model: Model, operations: readonly Operation[]): Promise<number> {
   const bindings: Bindings = new Map();
   const rank = (id: Id): number => {

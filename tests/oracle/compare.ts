@@ -24,7 +24,6 @@ export interface Difference {
 
 const SHOWN = 400;
 
-/** A value as a report shows it. */
 export function shown(value: JsonValue | undefined): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text;
@@ -67,7 +66,6 @@ function matchObject(expected: JsonObject, got: Tree | undefined, place: string,
   return [...differences, ...unlessEqual(`${place} keys`, order, given)];
 }
 
-/** What is undefined must be absent. */
 const matchMember = (
   expected: JsonValue | undefined,
   got: Tree | undefined,
@@ -78,7 +76,6 @@ const matchMember = (
 const unlessEqual = (place: string, expected: JsonValue | undefined, got: JsonValue | undefined): Difference[] =>
   isDeepStrictEqual(expected, got) ? [] : [difference(place, expected, got)];
 
-/** Every place where `got` differs from the template `expected`. */
 export function match(expected: JsonValue, got: Tree | undefined, place: string, bindings: Bindings): Difference[] {
   if (Array.isArray(expected)) return matchArray(expected, got, place, bindings);
   if (!isObject(expected))
@@ -166,7 +163,6 @@ function matchBody(expect: Expectation, answer: ReceivedAnswer, bindings: Bindin
   return match(expect.body, readJson(answer.text) ?? tree(answer.text), 'body', bindings);
 }
 
-/** Every way in which the answer differs from what is expected. */
 export function compareAnswer(expect: Expectation, answer: ReceivedAnswer, bindings: Bindings): readonly Difference[] {
   if (answer.status !== expect.status)
     return [{ place: 'status', expected: String(expect.status), got: `${answer.status} ${answer.text.slice(0, 600)}` }];

@@ -5,7 +5,6 @@ import { type Id, idIn, related, type RecordRow, rowOf, type World } from './wor
 
 export type BodyPath = readonly (string | number)[];
 
-/** What one place says that a relation holds. */
 export interface RelationContent {
   readonly relation: Relation;
   readonly mentions: readonly RecordMention[];
@@ -113,15 +112,12 @@ function contentOf(reading: BodyReading, parent: RecordMention, relation: Relati
   return { relation, mentions, at: pointer(path) };
 }
 
-/** A record that a body writes: the whole of it, or an item of an array. */
 export interface WrittenRecord {
-  /** undefined where it is to be made. */
   readonly id: Id | undefined;
   readonly body: JsonObject;
   readonly path: BodyPath;
 }
 
-/** A record that is there, one that is nowhere, or one that is to be made. */
 function mentionOf(reading: BodyReading, type: RecordType, { id, body, path }: WrittenRecord): RecordMention {
   const given = id ?? idIn(body, type);
   const row = rowOf(reading.world, type, id);
@@ -152,7 +148,6 @@ export function mentionsOf(
   return records.map((record) => mentionOf(reading, type, record));
 }
 
-/** In the order of the document. */
 export const allMentions = (mention: RecordMention): readonly RecordMention[] => [
   mention,
   ...mention.contents.flatMap(({ mentions }) => mentions.flatMap(allMentions)),
@@ -162,7 +157,6 @@ export const allMentions = (mention: RecordMention): readonly RecordMention[] =>
 export const membersOf = ({ via }: RecordMention, { relation, mentions }: RelationContent): readonly RecordMention[] =>
   relation.toMany && via?.relation.inverse === relation ? [...mentions, via.parent] : mentions;
 
-/** The same by what stands for each. */
 export const namesOfMembers = (mention: RecordMention, content: RelationContent): ReadonlySet<string> =>
   new Set(membersOf(mention, content).map(({ who }) => who));
 

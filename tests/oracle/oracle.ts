@@ -25,7 +25,6 @@ import { write } from './writes.ts';
 
 export interface OracleAnswer {
   readonly expect: Expectation;
-  /** The tables that it changes. */
   readonly changes: readonly string[];
 }
 
@@ -60,7 +59,6 @@ function bodyWrite({ type, method, on }: Call, body: JsonValue): Omit<BodyWrite,
   return { type, body, fields: type.defaultVariant.fields, patch: method === 'PATCH', upsert: on !== undefined };
 }
 
-/** Makes records, or changes them: one, or those of an array. */
 function putRecords(setting: Setting, id: Id | undefined): Expectation {
   const { world, call } = setting;
   const { type, method, body = {} } = call;
@@ -101,7 +99,6 @@ function deleteRecord(setting: Setting, id: Id): Expectation {
   return { status: 200, headers: { ...TYPE, etag: null }, body };
 }
 
-/** All that the filters find, or nothing. */
 function deleteFound(setting: Setting): Expectation {
   const { world, call } = setting;
   const { filters = [] } = call.list ?? {};
@@ -141,7 +138,6 @@ function reported({ status }: Expectation, { given }: World): Expectation {
 
 const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
 
-/** What the service must answer; the world is then what it is after the request. */
 export function answer(world: World, call: Call): OracleAnswer {
   const copy = copyWorld(world);
   try {

@@ -12,7 +12,6 @@ import fc from '../support/fast-check.ts';
 export const KINDS =
   'create create create put put patch createMany patchMany upsert delete deleteFound get list list'.split(' ');
 
-/** One request: what it does, to which type, and the numbers that decide everything else. */
 export interface Operation {
   readonly kind: (typeof KINDS)[number];
   readonly type: number;
@@ -35,9 +34,7 @@ export function drawFrom(choices: readonly number[]): Draw {
 
 export interface Drawn {
   readonly body: JsonObject;
-  /** Where the body does not fit its type. */
   readonly faults: readonly string[];
-  /** The relation paths that the body speaks of. */
   readonly paths: readonly string[];
 }
 
@@ -48,7 +45,6 @@ interface Drawing {
   readonly paths: Set<string>;
 }
 
-/** How the body came to a record. */
 interface Way {
   readonly relation: Relation;
   readonly parent: Id | undefined;
@@ -92,7 +88,6 @@ function drawValue(
   return undefined;
 }
 
-/** undefined where nothing is bad. */
 function drawBad({ draw, faults }: Drawing, field: Field, at: Path): JsonValue | undefined {
   // The reader of bodies refuses texts that cannot be stored before it is known what other values are compared with.
   const all = badValues(field).filter((value) => !/[\0\p{Cs}]/u.test(String(value)));

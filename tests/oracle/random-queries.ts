@@ -18,7 +18,6 @@ function drawPath(draw: Draw, type: RecordType, depth = 1): string | undefined {
   return rest === undefined ? relation.name : `${relation.name}.${rest}`;
 }
 
-/** The default view, some relations, or some fields. */
 export function drawView(draw: Draw, type: RecordType): ViewRequest {
   const choice = draw(3);
   const paths = Array.from({ length: draw(3) }, () => drawPath(draw, type)).filter((path) => path !== undefined);
@@ -45,7 +44,6 @@ function drawField(
   return field && [through === undefined ? field.name : `${through.name}.${field.name}`, field];
 }
 
-/** A value that some record may have, or its neighbour. */
 function drawOperand(draw: Draw, field: Field): JsonValue {
   const edges = field.type.edges(field).filter((value) => JSON.stringify(value).length < 60);
   const value = (draw(3) === 2 ? edges[draw(Math.max(1, edges.length))] : undefined) ?? field.type.good(field, draw(8));
@@ -133,11 +131,9 @@ function drawCondition(drawing: Drawing, type: RecordType): readonly ConditionRe
 interface DrawnSet {
   readonly path: string;
   readonly target: RecordType;
-  /** How many relations may be followed from there. */
   readonly left: number;
 }
 
-/** A set of the type, or one behind a relation to one. */
 function drawSet({ draw, left }: Drawing, type: RecordType): DrawnSet | undefined {
   const toOne = [...type.relations.values()].filter(({ toMany }) => !toMany && left > 1);
   const through = draw(4) === 3 ? toOne[draw(Math.max(1, toOne.length))] : undefined;
@@ -153,7 +149,6 @@ function drawSet({ draw, left }: Drawing, type: RecordType): DrawnSet | undefine
 const conditionsIn = (drawing: Drawing, type: RecordType): readonly ConditionRequest[] =>
   distinct(Array.from({ length: 1 + drawing.draw(2) }, () => drawCondition(drawing, type)).flat());
 
-/** Conditions that all must hold; there may be none. */
 export const drawConditions = (world: World, draw: Draw, type: RecordType): readonly ConditionRequest[] =>
   conditionsIn({ world, draw, groups: 3, left: MAX_DEPTH }, type);
 

@@ -6,7 +6,6 @@ import { refuse, Unreachable } from './refusal.ts';
 import { compareValues, requireKnown, type ValueOrder } from './values.ts';
 import { asCompared, type Id, idValue, related, type RecordRow, rowsOf, type World } from './world.ts';
 
-/** The view parameters of a request, each as the list of names that it holds. */
 export interface ViewRequest {
   readonly include?: readonly string[];
   readonly fields?: readonly string[];
@@ -22,7 +21,6 @@ export interface FilterRequest {
   readonly ids?: readonly Id[];
 }
 
-/** Any, all or none of the items hold, each of which is several conditions. */
 export interface GroupRequest {
   readonly group: '$any' | '$all' | '$none';
   readonly items: readonly (readonly ConditionRequest[])[];
@@ -35,7 +33,6 @@ interface SetRequest {
   readonly conditions: readonly ConditionRequest[];
 }
 
-/** How many records a set has. */
 interface CountRequest {
   readonly path: string;
   readonly counted: OperatorName;
@@ -126,7 +123,6 @@ function representRelated(world: World, row: RecordRow, relation: Relation, view
   return relation.toMany ? bodies : (bodies[0] ?? null);
 }
 
-/** Records beyond the first level of relations. */
 function deepRecords(world: World, row: RecordRow, { relations }: Shown, level = 1): number {
   let count = 0;
   for (const [relation, view] of relations)
@@ -149,7 +145,6 @@ export function representAll(
   return rows.map((row) => represent(world, type, row, shown));
 }
 
-/** What a path leads to in one record. */
 export type Found =
   | { readonly field: Field; readonly value: JsonValue }
   | { readonly field: undefined; readonly id?: Id };
@@ -183,7 +178,6 @@ export const isLikeIn = (field: Pick<Field, 'caseless'>, text: JsonValue, patter
 
 const sure = (order: number): ValueOrder => ({ order, isSure: true });
 
-/** Null comes first. */
 function compareOrNull(field: Field, a: JsonValue, b: JsonValue): ValueOrder {
   requireKnown(field, a, b);
   if (a === null || b === null) return sure(Number(a !== null) - Number(b !== null));
@@ -310,9 +304,7 @@ function sorted(
 
 interface Listed {
   readonly rows: readonly RecordRow[];
-  /** How many records match, whatever the page. */
   readonly total: number;
-  /** Where the page begins and ends among them. */
   readonly from: number;
   readonly to: number;
 }

@@ -1,14 +1,11 @@
 /** JSON as cases hold it: with variables and exact texts in it, and read without losing how it was written. */
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json/json.ts';
 
-/** A value in an answer. */
 export interface Tree {
-  /** Exactly as it stands there. */
   readonly text: string;
   /** Of a member: its key in quotes. */
   readonly name?: string;
   readonly items?: readonly Tree[];
-  /** By key, in order. */
   readonly members?: ReadonlyMap<string, Tree>;
 }
 
@@ -39,10 +36,8 @@ export function readJson(text: string): Tree | undefined {
   return read();
 }
 
-/** A value that stands for exactly this text. */
 export const raw = (text: string): JsonObject => ({ $json: text });
 
-/** The exact text that a value stands for, if it does. */
 export function rawText(value: JsonValue | undefined): string | undefined {
   const text = isObject(value) ? value['$json'] : undefined;
   return typeof text === 'string' ? text : undefined;
@@ -69,14 +64,12 @@ export function writeJson(value: JsonValue): string {
     .join(',')}}`;
 }
 
-/** The members of a body, in the order in which they are sent. */
 export function entriesOf(body: JsonObject): readonly (readonly [key: string, value: JsonValue])[] {
   const last = keysOf(body);
   const first = Object.keys(body).filter((key) => key !== '$keys' && !last.includes(key));
   return [...first, ...last].map((key) => [key, body[key] ?? null]);
 }
 
-/** The keys of an object whose order matters. */
 export function keysOf(body: JsonObject): readonly string[] {
   const { $keys: keys } = body;
   return Array.isArray(keys) ? keys.map(String).filter((key) => Object.hasOwn(body, key)) : [];
@@ -88,7 +81,6 @@ const PLACEHOLDER = /\{([^{}]+)\}/g;
 
 export const reference = (name: string): JsonObject => ({ $ref: name });
 
-/** The name in `{ "$ref": name }`; undefined for any other value. */
 export function referenceName(value: JsonValue | undefined): string | undefined {
   const name = isObject(value) ? value['$ref'] : undefined;
   return typeof name === 'string' ? name : undefined;
@@ -108,11 +100,9 @@ function bound(name: string, bindings: Bindings): JsonValue {
   return value;
 }
 
-/** A path with its variables filled in. */
 export const fillPath = (path: string, bindings: Bindings): string =>
   path.replaceAll(PLACEHOLDER, (_, name: string) => encodeURIComponent(String(bound(name, bindings))));
 
-/** A body with its variables filled in. */
 export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => fill(item, bindings));
   if (!isObject(value)) return value;

@@ -27,7 +27,6 @@ export function badValues(field: ValueShape): readonly JsonValue[] {
   return [...refused(field), ...(item ? withBadItem(field, item) : [])];
 }
 
-/** By the field type, and by the limits that the descriptor sets. */
 const refused = (field: ValueShape): readonly JsonValue[] => [
   ...field.type.bad(field),
   ...limitsOf(field, field.type).beyond,
@@ -53,7 +52,6 @@ export function refusedAt(field: ValueShape, value: JsonValue): readonly BodyPat
   return (value as readonly JsonValue[]).flatMap((one, index) => refusedAt(item, one).map((path) => [index, ...path]));
 }
 
-/** What a field holds: some keep the text of a value, some have one way to write it. */
 function kept({ type }: Field, value: JsonValue): JsonValue {
   if (value === null || referenceName(value) !== undefined) return value;
   return type.keepsText ? raw(writeJson(value)) : (type.canonical?.(value) ?? value);
@@ -65,7 +63,6 @@ export function writtenAs({ fields }: RecordType, key: string, value: JsonValue)
   return writeJson(field ? kept(field, value) : value);
 }
 
-/** What a new record holds where the body says nothing. */
 export const defaultOf = (field: Field): JsonValue =>
   field.type.keepsText && field.defaultText !== undefined ? raw(field.defaultText) : kept(field, field.default ?? null);
 
@@ -92,7 +89,6 @@ function written(stored: JsonValue, given: JsonValue, patch: boolean): JsonValue
   return patch && text !== undefined ? raw(mergePatch(rawText(stored), text)) : given;
 }
 
-/** The same for an open key; undefined where it is to go. */
 function writtenOpen(stored: JsonValue | undefined, given: JsonValue, patch: boolean): JsonValue | undefined {
   const value = raw(writeJson(given));
   return patch && rawText(value) === 'null' ? undefined : written(stored ?? null, value, patch);
@@ -165,12 +161,10 @@ export function withValues(
 
 // Stamps, as far as they can be known: variables for times, and one for the name of the token.
 
-/** The time of a request: later than all of those before, or the same. */
 export const newTime = ({ stamps }: World): number => (stamps.count += 1);
 
 const AUTHOR = reference('author');
 
-/** Whether a value is the time of some request. */
 export const isTime = (value: JsonValue): boolean => timeNumber(value) !== undefined;
 
 /** Of a request that is yet to come. */
@@ -187,7 +181,6 @@ function stampOf({ generated, type }: Field, time: number): JsonObject {
   return reference(`${type.now?.(new Date(0)).includes('T') === true ? 'time' : 'day'} ${time}`);
 }
 
-/** What a new record holds where its body says nothing. */
 export const newValue = (field: Field, time: number): JsonValue =>
   field.generated === undefined && !field.isNowByDefault ? defaultOf(field) : stampOf(field, time);
 
@@ -229,7 +222,6 @@ export function compareValues(field: Field, a: JsonValue, b: JsonValue): ValueOr
   return { order: field.type.compare(asCompared(field, a), asCompared(field, b)), isSure: true };
 }
 
-/** Before any time at which the suite is replayed, or after it. */
 function sideOf({ type, ...field }: Field, value: JsonValue): number {
   const [from, until] = [FROM, UNTIL].map((time) => type.now?.(time) ?? '');
   if (type.compare(value, from ?? '') < 0) return -1;

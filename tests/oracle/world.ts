@@ -58,7 +58,6 @@ export const copyWorld = (world: World): World => ({
   joins: new Map(world.joins),
 });
 
-/** Takes over what a copy holds. */
 export function replaceWorld(world: World, copy: World): void {
   for (const [type, rows] of copy.rows) world.rows.set(type, rows);
   for (const [table, pairs] of copy.joins) world.joins.set(table, pairs);
@@ -76,14 +75,12 @@ export const putRow = (world: World, type: RecordType, row: RecordRow): void =>
 
 export const newId = (world: World, type: RecordType): Id => `${type.name}:${(world.given.count += 1)}`;
 
-/** The identifier as bodies hold it. */
 export const idValue = (id: Id): JsonValue => (typeof id === 'string' ? reference(id) : id);
 
 /** Whether a key of a body is the identifier. Where records do not show it, its name is a key like any other. */
 export const isIdentifierKey = ({ identifier: { name, inRecord } }: RecordType, key: string): boolean =>
   inRecord && key === name;
 
-/** The identifier that a body holds; undefined where it has none. */
 export function idIn(body: JsonObject, type: RecordType): Id | undefined {
   if (!type.identifier.inRecord) return undefined;
   const value = body[type.identifier.name];
@@ -94,7 +91,6 @@ export function idIn(body: JsonObject, type: RecordType): Id | undefined {
 const oriented = (table: JoinTable, sourceColumn: string, [left, right]: Pair): Pair =>
   table.left.column === sourceColumn ? [left, right] : [right, left];
 
-/** The related records, in no particular order. */
 export function related(world: World, { link, target }: Relation, row: RecordRow): readonly RecordRow[] {
   if (link.at === 'source') return [rowOf(world, target, row.links.get(link.reference)) ?? []].flat();
   if (link.at === 'target')
@@ -113,7 +109,6 @@ export function setLink(world: World, type: RecordType, id: Id, key: Reference, 
   putRow(world, type, { ...row, links });
 }
 
-/** Puts a row into a join table, or takes it out. */
 export function setPair(world: World, { link }: Relation, source: Id, target: Id, present: boolean): void {
   if (link.at !== 'join') return;
   const pair = oriented(link.table, link.sourceColumn, [source, target]);
@@ -132,7 +127,6 @@ const pointingAt = (world: World, { type, id }: Address) =>
     [...rowsOf(world, child).values()].filter((row) => row.links.get(key) === id).map((row) => ({ child, key, row })),
   );
 
-/** The records and everything that their deletion takes along. */
 function removedWith(world: World, type: RecordType, ids: readonly Id[]): readonly Address[] {
   const removed = ids.map((id): Address => ({ type, id }));
   for (const one of removed)
@@ -143,7 +137,6 @@ function removedWith(world: World, type: RecordType, ids: readonly Id[]): readon
   return removed;
 }
 
-/** Records that a conflict is to name. */
 export const inTheWay = ({ name: type }: RecordType, ids: readonly Id[]): Pick<ExpectedProblem, 'records'> => ({
   records: ids.map((identifier) => ({ type, identifier })),
 });
@@ -201,11 +194,9 @@ const withoutCase = (value: JsonValue): JsonValue =>
         .normalize()
     : value;
 
-/** What a value of the field is compared by. */
 export const asCompared = ({ caseless }: Pick<Field, 'caseless'>, value: JsonValue): JsonValue =>
   caseless ? withoutCase(value) : value;
 
-/** Null and absent are equal to nothing. */
 function sameMember(member: Field | Relation, a: RecordRow, b: RecordRow): boolean {
   if (!isField(member)) return member.link.at === 'source' && sameLink(member.link.reference, a, b);
   const [first, second] = [a.values.get(member) ?? null, b.values.get(member) ?? null];
@@ -220,7 +211,6 @@ const sameLink = (key: Reference, a: RecordRow, b: RecordRow): boolean => {
   return id !== undefined && id === b.links.get(key);
 };
 
-/** The record that has the unique values of a body. */
 export function holderOf(
   world: World,
   type: RecordType,
@@ -290,7 +280,6 @@ const sameRows = (before: Rows, after: Rows): boolean =>
 const samePairs = (before: readonly Pair[], after: readonly Pair[]): boolean =>
   isDeepStrictEqual(before.map(String).toSorted(), after.map(String).toSorted());
 
-/** The tables whose rows differ. */
 export function changedTables(before: World, after: World): readonly string[] {
   const types = [...after.rows].filter(([type, rows]) => !sameRows(rowsOf(before, type), rows));
   const joins = [...after.joins].filter(([table, pairs]) => !samePairs(before.joins.get(table) ?? [], pairs));

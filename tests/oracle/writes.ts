@@ -33,7 +33,6 @@ import {
   type World,
 } from './world.ts';
 
-/** The identifier that each record of the body has now. */
 type Ids = ReadonlyMap<string, Id>;
 
 const identifierAt = ({ type, path }: RecordMention): string => pointer([...path, type.identifier.name]);
@@ -278,7 +277,6 @@ function refuseDuplicates(world: World, body: JsonValue, all: readonly RecordMen
   refuse('unique-conflict', { ...pointers, records });
 }
 
-/** Returns the identifiers of the records. */
 export function write(world: World, records: readonly WrittenRecord[], written: BodyWrite): readonly Id[] {
   const { type, body, patch, update } = written;
   const before = copyWorld(world);

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expectWorks, type Stranger, strangerIn } from './stranger.ts';
 
-/** The figures that the package promises. */
 const MAX_PACKAGES = 120;
 const MAX_MEGABYTES = 60;
 

@@ -204,7 +204,6 @@ export function expectWorks(strangerOf: () => Stranger): void {
 
 interface Started {
   readonly url: string;
-  /** Resolves with the exit code. */
   stop(): Promise<number | null>;
 }
 

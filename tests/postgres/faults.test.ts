@@ -14,7 +14,6 @@ const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where pid <>
 const SILENT = "application_name = 'silent'";
 const LOCKED = "wait_event_type = 'Lock'";
 
-/** Of backends. */
 const pidsOf = async (url: string, condition: string): Promise<readonly number[]> => {
   const client = await connectTo(url);
   const { rows } = await client.query<{ pid: number }>(`select pid from pg_stat_activity where ${condition}`);

@@ -16,7 +16,6 @@ const statuses = (answers: readonly { readonly status: number }[]): readonly num
 onServer('many instances on one database', () => {
   let database: TestDatabase;
   let fleet: Fleet;
-  /** Each request goes to the next instance. */
   const send = (title: string, body?: unknown): Promise<Answer> => ask(fleet.next(), title, body);
   const sendWith = (headers: Readonly<Record<string, string>>, title: string, body?: unknown): Promise<Exchanged> =>
     exchangeJson(fleet.next(), title, body, headers);

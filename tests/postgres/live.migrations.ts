@@ -11,7 +11,6 @@ import { type Waited, waitedWhile } from '../support/waiting.ts';
 
 const ROWS = Number(process.env['LIVE_ROWS'] ?? 2000);
 const isMeasured = process.env['LIVE_ROWS'] !== undefined;
-/** Milliseconds. */
 const LIMIT = 200;
 
 interface Book {
@@ -56,7 +55,6 @@ const relation = (name: string, text: string) => (book: Book) => ({
 
 type Change = (book: Book) => Book;
 
-/** One after the other, over the same rows. */
 const changes: readonly (readonly [what: string, change: Change])[] = [
   ['a field is added', field('added', '{ type: string }')],
   ['a field with a default is added', field('lang', '{ type: string, default: en }')],
@@ -175,7 +173,6 @@ onServer(`${ROWS} records that clients read and write`, () => {
     await client.end();
   };
 
-  /** Since the last time. */
   async function notedLocks(): Promise<readonly NotedLock[]> {
     const client = await connectTo(project.database.url);
     const { rows } = await client.query<NotedLock>('delete from noted.locks returning statement, mode, patience');

@@ -12,7 +12,6 @@ const failing = (code: string): { readonly instead: string } => ({
   instead: `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`,
 });
 
-/** Writes without a transaction around them. */
 const ALONE = /^(insert into|delete from) "\w+" as |^with old\$ as /;
 
 onServer('a transaction', () => {

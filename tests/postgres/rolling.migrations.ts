@@ -83,7 +83,6 @@ class Deployment {
     };
   }
 
-  /** Resolves with the exit code and what was printed. */
   async run(commands: string, port = 3001): Promise<readonly [code: unknown, out: string]> {
     const text = `set -u\n${commands.replaceAll('3001', String(port))}`;
     const child = spawn('bash', ['-c', text], { cwd: this.directory, env: this.#environment });
@@ -117,7 +116,6 @@ interface Book {
 class Load {
   readonly #ports: readonly number[];
   readonly failed: string[] = [];
-  /** The last acknowledged title of each record. */
   readonly stored = new Map<number, string>();
   done = 0;
   #turn = 0;

@@ -10,7 +10,6 @@ import { onServer, POOLER_URL, startInstance, withParameters } from '../support/
 
 const compiled = useCompiled();
 
-/** What a start says of this database. */
 const refusal = (databaseUrl: string): Promise<string> =>
   serve({ ...readSettings({}), port: 0, databaseUrl, logLevel: 'silent' }).then(
     async (serving) => {

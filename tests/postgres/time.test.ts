@@ -33,7 +33,6 @@ function pooled(): string {
   return url.href;
 }
 
-/** How many such statements the server is working on. */
 async function running(): Promise<number> {
   const client = await connectTo(database.url);
   const { rows } = await client.query<{ count: string }>(
@@ -74,7 +73,6 @@ onServer('statements', () => {
       client.leave();
       for (const work of works) expect(await work).toMatchObject({ name: 'CallerGone' });
       await until(async () => (await running()) === 0);
-      // Each of the connections can be used.
       const after = Array.from({ length: 20 }, () => driver.read((reader) => reader.value(ONE, []), PATIENT));
       expect(new Set(await Promise.all(after))).toEqual(new Set(['1']));
     });

@@ -23,7 +23,6 @@ const logOf = ({ err }: Running): readonly Logged[] =>
     .split('\n')
     .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Logged] : []));
 
-/** The processes that it has started. */
 const workersOf = ({ child: { pid } }: Running): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .split(' ')

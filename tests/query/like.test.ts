@@ -29,7 +29,6 @@ const letters = (maxLength: number): fc.Arbitrary<string> =>
     maxLength,
   });
 
-/** Texts that begin to match in many places, and patterns of which some are cut out of the text. */
 const pairs = fc
   .tuple(letters(60), fc.array(letters(12), { minLength: 1, maxLength: 6 }), fc.array(fc.nat(60), { maxLength: 6 }))
   .map(([text, segments, cuts]): [string, string] => {

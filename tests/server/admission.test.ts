@@ -5,7 +5,6 @@ import { ask } from '../support/ask.ts';
 import { databaseKind, fileOf } from '../support/databases.ts';
 import { startTestServer } from '../support/server.ts';
 
-/** More than the processes that read for whole lists. */
 const LISTS = 6;
 
 /** Sends a request, and reads nothing of the response once it has begun. */
@@ -19,7 +18,6 @@ const unread = (url: string, path: string): Promise<Socket> =>
     socket.once('readable', () => undefined).on('error', reject);
   });
 
-// SQLite keeps a process for searches.
 (databaseKind === 'sqlite' ? test : test.skip)('a search begins while whole lists wait', async () => {
   const server = await startTestServer({
     schemaDirectory: 'tests/fixtures/sets',

@@ -8,7 +8,6 @@ import { readSettings } from '../../engine/settings/settings.ts';
 import { ask } from '../support/ask.ts';
 import { createDatabase, fileOf, type TestDatabase } from '../support/databases.ts';
 
-/** More than the service reads for any request by itself. */
 const MANY = 150_000;
 const PAGE = '_cnd[limit]=0&_cnd[limit]=5';
 const MANY_MAY_GO = { prefer: 'max-affected=100' };

@@ -23,7 +23,6 @@ beforeEach(async () => {
   expect(made.status).toBe(201);
 });
 
-/** By the name of the field that a fault is at. */
 const MESSAGES: Readonly<Record<string, string>> = {
   ends: 'A project cannot end before it starts',
   budget: '"budget" must be at least "spent" if "closed" is true',

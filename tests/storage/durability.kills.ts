@@ -11,7 +11,6 @@ import { startTestServer } from '../support/server.ts';
 import { mountFailing, mountSmall } from '../support/small-disk.ts';
 import { type Assembly, WriteLoad } from '../support/write-load.ts';
 
-/** `npm run test:durability` asks for a hundred. */
 const KILLS = Number(process.env['KILLS'] ?? 4);
 const CLIENTS = 8;
 const SCHEMA = 'tests/fixtures/durability';
@@ -26,7 +25,6 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** What SQLite says of the file, and rows whose parent is gone. */
 function faultsOf(file: string): readonly unknown[] {
   const database = new Database(file);
   try {

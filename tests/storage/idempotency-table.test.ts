@@ -21,7 +21,6 @@ describe.each(databaseKinds)('on %s', (kind) => {
     await database.remove();
   });
 
-  /** Keys `k1`, `k2`… that are some hours old by the clock of the database. */
   const fill = (hours: number, count: number, name = 'k'): Promise<void> =>
     driver.define([
       `insert into ${TABLE} (identity, key, hash, created, status, identifiers)

@@ -35,7 +35,6 @@ open: true
 fields: { data: { type: any } }
 `;
 
-/** Values as nobody's JSON.stringify writes them. */
 const TEXTS = [
   ...(
     '12345678901234567890 9007199254740993 -9007199254740993 1.0 -0 -0.0 1e2 1E+2 1e400 -1e-400 ' +
@@ -88,14 +87,12 @@ describe.each(databaseKinds)('on %s', (kind) => {
       body === undefined ? { headers } : { body, headers: { 'content-type': 'application/json', ...headers } },
     );
 
-  /** The text of the answer, which must be that of a success. */
   async function ok(title: string, body?: string, headers?: Record<string, string>): Promise<string> {
     const answer = await send(title, body, headers);
     if (answer.status >= 300) throw new Error(`${title} ${body}: ${answer.status} ${answer.text}`);
     return answer.text;
   }
 
-  /** Whether the request wrote a row. */
   async function wrote(title: string, body: string, headers?: Record<string, string>): Promise<boolean> {
     const before = await watch.version();
     await ok(title, body, headers);
@@ -136,6 +133,14 @@ describe.each(databaseKinds)('on %s', (kind) => {
       expect(await wrote(`PUT ${title}`, before.text, { 'if-match': String(before.headers.etag) })).toBe(false);
       expect(await send(`GET ${title}`)).toMatchObject({ text: before.text, headers: { etag: before.headers.etag } });
     }
+  });
+
+  it.each([
+    ['{"fixed":{"a":[15e-1],"\\u0062":1.0}}', 200],
+    ['{"fixed":{"a":[1.5],"b":1,"c":null}}', 422],
+    ['{"fixed":{"a":["1.5"],"b":1}}', 422],
+  ])('%s beside {"b":1,"a":[1.5]}, which is read-only, is %i', async (body, status) => {
+    expect((await send(`PUT ${await made('{}')}`, body)).status).toBe(status);
   });
 
   it('another text of the same value is written, and changes the entity tag', async () => {

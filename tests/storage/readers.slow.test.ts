@@ -10,7 +10,6 @@ import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { moduleOf, openBuild } from '../support/compiled.ts';
 import { leaving, settled, until } from '../support/leaving.ts';
 
-/** Would run for hours. */
 const HOURS = {
   sql: 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n where i < 0',
 };
@@ -46,7 +45,6 @@ const readersOf = (parent: number): readonly number[] =>
 
 /** What another test file of this worker may have left behind. */
 const earlier = new Set(readersOf(process.pid));
-/** The readers that this process has started. */
 const children = (): readonly number[] => readersOf(process.pid).filter((pid) => !earlier.has(pid));
 
 async function killOne(): Promise<void> {

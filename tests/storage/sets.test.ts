@@ -140,7 +140,6 @@ describe('a write that would touch more rows than it may', () => {
     expect(await everything()).toEqual(before);
   }
 
-  /** A record whose set has grown bit by bit. */
   async function grown(key: string, count: number, one: object = {}): Promise<string> {
     const id = await made('categories?include=', { name: key });
     const path = `/api/categories/${id}?include=${key}`;

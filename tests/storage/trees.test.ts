@@ -6,7 +6,6 @@ const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/trees' });
 
 const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
 
-/** By identifier, what each record is below. */
 type Above = Readonly<Record<number, number | null>>;
 
 async function parents(): Promise<Above> {
@@ -99,7 +98,6 @@ test('of many writers that move records at once, none makes a cycle', async () =
   for (const id of ids) await send('POST /api/categories', { id, name: `m${id}` });
   const statuses: number[] = [];
   for (let round = 0; round < 6; round += 1) {
-    // Each goes below the next one, the last below the first.
     const moves = ids.map((id, index) =>
       send(`PUT /api/categories/${id}`, { parent: { id: ids[(index + 1 + round) % ids.length] } }),
     );

@@ -20,7 +20,6 @@ const inside = (path: string, relation: string, name: string): Place => ({
   body: (text) => ({ [relation]: { [name]: text } }),
 });
 
-/** How many characters a text may have. */
 export const LENGTHS: readonly (Place & { readonly length: number })[] = [
   { ...own(IMAGES, 'path'), length: 512 },
   { ...own(IMAGES, 'fileName'), length: 255 },
@@ -44,7 +43,6 @@ export const LENGTHS: readonly (Place & { readonly length: number })[] = [
   { ...inside(MARKUPS, 'shipping_method', 'handlingFeeType'), length: 255 },
 ];
 
-/** How many digits a decimal may have before and after the point. */
 export const DECIMALS: readonly (Place & { readonly whole: number; readonly fraction: number })[] = [
   { ...own(MARKUPS, 'min_weight'), whole: 10, fraction: 4 },
   { ...own(MARKUPS, 'max_weight'), whole: 10, fraction: 4 },
@@ -60,7 +58,6 @@ export const DECIMALS: readonly (Place & { readonly whole: number; readonly frac
   { ...inside(MARKUPS, 'shipping_method', 'handlingFee'), whole: 12, fraction: 2 },
 ];
 
-/** Bodies that are refused, and why. */
 export const REFUSED: readonly (readonly [why: string, path: string, body: unknown])[] = [
   ['an email is required', SUBSCRIBERS, {}],
   ['an email is not null', SUBSCRIBERS, { email: null }],
@@ -75,7 +72,6 @@ export const REFUSED: readonly (readonly [why: string, path: string, body: unkno
   ['a tax class is linked, never made', RATES, { taxClass: { position: 1 } }],
 ];
 
-/** Values that no second record may have. */
 export const UNIQUE: readonly (readonly [path: string, body: unknown])[] = [
   [SUBSCRIBERS, { email: 'twice@example.com' }],
   [TABS, { service_name: 'Twice' }],

@@ -145,7 +145,6 @@ export const RELATED_IDENTIFIERS: Readonly<Record<string, string>> = {
   Membership: 'membership_id',
 };
 
-/** What each variant of Notification lacks. */
 export const NOTIFICATION_VARIANTS = { A: [], B: ['editable'], C: ['position', 'editable'] } as const;
 
 export const identifierOf = (type: string): string => RESOURCES[type]?.identifier ?? RELATED_IDENTIFIERS[type] ?? 'id';

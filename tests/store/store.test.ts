@@ -107,7 +107,6 @@ describeStore('the service', () => {
 
   const ask = async (request: string, body?: unknown): Promise<Answer> => askAt(server.url, request, body);
   const record = async (request: string, body?: unknown) => (await ask(request, body)).body as Record<string, unknown>;
-  /** Shows the request and the body that was received where the status is another one. */
   const expectStatus = async (request: string, status: number, body?: unknown): Promise<void> => {
     const answer = await ask(request, body);
     const received = answer.status === status ? undefined : answer.body;

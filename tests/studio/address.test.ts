@@ -27,7 +27,6 @@ test.each([
   [{ where: '_cnd[a][eq]=1', variant: 'brief' }, '?a=1&$view=brief'],
 ] as const)('%j is the address %s', (written, address) => {
   expect(addressSearch(library(written))).toBe(address);
-  // And it is read as it was written.
   const again = new URLSearchParams(librarySearch(address));
   again.set('variant', new URLSearchParams(address).get('$view') ?? '');
   if (again.get('variant') === '') again.delete('variant');

@@ -37,7 +37,6 @@ async function suite(...options: readonly string[]) {
   return { code, out: running.out(), err: running.err() };
 }
 
-/** How many records each list has, and what is in it. */
 async function lists(): Promise<ReadonlyMap<string, string>> {
   const paths = [...model.types.values()].filter(({ operations }) => operations.has('list')).map(({ path }) => path);
   const texts = await Promise.all(paths.map(async (path) => (await fetch(`${server.url}/api/${path}`)).text()));

@@ -5,7 +5,6 @@ import request from 'supertest';
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body, or undefined where there is none. */
   readonly body: unknown;
 }
 

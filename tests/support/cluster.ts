@@ -15,11 +15,8 @@ export interface Cluster {
   unpool(): Promise<void>;
   /** How many seconds PgBouncer lets a statement wait for a connection of the server. */
   patience(seconds: number): Promise<void>;
-  /** A copy that follows it. */
   standby(): Promise<Cluster>;
-  /** Makes a standby the primary. */
   promote(): Promise<void>;
-  /** Stops its processes where they are, and lets them go on. */
   freeze(): void;
   thaw(): void;
   remove(): Promise<void>;
@@ -80,7 +77,6 @@ function clusterIn(directory: string, url: string): Cluster {
   };
 }
 
-/** The server and its backends. */
 function processesOf(directory: string): readonly number[] {
   const [first = ''] = readFileSync(join(directory, 'data', 'postmaster.pid'), 'utf8').split('\n');
   const children = readdirSync(`/proc/${first}/task`).flatMap((task) =>

@@ -9,10 +9,8 @@ export type Environment = Readonly<Record<string, string>>;
 
 export interface Running {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
-  /** All that it has printed so far. */
   readonly out: () => string;
   readonly err: () => string;
-  /** The exit code. */
   readonly ended: Promise<number | null>;
 }
 
@@ -44,7 +42,6 @@ export function openBuild(): Compiled {
   };
 }
 
-/** The same for a whole test file. */
 export function useCompiled(): Pick<Compiled, 'directory' | 'run'> {
   const opened: Compiled[] = [];
   const ready = (): Compiled => {
@@ -61,7 +58,6 @@ export function useCompiled(): Pick<Compiled, 'directory' | 'run'> {
   };
 }
 
-/** The compiled module that exports this function, wherever its source is. */
 export function moduleOf(name: string, { directory }: Pick<Compiled, 'directory'>): string {
   const files = readdirSync(join(directory, 'engine'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))
@@ -71,7 +67,6 @@ export function moduleOf(name: string, { directory }: Pick<Compiled, 'directory'
   return files[0];
 }
 
-/** Where a service says that it listens, once it does. */
 export async function urlOf({ child, out, err, ended }: Running): Promise<string> {
   const closed = ended.then(() => 'closed');
   for (let last: unknown; last !== 'closed'; last = await Promise.race([once(child.stdout, 'data'), closed])) {

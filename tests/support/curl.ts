@@ -3,7 +3,6 @@ const DOCUMENTED_URL = 'http://127.0.0.1:3000';
 
 export interface CurlRequest {
   readonly method: string;
-  /** Path and query, to be sent to any server. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -17,7 +16,6 @@ interface Draft {
   inQuery: boolean;
 }
 
-/** What an option does with its value. */
 const WITH_VALUE: Readonly<Record<string, (draft: Draft, value: string) => void>> = {
   '-X': (draft, value) => (draft.method = value),
   '-H': (draft, value) => Object.assign(draft.headers, header(value)),
@@ -75,7 +73,6 @@ function header(line: string): Record<string, string> {
   return { [line.slice(0, colon).toLowerCase()]: line.slice(colon + 1).trim() };
 }
 
-/** curl encodes what follows the first `=`. */
 function urlEncoded(value: string): string {
   const equals = value.indexOf('=');
   return `${value.slice(0, equals)}=${encodeURIComponent(value.slice(equals + 1))}`;

@@ -18,13 +18,10 @@ export interface TestDatabase {
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
 /** Behind a pooler statements have no names. */
 export const isPooled = POSTGRES_URL.includes('prepared=off');
-/** The server behind the pooler. */
 const DIRECT_URL = process.env['TEST_DIRECT_URL'] ?? POSTGRES_URL;
 
-/** What the tests run on that run on one database at a time. */
 export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'postgres';
 
-/** Every database that is there, for tests that run on each. */
 export const databaseKinds: readonly DatabaseKind[] = POSTGRES_URL === '' ? ['sqlite'] : ['sqlite', 'postgres'];
 
 /** A file on this disk, which goes with it. */
@@ -81,7 +78,6 @@ async function prepareWorkerDatabase(): Promise<string> {
 }
 
 const DUPLICATE_DATABASE = '42P04';
-/** A server that was built without ICU, or that is older than it. */
 const NOT_SUPPORTED = new Set(['0A000', '42601']);
 
 /** A database that orders texts as a dictionary does: what the engine forgets to order by code points shows. */

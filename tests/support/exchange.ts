@@ -44,7 +44,6 @@ export function exchange(
   });
 }
 
-/** The same with a JSON body, where one is given. */
 export const exchangeJson = (
   url: string,
   title: string,

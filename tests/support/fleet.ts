@@ -3,9 +3,7 @@ import { openBuild, urlOf } from './compiled.ts';
 
 export interface Fleet {
   readonly urls: readonly string[];
-  /** Of the next instance. */
   next(): string;
-  /** Ends an instance in the middle of whatever it does. */
   kill(index: number): void;
   remove(): Promise<void>;
 }

@@ -87,7 +87,6 @@ interface Received {
   readonly body: string;
 }
 
-/** Everything that the engine serves, without anything in front of it. */
 export const alone =
   ({ pages, mcp, handler }: RecordEngine): RequestListener =>
   (request, response) =>

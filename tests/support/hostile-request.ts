@@ -101,7 +101,6 @@ const body = weighted<Buffer>(
   [1, fc.tuple(text, fc.nat()).map(([value, at]) => broken(Buffer.from(value), at))],
 );
 
-/** Bytes that are no UTF-8. */
 function broken(bytes: Buffer, at: number): Buffer {
   if (bytes.length > 0) bytes[at % bytes.length] = 0xff;
   return bytes;

@@ -8,7 +8,6 @@ interface LeavingCaller extends Caller {
   leave(): void;
 }
 
-/** A client that leaves when it is told to. */
 export function leaving(origin = 'somewhere'): LeavingCaller {
   const listeners = new Set<() => void>();
   let watch: (() => void) | undefined;
@@ -38,7 +37,6 @@ export function leaving(origin = 'somewhere'): LeavingCaller {
   };
 }
 
-/** What a work ends with, be it an error. */
 export const settled = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
 /** Waits until something is so; gives up after a time that only a fault needs. */

@@ -5,9 +5,7 @@ import { pause } from './postgres.ts';
 export type Send = (title: string, body?: unknown) => Promise<Answer>;
 
 export interface Load {
-  /** The values of records that were answered 201. */
   readonly acknowledged: readonly string[];
-  /** What all others were answered: status and Retry-After, or that there was no answer. */
   readonly refused: ReadonlySet<string>;
 }
 
@@ -41,12 +39,10 @@ export async function loadWhile(
   return { acknowledged, refused };
 }
 
-/** Until as many writes are acknowledged. */
 export async function atLeast(acknowledged: readonly string[], count: number): Promise<void> {
   while (acknowledged.length < count) await pause(10);
 }
 
-/** No acknowledged write is lost, and none is doubled. */
 export async function expectKept(send: Send, name: string, { acknowledged }: Load): Promise<void> {
   const { body } = await send(`GET /api/tmp-vars?fields=value&_cnd[value][like]=${name}-*`);
   const stored = (body as { value: string }[]).map(({ value }) => value);

@@ -36,7 +36,6 @@ const SQL = {
     columns: `select relname, attname from pg_class join pg_attribute on attrelid = pg_class.oid where relkind = 'r'
       and relnamespace = current_schema()::regnamespace and attnum > 0 and not attisdropped order by 1, 2`,
     rows: (table: string) => `select t::text from ${quoted(table)} as t order by 1`,
-    // Whatever is written stands in the write-ahead log.
     written: 'select pg_current_wal_insert_lsn()::text',
   },
 } as const;
@@ -53,9 +52,7 @@ const FOREIGN_KEYS = `
 export interface Watch {
   /** Every row of every table, as text, except what only says where sequences stand. */
   contents(): Promise<string>;
-  /** Names of the columns of each table, a line for each, except those of the engine's own tables. */
   columns(): Promise<string>;
-  /** Changes with each commit that wrote a row. */
   version(): Promise<string>;
   close(): Promise<void>;
 }
@@ -90,7 +87,6 @@ export type TableSnapshot = ReadonlyMap<string, string>;
 
 export interface Observer {
   snapshot(): Promise<TableSnapshot>;
-  /** Rows whose foreign key leads nowhere. */
   danglingRows(): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }

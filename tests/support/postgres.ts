@@ -4,7 +4,6 @@ import { readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { connectTo, POSTGRES_URL } from './databases.ts';
 import { STORE } from './server.ts';
 
-/** `describe` where there is a server; where there is none, the test says so. */
 export const onServer = POSTGRES_URL === '' ? describe.skip : describe;
 
 if (POSTGRES_URL === '')
@@ -13,7 +12,6 @@ if (POSTGRES_URL === '')
 /** PgBouncer before that server, where it could be had. */
 export const POOLER_URL = process.env['TEST_POOLER_URL'] ?? '';
 
-/** An instance of the service. */
 export const startInstance = (databaseUrl: string, settings: Partial<Settings> = {}): Promise<Serving> =>
   serve({
     ...readSettings({ SCHEMA_DIR: STORE }),

@@ -23,7 +23,6 @@ export interface Project {
   readonly environment: Readonly<Record<string, string>>;
   write(files: Files): void;
   run(command: keyof typeof commands, ...options: readonly string[]): Promise<Ran>;
-  /** Starts the service for as long as the work takes. */
   serving<T>(work: (url: string) => Promise<T>): Promise<T>;
   /** Starts the service and stops it; once with each of the versions, which are written before. */
   starts(...versions: readonly Files[]): Promise<void>;
@@ -67,7 +66,6 @@ export async function createProject(files: Files, shown?: string, kind?: Databas
   };
 }
 
-/** Makes projects, each for one test. */
 export function useProjects(): (files: Files, shown?: string) => Promise<Project> {
   const projects: Project[] = [];
   afterEach(async () => {

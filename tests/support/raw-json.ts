@@ -9,7 +9,6 @@ const whole = fc.oneof(
   fc.tuple(fc.constantFrom(...'123456789'), fc.option(digits(40))).map(([first, rest]) => first + (rest ?? '')),
 );
 
-/** Longer, smaller and more exact than any number of JavaScript's. */
 export const rawNumber: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom('', '-'),
@@ -65,7 +64,6 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
 /** Without white space between tokens, each key once, and no key that is reserved. */
 export const rawJson: fc.Arbitrary<string> = value;
 
-/** The same text with white space between its tokens. */
 export function spaced(text: string, spaces: Iterable<string>): string {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:]+/g) ?? [];
   const between = spaces[Symbol.iterator]();

@@ -10,7 +10,6 @@ export async function dial(url: string): Promise<Socket> {
   return socket;
 }
 
-/** What comes back for these bytes, until the connection is closed. */
 export async function raw(url: string, bytes: string): Promise<string> {
   const socket = await dial(url);
   let text = '';
@@ -23,7 +22,6 @@ export async function raw(url: string, bytes: string): Promise<string> {
 export const statusesOf = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 
-/** Resolves when a socket is closed, by an orderly end or by a reset. */
 export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
     if (socket.closed) resolve();

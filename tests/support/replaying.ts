@@ -22,7 +22,6 @@ export interface Bench {
 
 interface Options {
   readonly kind?: DatabaseKind;
-  /** Called before each request. */
   readonly onSend?: () => void;
   readonly settings?: TestSettings;
 }

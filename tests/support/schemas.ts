@@ -27,13 +27,11 @@ const KINDS = [
   'type: any',
 ] as const;
 
-/** One type with very many fields. */
 export function wideSchema(count = 200): string {
   const fields = Array.from({ length: count }, (_, index) => `  field_${index}: { ${KINDS[index % KINDS.length]} }`);
   return writeSchema({ wide: `type: Wide\nfields:\n${fields.join('\n')}\n` });
 }
 
-/** Very many types, each belonging to the one before. */
 export function manyTypes(count = 300): string {
   const descriptor = (index: number): string => {
     const relation = index === 0 ? '' : `relations:\n  before: { kind: belongsTo, type: Kind${index - 1} }\n`;

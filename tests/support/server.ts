@@ -15,7 +15,6 @@ export const STORE = 'tests/fixtures/store';
 const HOUR = 3_600_000;
 
 export interface TestServer {
-  /** Without a slash at its end. */
   readonly url: string;
   readonly database: TestDatabase;
   readonly budget: Budget;

@@ -19,5 +19,4 @@ const isStore = new Set(shippedFiles.map(typeOf)).size === KNOWN.size;
 
 if (!isStore) test.todo('schema/ does not have the types of the shipped store: its tests are skipped');
 
-/** `describe`, for tests of the shipped store. */
 export const describeStore = isStore ? describe : describe.skip;

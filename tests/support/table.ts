@@ -9,13 +9,11 @@ export const rowsOf = (text: string): readonly (readonly [row: string, expected:
     .map((line) => line.trim().split(/ => ?/))
     .flatMap(([row = '', expected = '', more = '']) => (row.startsWith('#') ? [] : [[row, expected, more] as const]));
 
-/** Sends `PUT /api/things/1 {"a":1}`. */
 export function askRow(url: string, row: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
   const [, title = row, body] = /^(\S+ \S+)(?: (.+))?$/.exec(row) ?? [];
   return ask(url, title, body === undefined ? undefined : JSON.parse(body), headers);
 }
 
-/** The places of the faults in a problem with their codes: `/0/rank minimum | /1 type`. */
 export function faultsIn({ body }: Answer): string {
   const { errors = [] } = (body ?? {}) as { readonly errors?: readonly Readonly<Record<string, string>>[] };
   return errors

@@ -6,9 +6,7 @@ export interface Outcome {
   readonly first: readonly (number | null)[];
   readonly second: readonly (number | null)[];
   readonly total: string | null;
-  /** The name of a zone that was created inside a markup. */
   readonly zone: string | null | undefined;
-  /** The status of an update with the current tag, and of the next one with the same. */
   readonly updated: number;
   readonly outdated: number;
   readonly deleted: number;
@@ -29,7 +27,6 @@ interface Answered {
   readonly status: number;
 }
 
-/** The same as what the client was answered. */
 interface Answers extends Pick<Outcome, 'total' | 'zone'> {
   readonly filtered: Records;
   readonly first: Records;
