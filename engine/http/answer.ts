@@ -21,7 +21,7 @@ import { JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
-import { linger } from './request.ts';
+import { fullPath, linger, targetOf } from './request.ts';
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
@@ -105,17 +105,16 @@ export const problemAnswered = (request: IncomingMessage): ProblemCode | undefin
 export function problemAnswer(
   error: unknown,
   request: IncomingMessage,
-  instance: string,
-  requestId: string,
+  response: ServerResponse,
   log: Log,
 ): ProblemAnswer {
-  const problem = problemFor(error, requestId, log);
+  const problem = problemFor(error, requestIdOf(request, response), log);
   const { code, message } = problem;
   answered.set(request, code);
   const isRepeatable =
     ['PUT', 'DELETE'].includes(request.method ?? '') || request.headers['idempotency-key'] !== undefined;
   const isRetried = code === 'outcome-unknown' && isRepeatable;
-  return render(isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem, instance);
+  return render(isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem, fullPath(targetOf(request)));
 }
 
 /** An error that is not a Problem is a fault of the service: it is logged, and not sent. */

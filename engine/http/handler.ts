@@ -62,7 +62,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   }
 
   const refusal = (error: unknown, request: IncomingMessage, response: ServerResponse): Answer =>
-    answers.problemAnswer(error, request, fullPath(targetOf(request)), answers.requestIdOf(request, response), log);
+    answers.problemAnswer(error, request, response, log);
 
   async function respond(
     request: IncomingMessage,

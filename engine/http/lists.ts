@@ -37,17 +37,11 @@ async function* pieces(all: AsyncIterable<readonly string[]>, format: RowFormat)
   yield (before === format.open ? before : '') + format.close;
 }
 
-interface FoundList {
-  readonly query: ListQuery;
-  readonly format: RowFormat;
-  readonly result: ListResult;
-}
-
 /** Adds headers that name the page, and perhaps changes the format. */
 export type FrameList = (
   service: Service,
   exchange: Exchange,
-  found: FoundList,
+  found: { readonly query: ListQuery; readonly format: RowFormat; readonly result: ListResult },
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
 
 const firstSearch = memoized(({ limit = 0 }: ListQuery, search: string) => offsetSearches(search, limit)(0));
@@ -82,13 +76,10 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
     const result = await list(service, query, count, caller);
     const own = mediaType === CSV_TYPE ? recordRows(query.view) : plainRows(mediaType);
     const { headers: framed, format = own } = frame(service, exchange, { query, format: own, result });
-    return rowsAnswer(service, exchange, {
-      body: 'rows' in result ? whole(result.rows, format) : await gather(pieces(result.stream, format)),
-      total: result.total,
-      headers: { ...framed, ...applied },
-      // An estimate differs from one request to the next: the page is still the same.
-      tagged: `${count === 'estimated' ? '' : (result.total ?? '')}\n${Object.values(framed).join()}`,
-    });
+    const body = 'rows' in result ? whole(result.rows, format) : await gather(pieces(result.stream, format));
+    // An estimate differs from one request to the next: the page is still the same.
+    const tagged = `${count === 'estimated' ? '' : (result.total ?? '')}\n${Object.values(framed).join()}`;
+    return rowsAnswer(service, exchange, body, result.total, { ...framed, ...applied }, tagged);
   };
 }
 
@@ -105,12 +96,9 @@ export const summaryServer: Server = (service) => {
     const { count, applied } = countPreference(request.headers.prefer, type.count);
     const { groups, total, hasNext } = await store.summary(query, count, caller);
     const links = groupLinks(`${target.base}${path}/${SUMMARY}`, target.query, query, hasNext);
-    return rowsAnswer(service, exchange, {
-      body: whole(groups, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType)),
-      total,
-      headers: { ...(links === undefined ? {} : { Link: links }), ...(count === 'estimated' ? {} : applied) },
-      tagged: `${total ?? ''}\n${links ?? ''}`,
-    });
+    const body = whole(groups, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType));
+    const headers = { ...(links === undefined ? {} : { Link: links }), ...(count === 'estimated' ? {} : applied) };
+    return rowsAnswer(service, exchange, body, total, headers, `${total ?? ''}\n${links ?? ''}`);
   };
 };
 
@@ -130,19 +118,14 @@ function groupLinks(
   });
 }
 
-interface AnsweredRows {
-  readonly body: Answer['body'];
-  readonly total: number | undefined;
-  readonly headers: HeaderMap;
-  /** The text that the entity tag covers besides the body. */
-  readonly tagged: string;
-}
-
-/** An answer in pieces has no tag. */
+/** An answer in pieces has no tag. `tagged` is what the tag covers besides the body. */
 function rowsAnswer(
   { type }: Service,
   { request, mediaType }: Exchange,
-  { body, total, headers, tagged }: AnsweredRows,
+  body: Answer['body'],
+  total: number | undefined,
+  headers: HeaderMap,
+  tagged: string,
 ): Answer {
   const tag = typeof body !== 'string' || type.preconditions === 'off' ? undefined : entityTag(`${body}\n${tagged}`);
   return readAnswer(preconditionsOf(request), body, tag, {

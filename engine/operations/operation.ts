@@ -67,27 +67,25 @@ export interface WriteResult {
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 
-interface ResultOptions {
-  readonly minimal: boolean;
-  readonly several: boolean;
-}
-
-export const recordsResult = (
+export function recordsResult(
   type: RecordType,
   { records, effects }: WrittenRecords,
-  { isNew, ...options }: ResultOptions & { readonly isNew: boolean },
-): WriteResult => {
-  const status = isNew ? 201 : options.minimal ? 204 : 200;
+  minimal: boolean,
+  several: boolean,
+  isNew: boolean,
+): WriteResult {
+  const status = isNew ? 201 : minimal ? 204 : 200;
   const identifiers = records.map(({ identifier }) => identifier);
   const bodies = records.map(({ body }) => body);
-  return { ...resultOf(type, { status, identifiers, bodies }, options), effects };
-};
+  return { ...resultOf(type, { status, identifiers, bodies }, minimal, several), effects };
+}
 
 /** `bodies` are the records that are still there: a retry is answered with the records as they are now. */
 function resultOf(
   type: RecordType,
   { status, identifiers, bodies }: Retried,
-  { minimal, several }: ResultOptions,
+  minimal: boolean,
+  several: boolean,
 ): WriteResult {
   const isGone = identifiers.length > 0 && bodies.length === 0;
   const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
@@ -113,23 +111,19 @@ export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> 
   }
 }
 
-interface Verb<R, W> {
-  readonly write: (request: R) => Promise<W>;
-  readonly writeOnce: DoneOnce<R, W>;
-  readonly answer: (written: W) => WriteResult;
-  readonly several?: boolean;
-}
-
 /** Writes; under an idempotency key, once. A dry run, or a body with faults, keeps no key. */
 export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
   { once, minimal }: Pick<WriteArguments<unknown>, 'once' | 'minimal'>,
   request: R,
-  { write, writeOnce, answer, several = false }: Verb<R, W>,
+  write: (request: R) => Promise<W>,
+  writeOnce: DoneOnce<R, W>,
+  answer: (written: W) => WriteResult,
+  several = false,
 ): Promise<WriteResult> {
   const { dryRun = false, faults = [] } = request;
   if (once === undefined || dryRun || faults.length > 0) return answer(await write(request));
-  return writeOnce(request, once, answer, (retried) => resultOf(type, retried, { minimal, several }));
+  return writeOnce(request, once, answer, (retried) => resultOf(type, retried, minimal, several));
 }
 
 /** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */

@@ -18,7 +18,7 @@ import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
-import type { Precondition, UpsertItem, WriteItem } from '../storage/store.ts';
+import type { Precondition, Upserted, UpsertItem, WriteItem, WrittenRecords } from '../storage/store.ts';
 import { validatedFor, type Validator } from '../validation/compile.ts';
 import {
   done,
@@ -187,12 +187,9 @@ async function writeItems(
   const faults = faultsIn(context, validator, items, [...body.faults, ...body.records.flatMap(faultsOf)]);
   const unread = several && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
-  return done(context, given, request, {
-    write: store[verb],
-    writeOnce: store.once[verb],
-    answer: (written) => recordsResult(type, written, { minimal, several, isNew: verb === 'create' }),
-    several,
-  });
+  const answer = (written: WrittenRecords): WriteResult =>
+    recordsResult(type, written, minimal, several, verb === 'create');
+  return done(context, given, request, store[verb], store.once[verb], answer, several);
 }
 
 /** Creates one record, or several, with all that is nested in them. */
@@ -276,11 +273,11 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
   const { id: identifier, query, preconditions, caller, minimal } = given;
   const precondition = preconditionOf(preconditions, type.preconditions);
   const request = { type, identifier, ...query, author, rights, caller, precondition };
-  return done(context, given, request, {
-    write: store.delete,
-    writeOnce: store.once.delete,
-    answer: ({ body, effects }) => ({ status: minimal ? 204 : 200, json: minimal ? undefined : body, effects }),
-  });
+  return done(context, given, request, store.delete, store.once.delete, ({ body, effects }) => ({
+    status: minimal ? 204 : 200,
+    json: minimal ? undefined : body,
+    effects,
+  }));
 };
 
 /** Deletes all records that the filters find or none, and never more than `most`. */
@@ -289,15 +286,11 @@ export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) =
   const { query, preconditions, caller, minimal, most } = given;
   refusePreconditions(preconditions, type.preconditions, 'a collection has no entity tag to compare: leave it out');
   const request = { ...query, most, author, rights, caller };
-  return done(context, given, request, {
-    write: store.deleteFound,
-    writeOnce: store.once.deleteFound,
-    answer: ({ deleted, affected, effects }) => ({
-      status: minimal ? 204 : 200,
-      json: minimal ? undefined : JSON.stringify({ deleted, affected }),
-      effects,
-    }),
-  });
+  return done(context, given, request, store.deleteFound, store.once.deleteFound, ({ deleted, affected, effects }) => ({
+    status: minimal ? 204 : 200,
+    json: minimal ? undefined : JSON.stringify({ deleted, affected }),
+    effects,
+  }));
 };
 
 // Writes by unique values: the record that has those of a body is updated, or created where there is none.
@@ -338,13 +331,9 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
     rights,
     caller,
   };
-  return done(context, given, request, {
-    write: store.upsert,
-    writeOnce: store.once.upsert,
-    answer: (written) =>
-      recordsResult(type, written, { minimal, several: isArray, isNew: !isArray && written.made > 0 }),
-    several: isArray,
-  });
+  const answer = (written: Upserted): WriteResult =>
+    recordsResult(type, written, minimal, isArray, !isArray && written.made > 0);
+  return done(context, given, request, store.upsert, store.once.upsert, answer, isArray);
 };
 
 function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: ParsedRecord): void {
