@@ -9,6 +9,7 @@ import { createAgentServer } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
+import type { Problem } from '../problem.ts';
 import { printError } from '../process.ts';
 import { BOOLEAN, type Command, command, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
 
@@ -54,14 +55,12 @@ async function serve(engine: Engine, settings: Settings, granted: Granted): Prom
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
   const client = (): Client => engine.restrictedTo(granted, 'mcp');
   const calls = inProcessCalls(engine.budget, client);
-  const service = {
-    title: settings.title,
-    refused: (error: unknown) => engine.host.problemOf(error, 'mcp'),
-  };
+  const refused = (error: unknown): Problem => engine.host.problemOf(error, 'mcp');
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
-  const connection = serveStdio(() => createAgentServer({ model: client().seen(), call: calls.call }, service), {
-    maxSubscriptions: 0,
-  });
+  const connection = serveStdio(
+    () => createAgentServer({ title: settings.title, model: client().seen(), call: calls.call, refused }),
+    { maxSubscriptions: 0 },
+  );
   const { schemaDirectory, databaseUrl } = settings;
   printError(
     `Serving the records of ${schemaDirectory} in ${withoutPassword(databaseUrl)} over standard input and output`,

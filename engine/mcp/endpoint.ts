@@ -20,18 +20,12 @@ import { textOf } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
 import { createAgentServer } from './tools.ts';
 
-interface EndpointOptions extends TextLimits {
-  readonly title: string;
-}
-
-type ServeAgent = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
 const METHODS = 'POST, OPTIONS';
 
-export function createAgentEndpoint(engine: Engine, { title, ...limits }: EndpointOptions): ServeAgent {
+export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLimits & { readonly title: string }) {
   const { host, budget, readContent } = engine;
   const position: Position = { last: undefined };
-  return async (request, response) => {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     host.admitAgent(request);
     const { method = '' } = request;
     if (method === 'OPTIONS')
@@ -50,13 +44,12 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: Endpoi
       const message = readObject(text, limits, 'The message').object;
       const requestId = requestIdOf(request, response);
       // What a server offers depends on the token.
-      const server = createAgentServer(
-        {
-          model,
-          call: (type, name, call) => serveCall(() => engine.clientOf(request), type, name, call, caller),
-        },
-        { title, refused: (error) => host.problemOf(error, requestId) },
-      );
+      const server = createAgentServer({
+        title,
+        model,
+        call: (type, name, call) => serveCall(() => engine.clientOf(request), type, name, call, caller),
+        refused: (error) => host.problemOf(error, requestId),
+      });
       const answer = mismatchIn(request, message) ?? (await answered(asWebRequest(request), message, server));
       await host.reply(answer, request, response);
     } finally {

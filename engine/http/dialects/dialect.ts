@@ -28,19 +28,17 @@ export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<s
   new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
 
 /** Makes the routes below a root: that of `/api`, or of a dialect. */
-type MakeRoutes = (
-  root: string,
-  types: ReadonlyMap<string, RecordType>,
-  rights: Rights,
-  serviceOf: (type: RecordType) => Service,
-) => Routes;
-
-export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits): MakeRoutes {
+export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits) {
   const resolverOf = memoized<HttpDialect, [], ReturnType<typeof createQueryResolver>>(() =>
     createQueryResolver(limits),
   );
   const shownAs = memoized(asId);
-  return (root, types, rights, serviceOf) => {
+  return (
+    root: string,
+    types: ReadonlyMap<string, RecordType>,
+    rights: Rights,
+    serviceOf: (type: RecordType) => Service,
+  ): Routes => {
     const dialect = dialects.get(root);
     if (!dialect) return createRoutes(types, rights, serviceOf);
     const queriesOf = resolverOf(dialect);
