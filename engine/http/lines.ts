@@ -88,11 +88,8 @@ class LineReader {
   body(): Body {
     const [first] = this.#unreadable;
     if (first) {
-      const alike = this.#unreadable.filter(({ code }) => code === first.code);
-      throw faultyRequest(
-        first.code,
-        alike.map(({ fault }) => fault),
-      );
+      const alike = this.#unreadable.flatMap(({ code, fault }) => (code === first.code ? [fault] : []));
+      throw faultyRequest(first.code, alike);
     }
     if (this.keys > this.#limits.bodyKeys)
       throw new Problem('content-too-large', `The body has more than ${this.#limits.bodyKeys} keys; send it in parts`);
@@ -108,12 +105,9 @@ class LineReader {
 
 export function readNdjson(text: string, type: RecordType, limits: BodyLimits): Body {
   const reader = new LineReader(limits);
-  for (let line = 1, from = 0; from < text.length; line += 1) {
-    const found = text.indexOf('\n', from);
-    const end = found === -1 ? text.length : found;
-    const content = text.slice(from, end);
-    from = end + 1;
+  for (const [index, content] of text.split('\n').entries()) {
     if (content.trim() === '') continue;
+    const line = index + 1;
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
     reader.attempt(line, '', () => {
       const { value, raw, keys, faults } = parseJson(content, type, limits, 'The line');

@@ -6,7 +6,7 @@
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import type { RecordType } from '../../model/model.ts';
+import type { RecordType, Variant } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
 import type { Body, ParsedRecord } from '../../operations/write.ts';
@@ -112,11 +112,9 @@ function asId(type: RecordType): RecordType {
   if (isId(type)) return type;
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
     new Map([...all].filter(([name]) => name !== ID));
-  const shown = [...type.variants].map(([name, variant]) => {
-    const fields = variant.fields.filter((field) => field.name !== ID);
-    return [name, { ...variant, fields }] as const;
-  });
-  const variants = new Map(shown);
+  const variants = new Map<string, Variant>();
+  for (const [name, { fields, ...variant }] of type.variants)
+    variants.set(name, { ...variant, fields: fields.filter((field) => field.name !== ID) });
   return {
     ...type,
     statementKey: `${type.statementKey} by ${ID}`,
