@@ -77,11 +77,9 @@ export const httpCaller = (
 ): ReturnType<typeof budgetCaller> =>
   budgetCaller(budget, seen, {
     most: MAX_PAGE,
+    origin: addressOf(request),
     get isGone() {
       return request.socket.destroyed;
-    },
-    get origin() {
-      return addressOf(request);
     },
     onGone: (listener) => {
       response.once('close', listener);
@@ -99,13 +97,11 @@ export function budgetCaller(
   const share = budget.take(0);
   return {
     most: Math.min(client.most, budget.limit / 8),
+    origin: client.origin,
+    onGone: client.onGone,
     get isGone() {
       return client.isGone;
     },
-    get origin() {
-      return client.origin;
-    },
-    onGone: client.onGone,
     get position() {
       return seen.last;
     },
@@ -122,13 +118,8 @@ export function budgetCaller(
 
 // Negotiation.
 
-export const inHeader = (
-  problem: ProblemCode,
-  header: string,
-  code: string,
-  message: string,
-  headers: HeaderMap = {},
-): Problem => new Problem(problem, message, { errors: [{ header, code, message }], headers });
+const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers: HeaderMap = {}) =>
+  new Problem(problem, message, { errors: [{ header, code, message }], headers });
 
 /** The media type of the answer: of those that are offered, the one that the client likes best. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
@@ -195,7 +186,7 @@ export function countPreference(header: PreferHeader, usual: CountMode) {
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
 
-export const NO_CONTENT = Buffer.alloc(0);
+const NO_CONTENT = Buffer.alloc(0);
 
 /** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
 const BYTE_COST = 4;
@@ -303,10 +294,9 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
   const { 'content-type': given, 'content-encoding': encoding = 'identity' } = headers;
   const [type = '', ...parameters] = partsOf(given ?? '');
   const code = 'unsupported-media-type';
+  const expected = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', ') };
   const unsupported = (fault: string): Problem =>
-    inHeader(code, 'Content-Type', code, `${fault}; expected ${accepted.join(' or ')}, in UTF-8`, {
-      [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', '),
-    });
+    inHeader(code, 'Content-Type', code, `${fault}; expected ${accepted.join(' or ')}, in UTF-8`, expected);
   if (given === undefined) throw unsupported('Content-Type is missing');
   if (!accepted.includes(type)) throw unsupported(`Content-Type is "${shortened(given)}"`);
   if (parameters.some((one) => OTHER_CHARSET.test(one)))
