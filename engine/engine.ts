@@ -1,7 +1,6 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
 import {
-  type Client,
   clientOf,
   type Clients,
   createClients,
@@ -22,7 +21,7 @@ import { createObservers } from './http/observed.ts';
 import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
 import { API_ROOT, type Routes } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
-import type { Granted, Rights } from './model/rights.ts';
+import type { Rights } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
@@ -44,11 +43,7 @@ export interface Engine {
   readonly model: Model;
   /** The model as the client of the request may see it; without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
-  /** The client of a request. Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
-  clientOf(request: IncomingMessage): Client;
-  unrestricted(): Client;
-  /** The same for a client with these rights. */
-  restrictedTo(granted: Granted, name: string): Client;
+  clients(): Clients;
   readonly readContent: ReadContent;
   readonly warnings: readonly Diagnostic[];
   readonly metrics: Metrics | undefined;
@@ -158,9 +153,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       return model;
     },
     modelFor: (request) => seenBy(request, all()),
-    clientOf: (request) => all().of(request),
-    unrestricted: () => all().unrestricted,
-    restrictedTo: (granted, name) => all().granted(granted, name),
+    clients: all,
     readContent,
     metrics,
     budget,

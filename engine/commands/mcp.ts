@@ -53,7 +53,7 @@ const rightsIn = ({ read = '*', write }: RightsOptions): Granted => ({
 /** Resolves when the agent has left, or at a signal. */
 async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
-  const client = (): Client => engine.restrictedTo(granted, 'mcp');
+  const client = (): Client => engine.clients().granted(granted, 'mcp');
   const calls = inProcessCalls(engine.budget, client);
   const refused = (error: unknown): Problem => engine.host.problemOf(error, 'mcp');
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);

@@ -35,7 +35,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
       throw new Problem('method-not-allowed', message, { headers: { Allow: METHODS } });
     }
     acceptedType(request.headers.accept, [JSON_TYPE]);
-    const model = engine.clientOf(request).seen();
+    const model = engine.clients().of(request).seen();
     const caller = httpCaller(request, response, budget, host.addressOf, position);
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
@@ -47,7 +47,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
       const server = createAgentServer({
         title,
         model,
-        call: (type, name, call) => serveCall(() => engine.clientOf(request), type, name, call, caller),
+        call: (type, name, call) => serveCall(() => engine.clients().of(request), type, name, call, caller),
         refused: (error) => host.problemOf(error, requestId),
       });
       const answer = mismatchIn(request, message) ?? (await answered(asWebRequest(request), message, server));

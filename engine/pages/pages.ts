@@ -31,7 +31,7 @@ interface PagesEngine {
   /** The model as the client may see it. */
   modelFor(request: IncomingMessage): Model;
   /** Throws a Problem without a token that is known. */
-  clientOf(request: IncomingMessage): Client;
+  clients(): { of(request: IncomingMessage): Client };
   readonly host: { readonly cors: Cors };
 }
 
@@ -41,7 +41,7 @@ const MAX_KEPT = 50;
 /** `pages`: all of them; `documents`: the OpenAPI document only. `before` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  { modelFor, clientOf, host: { cors } }: PagesEngine,
+  { modelFor, clients, host: { cors } }: PagesEngine,
   ...before: readonly RequestHandler[]
 ): { readonly pages: Router; readonly documents: Router } {
   // All pages are text; the scripts of the studio are compressed already.
@@ -109,7 +109,7 @@ export function createPages(
   for (const name of files) serve(pages, `/docs/${name}`, sendFile(name));
   if (options.studio)
     page('/studio/model.json', 'application/json', (request) => {
-      const client = clientOf(request);
+      const client = clients().of(request);
       const { model, rights, tokenName } = client;
       const { baseUrl } = request;
       const text = kept(client.seen(), baseUrl, () => JSON.stringify(modelDocument(model, rights, options, baseUrl)));
