@@ -49,7 +49,6 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
       'corsOrigins is "*", and there are no tokens: pages of every site could read and write. Name the origins, or set tokens (the environment variable TOKENS of the service)',
     );
   const engine = await startEngine(settings);
-  const { bodyLimit } = settings;
   const inProcess = inProcessCalls(engine.budget, () => engine.clients().unrestricted);
   // The pages bring Express, which a host that only needs the records does not have to load.
   const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
@@ -66,7 +65,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     document: lazily('documents'),
     mcp: lazily('agents'),
     warnings: engine.warnings,
-    records: (type) => collectionOf((name, call) => inProcess.call(type, name, { ...call, bodyLimit })),
+    records: (type) => collectionOf((name, call) => inProcess.call(type, name, call)),
     ready: async () => void (await engine.ready()),
     drain: () => engine.drain(),
     close: async () => {

@@ -1,4 +1,5 @@
 /** Calls in process: operations with values, with the same checks, transactions and problems as over HTTP. */
+import type { Client } from '../access/access.ts';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
@@ -42,8 +43,6 @@ export interface Call {
   readonly body?: object | undefined;
   /** Reports what the write would do, and changes nothing. */
   readonly isDryRun?: boolean;
-  /** Bytes of the body as JSON. */
-  readonly bodyLimit?: number;
 }
 
 export interface CallResult {
@@ -55,15 +54,8 @@ export interface CallResult {
   readonly previous?: string | undefined;
 }
 
-/** The client, as access makes it. */
-interface Served {
-  readonly model: Model;
-  readonly rights: Rights;
-  readonly serviceOf: (type: RecordType) => Service;
-}
-
 /** Calls of this process draw on the memory budget, as clients do. */
-export function inProcessCalls(budget: Budget, served: () => Served) {
+export function inProcessCalls(budget: Budget, served: () => Client) {
   const running = new Set<Promise<unknown>>();
   const position: Position = { last: undefined };
   let isClosed = false;
@@ -98,7 +90,7 @@ export function inProcessCalls(budget: Budget, served: () => Served) {
 
 /** `served` is asked again if the tables turn out to have changed. */
 export async function serveCall(
-  served: () => Served,
+  served: () => Client,
   typeName: string,
   name: CallName,
   call: Call,
@@ -163,7 +155,8 @@ async function write(
   call: Call,
   caller: Caller,
 ): Promise<CallResult> {
-  const { id, options, bodyLimit = Infinity } = call;
+  const { id, options } = call;
+  const { bodyLimit } = service.limits;
   const entry: OperationEntry = CALLS[name].entry;
   const text = 'body' in call ? textOf(call.body) : '';
   if (Buffer.byteLength(text) > bodyLimit)

@@ -31,7 +31,7 @@ export interface OperationContext {
   readonly store: Store;
   readonly queries: TypeQueries;
   readonly validators: TypeValidators;
-  readonly limits: BodyLimits;
+  readonly limits: BodyLimits & { readonly bodyLimit: number };
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
   readonly idempotencyHours: number;
