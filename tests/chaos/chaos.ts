@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Draw } from '../oracle/random-operations.ts';
 import buildAll from '../support/build.setup.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Cluster, signal, startCluster } from '../support/cluster.ts';
 import { type Compiled, openBuild } from '../support/compiled.ts';
 import { connectTo } from '../support/databases.ts';
 import { randomOf } from '../support/random.ts';
@@ -69,9 +69,9 @@ const SERVER_DEEDS: Readonly<Record<string, Deed>> = {
     query(databaseUrl, `select pg_terminate_backend(pid) ${OURS} and random() < 0.5`).catch(() => undefined),
   'freeze the backends': async ({ databaseUrl, draw }) => {
     const pids = (await query(databaseUrl, `select pid ${OURS}`).catch(() => [])).map(({ pid }) => pid);
-    signalAll(pids, 'SIGSTOP');
+    for (const pid of pids) signal(pid, 'SIGSTOP');
     await pause(draw(LONGEST_FREEZE_MS));
-    signalAll(pids, 'SIGCONT');
+    for (const pid of pids) signal(pid, 'SIGCONT');
   },
   'lock all rows': ({ databaseUrl }) =>
     query(databaseUrl, 'begin; select 1 as pid from assemblies for update', 700).catch(() => undefined),

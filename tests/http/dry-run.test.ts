@@ -1,6 +1,7 @@
 /** Dry runs: the answer is that of the write, with what it does to other records, and nothing is kept of it. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchangeJson, type Exchanged } from '../support/exchange.ts';
+import { rowsOf } from '../support/table.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -56,64 +57,37 @@ describe('of deletions and sets', () => {
   });
   afterAll(() => server.close());
 
-  const FULL = [
-    'unlinked Memo.category 1,2',
-    'unlinked Tag.categories 1,2',
-    'deleted Category 1',
-    'deleted Line 1,2,3',
-    'deleted Scroll 1,2',
-  ];
-
-  test.each<[title: string, body: unknown, status: number, effects: readonly string[]]>([
-    ['DELETE /api/categories/1', undefined, 200, FULL],
-    ['DELETE /api/categories/3', undefined, 200, ['deleted Category 3']],
-    ['DELETE /api/scrolls/1', undefined, 200, ['deleted Line 1,2', 'deleted Scroll 1']],
-    ['DELETE /api/tags/1', undefined, 200, ['unlinked Category.tags 1', 'deleted Tag 1']],
-    ['PUT /api/categories/1', { name: 'full' }, 200, []],
-    ['PUT /api/categories/1', { name: 'new' }, 200, ['changed Category[name] 1']],
-    [
-      'PATCH /api/categories/1',
-      { name: null, memos: [] },
-      200,
-      ['changed Category[name] 1', 'unlinked Memo.category 1,2'],
-    ],
-    [
-      'PUT /api/categories/1',
-      { tags: [{ id: 2 }, { word: 'c' }] },
-      200,
-      ['created Tag 3', 'linked Category.tags 1', 'unlinked Category.tags 1', 'unlinked Tag.categories 1'],
-    ],
-    [
-      'PUT /api/tags/1',
-      { categories: [{ id: 3 }] },
-      200,
-      ['linked Category.tags 3', 'linked Tag.categories 1', 'unlinked Category.tags 1', 'unlinked Tag.categories 1'],
-    ],
-    [
-      'PUT /api/categories/1',
-      { archive: [{ id: 1, text: 'x' }] },
-      200,
-      ['changed Scroll[text] 1', 'deleted Line 3', 'deleted Scroll 2'],
-    ],
-    ['PUT /api/categories/3', { memos: [{ id: 1 }] }, 200, ['linked Memo.category 1']],
-    ['PUT /api/memos/1', { category: null, text: 'm' }, 200, ['unlinked Memo.category 1']],
-    [
-      'POST /api/categories',
-      { name: 'x', memos: [{ id: 1, text: 'y' }, { text: 'z' }] },
-      201,
-      ['created Category 4', 'created Memo 3', 'changed Memo[text] 1', 'linked Memo.category 1'],
-    ],
-    ['POST /api/categories', {}, 201, ['created Category 4']],
-  ])('%s %j', async (title, body, status, effects) => {
+  test.each(
+    rowsOf(`
+      DELETE /api/categories/1 => 200 => unlinked Memo.category 1,2; unlinked Tag.categories 1,2; deleted Category 1; deleted Line 1,2,3; deleted Scroll 1,2
+      DELETE /api/categories/3 => 200 => deleted Category 3
+      DELETE /api/scrolls/1 => 200 => deleted Line 1,2; deleted Scroll 1
+      DELETE /api/tags/1 => 200 => unlinked Category.tags 1; deleted Tag 1
+      PUT /api/categories/1 {"name":"full"} => 200
+      PUT /api/categories/1 {"name":"new"} => 200 => changed Category[name] 1
+      PATCH /api/categories/1 {"name":null,"memos":[]} => 200 => changed Category[name] 1; unlinked Memo.category 1,2
+      PUT /api/categories/1 {"tags":[{"id":2},{"word":"c"}]} => 200 => created Tag 3; linked Category.tags 1; unlinked Category.tags 1; unlinked Tag.categories 1
+      PUT /api/tags/1 {"categories":[{"id":3}]} => 200 => linked Category.tags 3; linked Tag.categories 1; unlinked Category.tags 1; unlinked Tag.categories 1
+      PUT /api/categories/1 {"archive":[{"id":1,"text":"x"}]} => 200 => changed Scroll[text] 1; deleted Line 3; deleted Scroll 2
+      PUT /api/categories/3 {"memos":[{"id":1}]} => 200 => linked Memo.category 1
+      PUT /api/memos/1 {"category":null,"text":"m"} => 200 => unlinked Memo.category 1
+      POST /api/categories {"name":"x","memos":[{"id":1,"text":"y"},{"text":"z"}]} => 201 => created Category 4; created Memo 3; changed Memo[text] 1; linked Memo.category 1
+      POST /api/categories {} => 201 => created Category 4
+    `),
+  )('%s: %s, %s', async (row, status, effects) => {
     const before = await everything(PATHS);
-    const answer = await send(dry(title), body);
-    expect([answer.status, answer.headers['etag'], answer.headers['location']]).toEqual([status, undefined, undefined]);
+    const [, title = row, body] = /^(\S+ \S+)(?: (.+))?$/.exec(row) ?? [];
+    const answer = await send(dry(title), body === undefined ? undefined : JSON.parse(body));
+    expect([String(answer.status), answer.headers['etag'], answer.headers['location']]).toEqual([
+      status,
+      undefined,
+      undefined,
+    ]);
     const report = reportOf(answer);
     expect(await everything(PATHS)).toEqual(before);
-    expect(told(report)).toEqual(effects);
-    expect(report.answer.status).toBe(status);
-    expect(report.dryRun).toBe(true);
-    if (status === 201) expect(report.answer.headers['Location']).toMatch(/^\/api\/categories\/\d+$/);
+    expect(told(report).join('; ')).toBe(effects);
+    expect([report.dryRun, String(report.answer.status)]).toEqual([true, status]);
+    if (status === '201') expect(report.answer.headers['Location']).toMatch(/^\/api\/categories\/\d+$/);
   });
 
   test.each<[title: string, body: unknown, status: number, code: string]>([

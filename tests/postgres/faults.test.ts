@@ -3,15 +3,13 @@ import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { connectTo } from '../support/databases.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Cluster, signal, startCluster } from '../support/cluster.ts';
 import { until } from '../support/leaving.ts';
 import { atLeast, expectKept, loadWhile } from '../support/load.ts';
 import { administer, onServer, pause, startInstance, withParameters } from '../support/postgres.ts';
 
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name = 'records'`;
 
-/** Those of the instance that calls itself silent. */
-const SILENT = "application_name = 'silent'";
 const LOCKED = "wait_event_type = 'Lock'";
 
 const pidsOf = async (url: string, condition: string): Promise<readonly number[]> => {
@@ -111,15 +109,15 @@ onServer('a server that fails', () => {
     ],
     ['at the only statement: 504, done once or not at all', 'tmp-vars', 'value', { value: 'silent' }, 504, 1],
   ])('falls silent %s; normal again with the next connection', async (_, path, key, record, status, most) => {
-    const url = withParameters(cluster.url, { pool: '1', application_name: 'silent' });
+    const url = withParameters(cluster.url, { pool: '1', application_name: `silent ${status}` });
     const waiting = await startInstance(url, { statementTimeout: 300 });
-    const stopped = await pidsOf(cluster.url, SILENT);
+    const stopped = await pidsOf(cluster.url, `application_name = 'silent ${status}'`);
     expect(stopped.length).toBeGreaterThan(0);
-    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    for (const pid of stopped) signal(pid, 'SIGSTOP');
     expect((await ask(waiting.url, `POST /api/${path}`, record)).status).toBe(status);
     // Its time is short, too: on a busy machine it may need another try.
     await until(async () => (await ask(waiting.url, 'GET /api/tmp-vars/1')).status === 404);
-    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    for (const pid of stopped) signal(pid, 'SIGCONT');
     const { body } = await send(`GET /api/${path}?_cnd[${key}]=silent`);
     expect((body as unknown[]).length).toBeLessThanOrEqual(most);
     await waiting.close();

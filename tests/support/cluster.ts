@@ -86,7 +86,7 @@ function processesOf(directory: string): readonly number[] {
 }
 
 /** A backend may have ended since it was found. */
-function signal(pid: number, name: NodeJS.Signals): void {
+export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
