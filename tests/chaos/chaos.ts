@@ -43,15 +43,6 @@ async function query(url: string, sql: string, milliseconds = 0): Promise<readon
 
 const OURS = `from pg_stat_activity where application_name = 'records' and datname = current_database()`;
 
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids)
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // It has.
-    }
-}
-
 type Deed = (place: Place, instance: Instance) => Promise<unknown>;
 
 const DEEDS: Readonly<Record<string, Deed>> = {
