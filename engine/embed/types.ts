@@ -62,7 +62,7 @@ export interface RecordEngine {
   readonly document: MountableHandler;
   /** Serves agents at `/mcp`, by the Model Context Protocol. Without tokens, any agent on this machine may read and write. */
   readonly mcp: MountableHandler;
-  /** Doubts about the descriptors, though they are valid. */
+  /** Warnings about the descriptors, which are valid. */
   readonly warnings: readonly Diagnostic[];
   /** The records of a type, in process. R is the shape of a record as the default view shows it. */
   records<R extends object = JsonObject>(type: string): RecordCollection<R>;
@@ -94,13 +94,13 @@ export interface RecordCollection<R extends object> {
   update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
   /** Resolves with the record as it was. */
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
-  /** The writes without keeping anything: each is carried out and undone, and resolves with a report. */
+  /** The writes, each of which is undone, and resolves with a report of what it would do. */
   readonly dryRun: DryRuns<R>;
   /** The tag of a record that was returned, for `ifMatch`. A write with other `fields` or `include` has another tag. */
   tagOf(record: R): string | undefined;
 }
 
-/** Identifiers of new records may be others in earnest. */
+/** New records may get other identifiers when they are really created. */
 export interface DryRuns<R extends object> {
   create(record: object, options?: ViewOptions): Promise<DryRun<R>>;
   createMany(records: readonly object[], options?: ViewOptions): Promise<DryRun<readonly R[]>>;

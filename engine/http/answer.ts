@@ -285,7 +285,7 @@ export async function send(
   if (!request.complete && headers['Connection'] !== 'close') linger(request);
 }
 
-/** Whether the client has left, or a host application has answered meanwhile, as after a time of its own. */
+/** Whether the client has left, or a host application has answered meanwhile, as after a timeout of its own. */
 const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): boolean =>
   destroyed || headersSent || writableEnded;
 

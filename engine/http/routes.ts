@@ -186,7 +186,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   return { offers, withheld, allow, options };
 }
 
-/** The root that a path is below, or is but for its slash. */
+/** The root of a path, whose last slash may be missing. */
 export const rootOf = (path: string, others: readonly string[]): string | undefined =>
   [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
 

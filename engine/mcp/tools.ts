@@ -176,7 +176,7 @@ function listed(name: string, { description, required, optional, call }: AgentTo
   return {
     name,
     description,
-    // The same, but for the SDK nothing is readonly.
+    // The type of the SDK has no readonly.
     inputSchema: schema as unknown as Tool['inputSchema'],
     annotations: {
       openWorldHint: false,

@@ -24,7 +24,7 @@ import { Outdated } from '../storage/unavailable.ts';
 import { type TypeValidators, validatedFor, type Validator } from '../validation/compile.ts';
 import type { Body, BodyLimits } from './write.ts';
 
-/** A record type, as a client with some rights may use it. Put together at boot, or at the first request of a token. */
+/** A record type, as a client with some rights may use it. */
 export interface OperationContext {
   readonly type: RecordType;
   readonly rights: Rights;
