@@ -94,7 +94,7 @@ export interface RecordCollection<R extends object> {
   update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
   /** Resolves with the record as it was. */
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
-  /** The writes, each of which is undone, and resolves with a report of what it would do. */
+  /** The same writes, of which each changes nothing, and resolves with a report of what it would do. */
   readonly dryRun: DryRuns<R>;
   /** The tag of a record that was returned, for `ifMatch`. A write with other `fields` or `include` has another tag. */
   tagOf(record: R): string | undefined;

@@ -51,7 +51,12 @@ function operationObject(entry: OperationEntry, type: RecordType, parts: Compone
     tags: [name],
     parameters: parametersOf(entry, type, parts),
     ...(entry.body
-      ? { requestBody: { required: true, content: offered(bodyContent(entry.body, type, parts), parts) } }
+      ? {
+          requestBody: {
+            required: true,
+            content: offered(bodyContent(entry.body, entry.query === 'upsert', type, parts), parts),
+          },
+        }
       : {}),
     responses: { ...responseObjects(entry, type, parts), ...problemResponses(codes, parts) },
   };
@@ -75,13 +80,14 @@ const withExample = (schema: JsonObject, summary: string, value: JsonValue): Jso
 const oneOrMany = (one: JsonObject): JsonObject => ({ oneOf: [one, arrayOf(one)] });
 
 function bodyContent(
-  { holds, shape, mediaTypes }: NonNullable<OperationEntry['body']>,
+  { shape, mediaTypes }: NonNullable<OperationEntry['body']>,
+  isWhole: boolean,
   type: RecordType,
   parts: Components,
 ): JsonObject {
   const json = (schema: JsonObject, summary: string, value: JsonObject): JsonObject =>
     shape === 'records' ? withExample(arrayOf(schema), summary, [value]) : withExample(schema, summary, value);
-  if (holds === 'new')
+  if (shape === 'either')
     return {
       [JSON_TYPE]: json(oneOrMany(creationRef(type, parts)), 'A new record.', creationExample(type)),
       [NDJSON_TYPE]: { schema: described('A new record on each line.') },
@@ -91,12 +97,11 @@ function bodyContent(
         ),
       },
     };
-  const media =
-    holds === 'whole'
-      ? json(changeRef(type, parts), 'A whole record.', upsertExample(type))
-      : shape === 'records'
-        ? json(itemRef(type, parts), 'A change of one record.', itemExample(type))
-        : json(changeRef(type, parts), 'A change of some values.', changeExample(type));
+  const media = isWhole
+    ? json(changeRef(type, parts), 'A whole record.', upsertExample(type))
+    : shape === 'records'
+      ? json(itemRef(type, parts), 'A change of one record.', itemExample(type))
+      : json(changeRef(type, parts), 'A change of some values.', changeExample(type));
   return Object.fromEntries(mediaTypes.map((name) => [name, media]));
 }
 

@@ -31,13 +31,6 @@ type RequestHeader =
 /** `record`: one; `records`: an array of changes, each with its identifier; `either`: one new record, or several. */
 export type BodyShape = 'record' | 'records' | 'either';
 
-interface BodyEntry {
-  readonly shape: BodyShape;
-  /** Whether a record of the body must be complete. */
-  readonly holds: 'new' | 'whole' | 'changes';
-  readonly mediaTypes: readonly string[];
-}
-
 export type ResponseContent = 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
 
 export interface OperationEntry {
@@ -55,7 +48,7 @@ export interface OperationEntry {
   readonly description: string;
   readonly query: QueryKind;
   readonly headers: readonly RequestHeader[];
-  readonly body?: BodyEntry;
+  readonly body?: { readonly shape: BodyShape; readonly mediaTypes: readonly string[] };
   /** Media types of the response; JSON alone if left out. */
   readonly mediaTypes?: readonly string[];
   /** By status; `responsesOf` adds those without content. */
@@ -102,7 +95,7 @@ export const OPERATIONS = {
       'Creates a record and the records nested in it, or those of an array or of lines, all or nothing. Of several, the response is the array of the records, in order, without Location and ETag. With `on`, records that are there already are changed; then the status of several is 200.',
     query: 'write',
     headers: WRITE_SEVERAL,
-    body: { shape: 'either', holds: 'new', mediaTypes: ROWS },
+    body: { shape: 'either', mediaTypes: ROWS },
     answers: {
       200: ['recordOrRecords', 'With `on`: the updated record, or the array of the updated and created ones.'],
       201: ['recordOrRecords', 'The created record, or the array of them. After `Prefer: return=minimal`, nothing.'],
@@ -121,7 +114,7 @@ export const OPERATIONS = {
       'Changes the record that has the unique values which `on` names, or creates it if there is none. The body must have these values; of a new record, all that is required.',
     query: 'upsert',
     headers: [...WRITE_ONE, 'If-None-Match-Any'],
-    body: { shape: 'record', holds: 'whole', mediaTypes: [JSON_TYPE] },
+    body: { shape: 'record', mediaTypes: [JSON_TYPE] },
     answers: { 200: UPDATED, 201: ['record', 'The created record. After `Prefer: return=minimal`, nothing.'] },
     problems: ['identifier-conflict'],
   },
@@ -136,7 +129,7 @@ export const OPERATIONS = {
       'Changes the records of an array, each named by its identifier, all or nothing. The rest is as in PATCH of one record.',
     query: 'write',
     headers: WRITE_SEVERAL,
-    body: { shape: 'records', holds: 'changes', mediaTypes: [JSON_TYPE] },
+    body: { shape: 'records', mediaTypes: [JSON_TYPE] },
     answers: { 200: ['records', 'The updated records, in the order of the items.'] },
     problems: ['record-not-found', 'batch-too-large'],
   },
@@ -190,7 +183,7 @@ export const OPERATIONS = {
     description: 'Changes the keys in the body and leaves the others as they are. What GET returns can be sent back.',
     query: 'write',
     headers: WRITE_ONE,
-    body: { shape: 'record', holds: 'changes', mediaTypes: [JSON_TYPE] },
+    body: { shape: 'record', mediaTypes: [JSON_TYPE] },
     answers: { 200: UPDATED },
     problems: [],
   },
@@ -203,7 +196,7 @@ export const OPERATIONS = {
     description: 'Like PUT, but merges free JSON values (JSON Merge Patch, RFC 7396): there null removes a key.',
     query: 'write',
     headers: WRITE_ONE,
-    body: { shape: 'record', holds: 'changes', mediaTypes: ['application/merge-patch+json', JSON_TYPE] },
+    body: { shape: 'record', mediaTypes: ['application/merge-patch+json', JSON_TYPE] },
     answers: { 200: UPDATED },
     problems: [],
   },
