@@ -29,6 +29,8 @@ export interface SqliteConnection extends Writer {
   close(): void;
 }
 
+type Prepared = Database.Statement<SqlValue[]>;
+
 export const BEGIN: Statement = { sql: 'begin' };
 export const COMMIT: Statement = { sql: 'commit' };
 export const ROLLBACK: Statement = { sql: 'rollback' };
@@ -44,14 +46,14 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     database.function(name, IN_STATEMENTS, work);
   for (const [name, aggregate] of Object.entries(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
-  const prepared = new WeakMap<Statement, Database.Statement<SqlValue[]>>();
+  const prepared = { raw: new WeakMap<Statement, Prepared>(), pluck: new WeakMap<Statement, Prepared>() };
 
-  function prepare(statement: Statement): Database.Statement<SqlValue[]> {
-    const known = prepared.get(statement);
+  function prepare(statement: Statement, as: keyof typeof prepared): Prepared {
+    const known = prepared[as].get(statement);
     if (known) return known;
     const fresh = database.prepare<SqlValue[]>(statement.sql);
-    if (fresh.reader) fresh.raw();
-    prepared.set(statement, fresh);
+    if (fresh.reader) fresh[as]();
+    prepared[as].set(statement, fresh);
     return fresh;
   }
 
@@ -64,34 +66,29 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
         throw translate(error, file);
       }
     };
-  const iterate = translated(
-    (statement: Statement, values: Values) => prepare(statement).iterate(...values) as IterableIterator<Row>,
-  );
-  const get = translated(
-    (statement: Statement, values: Values) => prepare(statement).get(...values) as Row | undefined,
-  );
-  const all = translated((statement: Statement, values: Values, onRow?: OnRow<Row>): readonly Row[] => {
-    if (!onRow) return prepare(statement).all(...values) as Row[];
-    const rows: Row[] = [];
-    for (const row of iterate(statement, values)) {
-      onRow(row);
-      rows.push(row);
-    }
-    return rows;
-  });
+  const reading = <R>(as: keyof typeof prepared) =>
+    translated((statement: Statement, values: Values, onRow?: OnRow<R>): readonly R[] => {
+      const found = prepare(statement, as);
+      if (!onRow) return found.all(...values) as R[];
+      const rows: R[] = [];
+      for (const row of found.iterate(...values) as Iterable<R>) {
+        onRow(row);
+        rows.push(row);
+      }
+      return rows;
+    });
   return {
     database,
-    iterate,
-    get,
-    all,
-    value: (statement, values) => get(statement, values)?.[0],
-    column: (statement, values, onRow) =>
-      all(statement, values, onRow && (([first = null]) => onRow(first))).map(([first = null]) => first),
+    iterate: translated((statement, values) => prepare(statement, 'raw').iterate(...values) as IterableIterator<Row>),
+    get: translated((statement, values) => prepare(statement, 'raw').get(...values) as Row | undefined),
+    all: reading<Row>('raw'),
+    value: translated((statement, values) => prepare(statement, 'pluck').get(...values) as SqlValue | undefined),
+    column: reading<SqlValue>('pluck'),
     run: translated((statement, values) => {
-      const { changes, lastInsertRowid } = prepare(statement).run(...values);
+      const { changes, lastInsertRowid } = prepare(statement, 'raw').run(...values);
       return { changes, identifier: Number(lastInsertRowid) };
     }),
-    command: translated((statement: Statement) => void prepare(statement).run()),
+    command: translated((statement: Statement) => void prepare(statement, 'raw').run()),
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),
   };
