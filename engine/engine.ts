@@ -63,7 +63,6 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
   readonly waits?: boolean | undefined;
 };
 
-/** Throws a StartError if the descriptors or the database prevent the start. */
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
   let clients: Clients | undefined;
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
@@ -110,7 +109,6 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   // One that fails is tried again a minute later.
   const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
   const dialects = dialectsByRoot(settings.dialects);
-  /** All clients share the parsed queries and the compiled validators of a model. */
   const servedBy = memoized((served: Model) => {
     const queriesOf = createQueryResolver(settings);
     const validatorsOf = served === schema.model ? schema.validatorsOf : createValidators(served);

@@ -11,7 +11,6 @@ export const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 export interface NewFile {
   /** Path of the file until it is complete; created empty. */
   readonly partial: string;
-  /** Flushes the file to disk and renames it into place. */
   finish(): void;
   discard(): void;
 }
@@ -22,7 +21,6 @@ export interface OutputOptions {
   readonly database: string | undefined;
 }
 
-/** Throws a StartError if the name is taken or the file cannot be created. */
 export function newFile(file: string, { force, database }: OutputOptions): NewFile {
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))
@@ -71,7 +69,6 @@ function canonicalPath(file: string): string {
   return join(existsSync(folder) ? realpathSync.native(folder) : folder, basename(file));
 }
 
-/** The code of an error of Node or SQLite; empty if it has none. */
 export const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 

@@ -55,7 +55,6 @@ interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** An error with its stack and causes, without messages that may contain data. */
 export function describeError(error: unknown): DescribedError {
   // Not instanceof: errors may come from another realm.
   if (typeof error !== 'object' || error === null || !('stack' in error)) return { message: typeof error };

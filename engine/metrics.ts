@@ -9,7 +9,6 @@ import { workerNumber } from './process.ts';
 export interface Metrics {
   observe(request: AnsweredRequest): void;
   statement(milliseconds: number): void;
-  /** Counts the time that a read, scan or write has waited for a database connection. */
   readonly wait: OnWait;
   /** Sets the functions that count connections and ask the database, which are called whenever metrics are read. */
   watch(usage: () => readonly ServerUsage[], readiness: AskReadiness): void;
@@ -116,7 +115,6 @@ export function createMetrics(): Metrics {
 const QUESTION = 'metrics';
 
 interface Answer {
-  /** Empty if a worker did not answer in time. */
   readonly metrics: string;
 }
 
@@ -125,7 +123,6 @@ const isAnswer = (message: unknown): message is Answer =>
 
 function textOfAll(register: Registry): () => Promise<string> {
   AggregatorRegistry.setRegistries([register]);
-  // The registry answers the first process.
   void new AggregatorRegistry();
   return async () => {
     const text = await new Promise<string>((resolve) => {

@@ -27,7 +27,6 @@ export const defaultPath = (type: string): string => plural(type, '-');
 
 export const defaultTable = (type: string): string => plural(type, '_');
 
-/** `OrderLine` -> `order_line`. */
 export const snakeCase = (name: string): string => words(name).join('_');
 
 /** Names are no longer, and longer values of an enum are texts of their own. */
@@ -70,7 +69,6 @@ export const shortened = (text: string, most = MAX_ECHO): string =>
 /** Longer names get no suggestion: comparing them would take too long. */
 const LONGEST_MEANT = 200;
 
-/** The known name nearest to `name`, or undefined if none is similar. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST_MEANT) return undefined;
   let best: string | undefined;
@@ -78,7 +76,6 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
-    // Names that share no letter are not alike.
     if (candidateDistance < Math.min(bestDistance, name.length, candidate.length))
       [best, bestDistance] = [candidate, candidateDistance];
   }

@@ -62,7 +62,6 @@ type FaultPlace =
   | { readonly header: string }
   | { readonly relation: string };
 
-/** One fault of a request. `code` identifies its kind, such as `required` or `unknown-key`. */
 export type Fault = FaultPlace & {
   readonly code: string;
   readonly message: string;
@@ -84,7 +83,6 @@ interface Extras {
   readonly headers?: Readonly<Record<string, string>>;
   /** Overrides the default Retry-After. */
   readonly retryAfter?: number | undefined;
-  /** For the log only; never sent. */
   readonly cause?: unknown;
 }
 
@@ -180,7 +178,6 @@ export const manyTooLong = (most: number): Problem =>
 export const isPageTooLong = (error: unknown): boolean =>
   error instanceof Problem && error.errors.some(({ code }) => code === 'page-too-long');
 
-/** No text holds the answer: less can be asked for. */
 export const answerTooLong = (cause: unknown): Problem =>
   new Problem(
     'invalid-query',

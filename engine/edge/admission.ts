@@ -88,8 +88,6 @@ function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from: string
   });
 }
 
-// Clients.
-
 export type AddressOf = (request: IncomingMessage) => string;
 
 /** The peer of the connection; behind trusted proxies, the last forwarded address that is not one of them. */
@@ -109,7 +107,6 @@ export function createAddressOf(trustedProxies: readonly string[]): AddressOf {
     const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
     while (isIP(client) > 0 && trusted.check(client, familyOf(client))) {
       const before = addressIn(forwarded.pop() ?? '');
-      // Nothing more is known, or the proxy passed on what is no address.
       if (before === undefined) break;
       client = before;
     }
@@ -144,11 +141,9 @@ export function networkOf(address: string): string {
 export type RateLimit = (request: IncomingMessage) => Promise<Readonly<Record<string, string>>>;
 
 const SECONDS = 60;
-/** Clients that are counted at the same time: each takes about a kibibyte. */
 const MAX_CLIENTS = 20_000;
 const COUNT_TIMEOUT = 5000;
 
-/** `clientOf` names the client. Beyond MAX_CLIENTS, the one that has been silent longest is forgotten. */
 export async function createRateLimit(
   perMinute: number,
   clientOf: (request: IncomingMessage) => string,

@@ -117,8 +117,8 @@ const patience = (length: number, timeout: number): number =>
   Math.min(LONGEST_TIMER, timeout + Math.ceil((length / SLOWEST) * 1000));
 
 /**
- * Called after a response, or a piece of one, was written: closes the connection if the client does not read it in time.
- * Returns a function that stops the waiting. `least`: bytes that wait somewhere, perhaps in middleware that compresses.
+ * Called after a write to a response: closes the connection if the client does not read in time. Returns a function that
+ * stops the timer. `least`: bytes that wait elsewhere, such as in middleware that compresses.
  */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
 

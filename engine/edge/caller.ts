@@ -2,7 +2,6 @@
 export interface Caller {
   readonly isGone: boolean;
   readonly origin: string;
-  /** Maximum bytes of a page, not counting its longest record. */
   readonly most: number;
   /** Reserves memory from the budget; throws `overloaded` if not enough is left, `content-too-large` if it never fits. */
   take(bytes: number): void;

@@ -31,7 +31,6 @@ export function enclosing(place: string): readonly string[] {
   return places;
 }
 
-/** The steps of a pointer: `/a~1b/0` as `['a/b', '0']`. */
 export const unescapedSteps = (text: string): readonly string[] => text.split('/').slice(1).map(unescapedStep);
 
 export const unescapedStep = (step: string): string =>
@@ -77,7 +76,6 @@ interface ReadingOptions {
   /** Of the object, or of each object in the array; `text` for the whole. */
   readonly kept?: 'text' | KeptMembers | undefined;
   readonly what?: string;
-  /** The value of a number; by default a number. */
   readonly number?: (text: string) => JsonValue;
 }
 
@@ -295,8 +293,6 @@ class Tokenizer {
     this.#keptTo = at;
   }
 
-  // Faults.
-
   #refuse(code: string, message: string, at: readonly (string | number)[] = this.#path): void {
     this.#faults.push({ pointer: pointer(at), code, message });
   }
@@ -328,7 +324,6 @@ class Tokenizer {
 export const invalidJson = (message: string, at = ''): Problem =>
   new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
 
-/** Why a text cannot be stored; undefined if it can. */
 export function textFault(text: string, what: string): [code: string, message: string] | undefined {
   if (text.includes('\0')) return ['nul-character', `${what} contains U+0000, which cannot be stored`];
   if (text.isWellFormed()) return undefined;
@@ -370,7 +365,6 @@ function readStored(text: string, options: ReadingOptions): JsonText | undefined
   }
 }
 
-/** The members of an object by key; of anything else, none. */
 export function membersOf(text: string): RawMembers {
   const [members = new Map()] = readStored(text, STORED)?.raw.values() ?? [];
   return text.trimStart().startsWith('{') ? members : new Map();
@@ -417,10 +411,7 @@ function canonicalNumber(text: string): string {
 
 // Document order.
 
-/**
- * At most one fault per location, but every check that it breaks. A missing key comes after the existing keys of its
- * object. `at`: where the body stands that they are all about.
- */
+/** At most one fault per location, but every unmet check. Missing keys come last. `at`: the pointer of the body. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
   const rankOf = ranking(body, at);
@@ -435,7 +426,6 @@ const placeOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : 
 export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
   [...Map.groupBy(faults, placeOf).values()].flatMap((all) => all.slice(0, 1));
 
-/** The index of each step of a location among the keys or items around it. */
 type Rank = readonly number[];
 
 /** Once for each object: bodies are not changed while they are checked. */

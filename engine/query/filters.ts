@@ -106,10 +106,7 @@ class FilterReader {
     return items && [{ kind, items }];
   }
 
-  /**
-   * The conditions of each item of an array of objects: `[0][name]=x&[0][code]=y`, or `[][name]=x`. Without brackets of
-   * their own they are one item, or one each.
-   */
+  /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices they are one item, or one each. */
   #items({ parameters, at }: Unread, place: ReadingPlace, isOneEach = false) {
     const array = wireArray(parameters, at, this.#complain(parameters));
     if (array?.form === 'plain') {
@@ -225,7 +222,6 @@ const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name
 
 const NULL = 'null';
 
-/** `steps[at - 1]` is the operator. */
 function parse(
   path: Compared,
   text: string,

@@ -9,7 +9,6 @@ import type { Parameter } from './parameters.ts';
 
 /** The part of a record that a response shows: fields, and a view of the related type for each relation. */
 export interface View {
-  /** Equal for equal views only. */
   readonly key: string;
   readonly type: RecordType;
   /** The requested variant; the default variant in related records. */
@@ -38,7 +37,6 @@ export interface DeleteQuery {
 
 /** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
 export interface Path {
-  /** The canonical name: `author.name`, `author.author_id`. */
   readonly name: string;
   readonly relations: readonly Relation[];
   readonly type: RecordType;
@@ -88,7 +86,6 @@ export interface SetCount {
   readonly value: JsonValue;
 }
 
-/** A position between two records of an ordered list. `values` are those of `order`, with the identifier last. */
 export interface Cursor {
   readonly direction: 'after' | 'before';
   readonly values: readonly JsonValue[];
@@ -136,7 +133,6 @@ export interface SummaryQuery {
 
 export interface QueryLimits {
   readonly maxFilters: number;
-  /** Maximum relations shown, at all levels; each adds to the SQL statement. */
   readonly maxIncludes: number;
   /** Maximum values that the identifier of the records themselves is compared with at once; default: as for others. */
   readonly maxIdentifiers?: number | undefined;
@@ -151,7 +147,6 @@ export interface PathNames {
   readonly rights: Rights;
 }
 
-/** A request whose parameters are sorted by their use. */
 export interface QueryReading {
   readonly names: PathNames;
   readonly view: View;

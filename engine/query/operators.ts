@@ -118,14 +118,12 @@ function hasSegments(text: string, [first = '', ...others]: readonly string[]): 
   return at + last.length <= text.length;
 }
 
-/** ASCII letters in lower case, as LIKE compares them. */
 const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 // Checks.
 
 type ValueOf = (field: Field) => JsonValue;
 
-/** Whether a record meets a check. */
 export const meets = ({ must, when }: Check, valueOf: ValueOf): boolean =>
   !when.every((one) => holds(one, valueOf, undefined)) || must.every((one) => holds(one, valueOf, true));
 

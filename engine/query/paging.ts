@@ -42,7 +42,6 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
 /** No path has one of them. */
 const SIGNS = /[-+:|\s"'[\]]/;
 
-/** Ends the order at the identifier, which is unique, and adds it if missing. */
 function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
   const own = order.findIndex(({ path }) => path.relations.length === 0 && path.field === undefined);
   if (own >= 0) return order.slice(0, own + 1);
@@ -81,7 +80,6 @@ export function resolveTerms<T>(
 
 const PAIRS = 'Pairs are written _cnd[orderBy][0][0]=name&_cnd[orderBy][0][1]=desc';
 
-/** The fields and directions in their order, from a list of both, or from a list of pairs. */
 function orderWords(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
   const [first] = parameters;
   if (!first) return [];

@@ -3,7 +3,6 @@ import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 
 export interface Parameter {
-  /** The key as the client wrote it, decoded. */
   readonly key: string;
   /** `['limit', '0']` for `_cnd[limit][0]`; undefined for keys without this form. */
   readonly steps: readonly string[] | undefined;
@@ -53,10 +52,7 @@ const undecodable = (parameter: string, piece: string): Fault => ({
   message: `"${piece.slice(0, MAX_QUOTED)}" cannot be decoded: two hexadecimal digits must follow each %, and the bytes must be UTF-8 without U+0000`,
 });
 
-/**
- * The query strings of pages at an offset, for the links of a list. Keeps the client's own parameters, encoded anew: what a
- * client may send raw could end a header's value.
- */
+/** The query strings of pages at an offset. The parameters are encoded anew: raw ones could end the header of the links. */
 export function offsetSearches(search: string, limit: number): (offset: number) => string {
   const own = parseParameters(search).all.filter(({ key, steps }) => steps?.[0] !== 'limit' && !PAGE_KEYS.has(key));
   const kept = own.map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`).join('');
@@ -64,8 +60,6 @@ export function offsetSearches(search: string, limit: number): (offset: number) 
 }
 
 const PAGE_KEYS: ReadonlySet<string> = new Set(['after', 'before']);
-
-// Faults of parameters.
 
 /** Returns undefined, so that callers can return its result. `suggest` is called for the end of the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
@@ -91,7 +85,6 @@ export const didYouMeanHint = (hint: string | undefined): string =>
 interface WireArray {
   /** How the items are written; `plain`: without brackets of their own. */
   readonly form: 'plain' | 'brackets' | 'indices';
-  /** The parameters of each item by its index; one item if they are plain. */
   readonly items: ReadonlyMap<number, readonly Parameter[]>;
 }
 

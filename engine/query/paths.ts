@@ -13,7 +13,6 @@ export const namesOf = (type: RecordType, variant: Variant, rights: Rights): Pat
   fields: new Map(variant.fields.map((field) => [field.name, field])),
 });
 
-/** A related record is found by any of its fields, whatever is shown of it. */
 const namesOfTarget = ({ target }: Relation, rights: Rights): PathNames => ({
   type: target,
   variant: target.defaultVariant,
@@ -45,7 +44,6 @@ export function resolveSubject(
 ): FilterSubject | undefined {
   const steps = text.split('.');
   const through: SetPath[] = [];
-  // Since the start, or since the last set.
   let relations: readonly Relation[] = [];
   let { names, followed } = start;
   for (const [index, step] of steps.entries()) {
@@ -243,7 +241,6 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   return complain('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? usual;
 }
 
-/** `isFixed`: the relations are those of `include`. */
 function addPath(
   path: string,
   root: Parts,

@@ -30,7 +30,6 @@ export type TypeQueries = {
   readonly [K in keyof typeof KINDS]: (search: string | Parameters) => ReturnType<(typeof KINDS)[K]['resolve']>;
 };
 
-/** Makes the readers of a type for clients with some rights. Dialects parse in their own ways. */
 export function createQueryResolver(
   limits: QueryLimits,
 ): (type: RecordType, rights: Rights, parse?: ParseSearch, maxIdentifiers?: number) => TypeQueries {
@@ -72,8 +71,6 @@ function variantOf(
   // Continue with all fields, so that this fault causes no others.
   return { name: '', fields: [...fields.values()] };
 }
-
-// The kinds of requests.
 
 export const DRY_RUN = 'dryRun';
 export const ON = 'on';

@@ -86,7 +86,6 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
   };
 }
 
-/** A path to a value that a list could show as well. */
 function shownPath(
   text: string,
   names: PathNames,

@@ -1,7 +1,4 @@
-/**
- * The Express app: everything that is not a record. Records never pass through it. What holds for them holds here as well:
- * the log, the rate limit, slow readers, and problems as answers to errors.
- */
+/** The Express app for everything that is not a record, with the same log, rate limit, slow readers and problems. */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
@@ -16,7 +13,6 @@ import { Problem } from '../problem.ts';
 
 const AGENTS = '/mcp';
 
-/** A cached answer would say how the service was. */
 const UNCACHED = { ...UNEMBEDDED, 'Cache-Control': 'no-store' };
 const TEXT = { ...UNCACHED, 'Content-Type': 'text/plain; charset=utf-8' };
 

@@ -1,8 +1,7 @@
 /**
- * The connections of the http server: their requests, and what is refused before the service sees it. One request of a
- * connection is served at a time: the next one begins when the response before it is sent. Requests begin at the end of a
- * turn of the event loop, so that every connection has its turn, and that parsing all requests and then serving them keeps
- * each code in the processor's caches.
+ * The connections of the http server, and the requests that it refuses itself. A connection has one request in flight: the
+ * next one begins when the response before it is sent, at the end of a turn of the event loop, so that all connections
+ * take turns.
  */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,7 +13,7 @@ import { destroyLater, isChunked } from '../http/request.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
 
 const REQUEST_BYTES = 4096;
-/** The same with the pieces that a body in chunks may have, each an object. */
+/** A chunked body may have MOST_PIECES pieces, each an object. */
 const CHUNKED_BYTES = 300 * 1024;
 
 type ClientError = Error & { readonly code?: string };
@@ -27,7 +26,6 @@ interface Pipelined {
 
 interface Connection {
   readonly socket: Socket;
-  /** The response to the request that is being served. */
   current: ServerResponse | undefined;
   readonly waiting: Pipelined[];
   /** Bytes that are not a request, and follow the requests that wait. */
@@ -41,7 +39,6 @@ interface ConnectionOptions {
   readonly bodyLimit: number;
 }
 
-/** Serves the connections of the server. Returns those that are open. */
 export function serveConnections(
   server: Server,
   serve: RequestListener,
@@ -210,10 +207,10 @@ function answerClientError(error: ClientError, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }
 
-// Requests that two readers could understand in two ways: a proxy in front may end them elsewhere, take them for another
-// host's, or use the other of two headers (RFC 9112, 11.2). Node's parser refuses most of them, but not these.
+// Request smuggling (RFC 9112, 11.2): a proxy in front may end such a request elsewhere, take it for another host's, or use
+// the other of two headers. Node's parser refuses most of these requests, but not all.
 
-/** Headers that decide something here, and that a request must not repeat (RFC 9110, 5.3). */
+/** Headers that a request must not repeat (RFC 9110, 5.3). */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',
@@ -264,10 +261,7 @@ function repeatedHeader(lines: readonly string[]): string | undefined {
   return undefined;
 }
 
-/**
- * Refuses such requests and closes their connections: bytes behind one may be what another reader takes for its body, or
- * the other way round.
- */
+/** Refuses ambiguous requests and closes their connections, since the next bytes may belong to the body. */
 export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
   return (request, response) => {
     const fault = framingFault(request);
@@ -287,7 +281,6 @@ function originForm(url: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** undefined if the URL does not name a scheme and a host. */
 function absoluteForm(url: string) {
   const [, scheme, authority, rest] = /^(https?):\/\/([^/?]+)(.*)$/i.exec(url) ?? [];
   if (scheme === undefined || authority === undefined || rest === undefined) return undefined;

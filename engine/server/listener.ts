@@ -29,10 +29,7 @@ const BACKLOG = 4096;
 const CONNECTION_BYTES = 16 * 1024;
 const CHECK_MS = 5000;
 
-/**
- * Each worker listens at the port itself: a connection that the first process passes on to a worker which is killed in that
- * moment would be answered by nobody. Only Linux spreads the connections over all that listen.
- */
+/** Each worker listens itself, so that no connection is lost on its way to a killed worker. Only Linux spreads them. */
 const PORT_SHARING =
   workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};
 
@@ -61,10 +58,7 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
   connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, Math.ceil(requestTimeout / 6))),
 });
 
-/**
- * As many connections as MEMORY_LIMIT has room for, and three quarters of the files that the process may open: beyond
- * those, the system would refuse new ones.
- */
+/** Bounded by MEMORY_LIMIT, and by three quarters of the files that the process may open. */
 function mostConnections({ memoryLimit }: ListenerSettings): number {
   return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
 }

@@ -71,7 +71,6 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 /** In URLs and in `Host`, addresses of version 6 have brackets, and every name below localhost is this machine. */
 const isHere = (name: string): boolean => LOOPBACK.test(name.replace(/^\[|\]$/g, '')) || name.endsWith('.localhost');
 
-/** Settings that open the service to other machines. Without tokens none is allowed, since anybody could write. */
 function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Generator<string> {
   if (!LOOPBACK.test(host)) yield `HOST is "${host}", which other machines can reach`;
   if (corsOrigins.includes('*')) yield 'CORS_ORIGINS is "*", so that pages of every site may use the service';

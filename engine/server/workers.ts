@@ -1,7 +1,6 @@
 /**
- * WORKERS: several processes serve one port. The first process serves nothing itself: it starts the workers, counts for
- * their rate limit, adds up their metrics, and starts those again that end.
- * Each worker is an instance like any other, with its share of connections and memory.
+ * WORKERS: several processes serve one port, each with its share of connections and memory. The first process only starts
+ * and restarts them, counts for their rate limit, and adds up their metrics.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
@@ -73,7 +72,6 @@ type Crew = Ready & Pick<Serving, 'close'>;
 /** The first process. undefined if no worker could start: it has said why. */
 export async function serveByWorkers(settings: Settings, count: number): Promise<Crew | undefined> {
   const shares = sharesOf(settings, process.env, count);
-  // The library keeps the counter of this process.
   if (forHost(settings).rateLimit !== Infinity)
     void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
   if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
@@ -91,7 +89,6 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
     let serves = number > 1 || delay > FIRST_DELAY;
     worker.on('message', (message) => (serves ||= isReady(message)));
     worker.once('exit', (code, signal) => {
-      // The first start says why it failed.
       if (isStopping || !serves) return;
       const wait = performance.now() - began > STEADY ? FIRST_DELAY : delay;
       log.error({ worker: number, code, signal, milliseconds: wait }, 'a worker ended and is started again');
@@ -127,10 +124,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
   return { ...ready, close };
 }
 
-/**
- * In a worker: resolves when it is to stop, by a message or by SIGTERM. A terminal sends SIGINT to all of them, which the
- * first process answers. If that one is gone, Node ends its workers at once.
- */
+/** In a worker: resolves at the message to stop, or at SIGTERM. SIGINT of a terminal is for the first process. */
 export async function stopMessage(): Promise<void> {
   process.on('SIGINT', () => undefined);
   const heard = new AbortController();

@@ -118,7 +118,6 @@ export const settingsTable = {
 /** The limits that protect the process, besides those that are settings. Only `createEngine` overrides them, for tests. */
 export interface Limits extends TextLimits {
   readonly batchLimit: number;
-  /** Rows that one write may touch, including those it deletes or unlinks. */
   readonly writeRows: number;
   readonly urlLimit: number;
   readonly headerLimit: number;
@@ -126,7 +125,6 @@ export interface Limits extends TextLimits {
   readonly maxIncludes: number;
   /** Whole lists read at the same time; the default is the driver's: 64 on SQLite, `pool` on PostgreSQL. */
   readonly maxStreams: number | undefined;
-  /** Milliseconds that a client may leave a response unread, besides those to read it. */
   readonly slowReaderTimeout: number;
   /** Milliseconds for open requests to end after SIGTERM and DRAIN_DELAY. */
   readonly shutdownTimeout: number;
@@ -167,10 +165,7 @@ export function readSettings(environment: Environment): Settings {
   return { ...LIMITS, ...values } as Settings;
 }
 
-/**
- * What an operator should know of the environment: variables that are almost the name of a setting, and secrets that are
- * set to nothing, which counts as not set.
- */
+/** Warnings: variables that are almost the name of a setting, and empty secrets. */
 export function doubtsAbout(environment: Environment): readonly string[] {
   const names = Object.values<Setting<unknown>>(settingsTable).map(({ name }) => name);
   const known = new Set(names);
@@ -201,7 +196,6 @@ export function automaticLimit(
 interface SettingValue<T> {
   readonly expected: string;
   readonly secret?: boolean;
-  /** Returns undefined if the text is not valid. */
   parse(text: string): T | undefined;
 }
 
