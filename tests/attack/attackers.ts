@@ -23,6 +23,9 @@ function open(): Socket {
 
 const times = (count: number): readonly number[] => Array.from({ length: Math.ceil(count) }, (_, index) => index);
 
+/** The same request as often as the scale says. */
+const many = (count: number, request: string): readonly string[] => times(count * scale).map(() => request);
+
 type Leave = (socket: Socket, index: number) => void;
 
 const destroy: Leave = (socket) => socket.destroy();
@@ -184,37 +187,21 @@ async function chunks(start: string): Promise<void> {
 const SECONDS = process.env['ATTACK'] === 'short' ? 3 : 10;
 
 async function leaving(request: string, leave?: Leave): Promise<void> {
-  await unread(
-    times(400 * scale).map(() => request),
-    SECONDS / 2,
-    leave,
-  );
+  await unread(many(400, request), SECONDS / 2, leave);
   await sleep(200);
 }
 
 const attacks: Readonly<Record<string, () => Promise<void>>> = {
-  pipelined: () =>
-    unread(
-      times(scale).map(() => get('/docs/swagger-ui-bundle.js').repeat(1200)),
-      SECONDS * 2,
-    ),
+  pipelined: () => unread(many(1, get('/docs/swagger-ui-bundle.js').repeat(1200)), SECONDS * 2),
 
   chunks: () => chunks('POST /api/notes'),
 
   'big pages': () => reading(3 * scale, get(BIG_PAGE, 'Connection: close\r\n'), SECONDS),
-  'big pages, unread': () =>
-    unread(
-      times(3 * scale).map(() => get(BIG_PAGE)),
-      SECONDS,
-    ),
+  'big pages, unread': () => unread(many(3, get(BIG_PAGE)), SECONDS),
 
   'zipped pages': () =>
     reading(10 * scale, get('/api/notes?_cnd[limit]=0&_cnd[limit]=12', `Connection: close\r\n${GZIP}`), SECONDS),
-  'whole lists, unread': () =>
-    unread(
-      times(20 * scale).map(() => get('/api/notes')),
-      SECONDS,
-    ),
+  'whole lists, unread': () => unread(many(20, get('/api/notes')), SECONDS),
   'whole lists, zipped': () => reading(20 * scale, get('/api/notes', `Connection: close\r\n${GZIP}`), SECONDS),
   orders: () =>
     reading(
@@ -280,20 +267,12 @@ const attacks: Readonly<Record<string, () => Promise<void>>> = {
     );
     await sleep(200);
   },
-  'unfinished bodies': () =>
-    unread(
-      times(100 * scale).map(() => post('/api/notes', BIG_BODY).slice(0, -1)),
-      SECONDS,
-    ),
+  'unfinished bodies': () => unread(many(100, post('/api/notes', BIG_BODY).slice(0, -1)), SECONDS),
   'half a head': async () => {
     const half = `GET /api/notes/1 HTTP/1.1\r\n${HOST}${times(120)
       .map((line) => `X-${line}: ${'a'.repeat(110)}\r\n`)
       .join('')}`;
-    for (let opened = 0; opened < 10; opened += 1)
-      void unread(
-        times(100 * scale).map(() => half),
-        SECONDS,
-      );
+    for (let opened = 0; opened < 10; opened += 1) void unread(many(100, half), SECONDS);
     await sleep(SECONDS * 1000);
   },
   'header floods': () =>
