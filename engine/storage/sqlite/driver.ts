@@ -94,7 +94,6 @@ export function openSqlite(
     define: (statements) => apart(() => define(writer, statements)),
     // The first process that defines tables locks the file; the next one finds them.
     exclusively: async (work) => work(),
-    // SQLite assumes so by itself.
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
     finishMigration: async () => undefined,
