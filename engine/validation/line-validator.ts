@@ -1,6 +1,7 @@
 /** Validates the lines of an export: records as for create, but with read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { escapeStep, type JsonObject, onePerLocation } from '../json/json.ts';
+import { memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
@@ -41,36 +42,27 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
       return faults.length > 0 ? faults : unmetIn(type, line['fields'] as JsonObject);
     };
   };
-  const records = new Map<string, LineValidator>();
-  const recordOf = (type: RecordType): LineValidator => {
-    const known = records.get(type.name) ?? checked(type, compile(recordLine(type)));
-    records.set(type.name, known);
-    return known;
-  };
-  const pairs = new Map(model.joinTables.map(({ exportName }) => [exportName, exportName]));
-  const validators: Readonly<Record<string, (name: string) => LineValidator | undefined>> = {
-    type: (name) => find(model.types, name, recordOf),
-    pair: (name) => find(pairs, name, () => pair),
-    seed: (name) => find(model.types, name, () => seed),
-    sequence: (name) => find(model.types, name, () => sequence),
-  };
-  const pair = compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER }));
-  const seed = compile(closed({ seed: NAME, identifier: IDENTIFIER }));
-  const sequence = compile(closed({ sequence: NAME, last: IDENTIFIER }));
-  const names: Readonly<Record<string, Iterable<string>>> = {
-    type: model.types.keys(),
-    pair: pairs.keys(),
-    seed: model.types.keys(),
-    sequence: model.types.keys(),
+  const recordOf = memoized((type: RecordType) => checked(type, compile(recordLine(type))));
+  const [pair, seed, sequence] = [
+    compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER })),
+    compile(closed({ seed: NAME, identifier: IDENTIFIER })),
+    compile(closed({ sequence: NAME, last: IDENTIFIER })),
+  ];
+  const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));
+  /** By the key of a line, the validator of each name. */
+  const kinds: Readonly<Record<string, ReadonlyMap<string, () => LineValidator>>> = {
+    type: types,
+    pair: new Map(model.joinTables.map(({ exportName }) => [exportName, () => pair])),
+    seed: new Map([...types.keys()].map((name) => [name, () => seed])),
+    sequence: new Map([...types.keys()].map((name) => [name, () => sequence])),
   };
 
   return (line) => {
-    const kind = Object.keys(validators).find((key) => Object.hasOwn(line, key));
-    if (kind === undefined) return [NO_KIND];
+    const [kind, validators] = Object.entries(kinds).find(([key]) => Object.hasOwn(line, key)) ?? [];
+    if (kind === undefined || !validators) return [NO_KIND];
     const name = line[kind];
     if (typeof name !== 'string') return [{ pointer: `/${kind}`, code: 'type', message: `"${kind}" must be a name` }];
-    const validate = validators[kind]?.(name);
-    return validate ? validate(line) : [unknown(kind, name, [...(names[kind] ?? [])])];
+    return validators.get(name)?.()(line) ?? [unknown(kind, name, [...validators.keys()])];
   };
 }
 
@@ -80,11 +72,6 @@ const unmetIn = (type: RecordType, fields: JsonObject): readonly Fault[] =>
     code: 'check',
     message: `${message} (--unchecked reads it as it is)`,
   }));
-
-const find = <K, V, T>(known: ReadonlyMap<K, V>, key: K, make: (value: V) => T): T | undefined => {
-  const value = known.get(key);
-  return value === undefined ? undefined : make(value);
-};
 
 const NO_KIND: Fault = {
   pointer: '',

@@ -279,19 +279,15 @@ async function isTaken(session: WriteSession, node: Node, column: string, value:
 }
 
 /** A record cannot take over unique values from another one that has no value to hold meanwhile. */
-export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
-  const index = uniqueIndexes(node.type).find(({ members }) => `${members.map(columnOf)}` === `${columns}`);
-  const seen = (index?.members ?? []).filter((member) => isSeen(session.rights, member));
-  const [who, other] = [node, holder].map(nameOf);
-  const names = seen.map(({ name }) => `"${name}"`).join(' and ');
-  const message = `${who} cannot take over ${names} from ${other} in one request; give ${other} another value first`;
-  const records = inTheWay(
-    session.rights,
-    node.type,
-    [node, holder].flatMap(({ identifier }) => identifier ?? []),
-  );
-  const faults = pointersTo(node, seen).map((pointer) => ({ pointer, code: 'unique', message, ...records }));
-  return faults.length > 0
-    ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
-    : new Problem('unique-conflict', message);
+export function exchangeConflict(
+  { rights }: WriteSession,
+  node: Node,
+  holder: Node,
+  columns: readonly string[],
+): Problem {
+  const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
+  const message = `${nameOf(holder)} has this value, and cannot give it up in the same request; give it another value first`;
+  const identifiers = [node, holder].flatMap(({ identifier }) => identifier ?? []);
+  const records = inTheWay(rights, node.type, identifiers);
+  return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);
 }

@@ -82,7 +82,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const changed = changedNodes(session);
   const unpairs = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
   const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
-  const cascade = await walkDeletions(session, released, { unpairs, pairs, changed });
+  const cascade = await walkDeletions(session, released, [...unpairs, ...pairs, ...changed]);
   if (cascade) {
     const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
     refuseNamed(session, [...session.named.keys()].filter(gone), 'together with its owner');
@@ -148,26 +148,23 @@ const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
 async function walkDeletions(
   session: WriteSession,
   released: readonly Released[],
-  touched: { readonly [kind in 'unpairs' | 'pairs' | 'changed']: readonly Pick<Node, 'pointer'>[] },
+  touched: readonly Pick<Node, 'pointer'>[],
 ): Promise<Cascade | undefined> {
-  const { writeRows, made } = session;
+  const { writeRows, deleted, made } = session;
   const refusal = ({ pointer }: Pick<Node, 'pointer'>): Problem => tooManyRows(writeRows, { pointer }, 'This set');
-  let left = writeRows;
-  const take = (rows: number, pointer: string): void => {
-    left -= rows;
-    if (left < 0) throw refusal({ pointer });
-  };
-  for (const { pointer } of touched.unpairs) take(1, pointer);
-  // The pointer of the set that a record stands in.
-  for (const { pointer } of [...touched.pairs, ...touched.changed, ...made]) take(1, pointer.replace(/\/\d+$/, ''));
-  const deletions = [...session.deleted].map(([{ type, identifier = 0 }, pointer]): Deletion => {
-    return { type, identifiers: [identifier], pointer };
-  });
-  for (const { relation, identifiers, pointer } of released)
-    if (relation.owned) deletions.push({ type: relation.target, identifiers, pointer });
-    else take(identifiers.length, pointer);
+  const left = released.flatMap((one) => (one.relation.owned ? [] : one.identifiers.map(() => one)));
+  const rows = [...touched, ...made, ...left];
+  const first = rows[writeRows];
+  // The pointer of the set that the record stands in.
+  if (first) throw refusal({ pointer: first.pointer.replace(/\/\d+$/, '') });
+  const deletions: Deletion[] = [
+    ...[...deleted].map(([{ type, identifier = 0 }, pointer]) => ({ type, identifiers: [identifier], pointer })),
+    ...released.flatMap(({ relation: { owned, target: type }, identifiers, pointer }) =>
+      owned ? [{ type, identifiers, pointer }] : [],
+    ),
+  ];
   if (deletions.length === 0) return undefined;
-  const cascade = await walkCascade(session, deletions, left, refusal);
+  const cascade = await walkCascade(session, deletions, writeRows - rows.length, refusal);
   if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
   return cascade;
 }
