@@ -1,14 +1,41 @@
 /** The applied model and the wanted one -> the steps from one to the other. */
 import { isDeepStrictEqual } from 'node:util';
-import { ENGINE_PREFIX, type Model } from '../../model/model.ts';
+import { fieldTypes } from '../../field-types/registry.ts';
+import {
+  ENGINE_PREFIX,
+  type Field,
+  type JoinTable,
+  type Model,
+  OPEN_COLUMN,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
+import { type Draft, relationOf, resolveField, resolveType } from '../../model/resolve.ts';
+import { StartError } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
-import { SEED_TABLE } from '../tables.ts';
-import { type AppliedModel, appliedModel } from './applied.ts';
+import { SEED_TABLE, tablesOf } from '../tables.ts';
+import {
+  type AppliedField,
+  type AppliedJoin,
+  type AppliedModel,
+  appliedModel,
+  type AppliedReference,
+  identifierNameOf,
+  nameKey,
+} from './applied.ts';
 import { type Catalogue, otherColumns } from './catalogue.ts';
-import { changeOf } from './change.ts';
-import { compare, type Comparison } from './compare.ts';
+import { changeOf, droppedFieldStep, droppedFoldedStep, type TypeChange } from './change.ts';
+import {
+  columnsBefore,
+  compare,
+  type Comparison,
+  compareType,
+  memberAt,
+  type NamedField,
+  type TypePair,
+} from './compare.ts';
 import { plainTasks, type Task } from './driver.ts';
-import { keptModel } from './keep.ts';
 import { placedModel } from './place.ts';
 import { leftBehind, renameQuestions } from './questions.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
@@ -16,7 +43,10 @@ import { isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
 import {
   addedJoinStep,
   addedTypeStep,
+  closeStep,
+  droppedIndexStep,
   droppedJoinStep,
+  droppedReferenceStep,
   droppedTypeStep,
   renamedJoinSteps,
   typeSteps,
@@ -111,3 +141,173 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
   const sides = joins.flatMap(({ left, right }) => [left, right]).filter(({ type }) => type === name);
   return new Set([...own, ...others, ...sides.map(({ relation }) => relation)].filter((one) => one !== null));
 }
+
+// Parts of the tables that no descriptor names stay until somebody allows their drop.
+
+type TypeDraft = Draft<RecordType>;
+
+interface Kept {
+  readonly pair: TypePair;
+  readonly type: TypeDraft;
+  /** undefined for a type that no descriptor names: the step that drops it drops all its parts. */
+  readonly change: TypeChange | undefined;
+}
+
+/**
+ * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
+ * something else takes, a column that every new record needs a value for, and an index over values that have no order.
+ */
+function keptModel(
+  asked: Comparison,
+  model: Model,
+  dialect: Dialect,
+  letGo: ReadonlySet<string>,
+): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
+  const steps: MigrationStep[] = [];
+  const stays = (step: MigrationStep | undefined): boolean => {
+    if (step && letGo.has(stepId(step))) return false;
+    if (step) steps.push(step);
+    return true;
+  };
+  const tables = { types: new Map<string, TypeDraft>(), joinTables: [...model.joinTables] };
+  const { types, joinTables } = tables;
+  for (const type of model.types.values()) types.set(type.name, copied(type));
+  const kept: Kept[] = [];
+  for (const pair of asked.types) {
+    const type = types.get(pair.type.name);
+    if (type) kept.push({ pair, type, change: changeOf(pair, dialect) });
+  }
+  for (const before of asked.dropped) {
+    if (!isFree(before.table, tablesOf(tables)) || !stays(droppedTypeStep(before, dialect))) continue;
+    const name = freeName(before.name, types);
+    const identifier = { name: identifierNameOf(before) };
+    const type = { ...resolveType({ type: name, operations: [], open: before.open, identifier }), table: before.table };
+    type.identifier = { ...type.identifier, column: before.identifier };
+    types.set(name, type);
+    kept.push({ pair: compareType(type, before), type, change: undefined });
+  }
+  /** By the names that they had. */
+  const current = new Map(kept.map(({ pair, type }) => [pair.before.name, type]));
+  for (const { pair, type, change } of kept) {
+    const { before, fields, references } = pair;
+    if (change && before.open && !type.open) type.open = stays(closeStep(change));
+    if (change)
+      for (const { after, before: was } of fields.kept)
+        if (!after.caseless && after.folded !== undefined && was.folded !== undefined)
+          steps.push(droppedFoldedStep(change, was, after.name));
+    for (const field of fields.dropped) {
+      if ((change && isNeeded(field)) || !isColumnFree(type, field.column)) continue;
+      if (!stays(change && droppedFieldStep(change, field))) continue;
+      const name = freeName(field.name, type.fields);
+      type.fields.set(name, unnamedField({ ...field, name }));
+    }
+    for (const reference of references.dropped) {
+      const target = current.get(reference.target);
+      if (!target || (change && reference.required) || !isColumnFree(type, reference.column)) continue;
+      if (stays(change && droppedReferenceStep(change, reference))) keepReference(type, target, reference);
+    }
+  }
+  for (const before of asked.joins.dropped) {
+    const [left, right] = [current.get(before.left.type), current.get(before.right.type)];
+    if (left && right && isFree(before.table, tablesOf(tables)) && stays(droppedJoinStep(before, dialect)))
+      joinTables.push(keptJoin(before, left, right));
+  }
+  // Their members are fields and relations that may be kept themselves.
+  for (const { pair, type, change } of kept)
+    for (const index of pair.indexes.dropped) {
+      const columns = columnsBefore(pair.before, index.members);
+      const members = columns.flatMap((column) => memberAt(type, column) ?? []);
+      // A field may have become one whose values have no order.
+      const isOrdered = members.every((member) => 'link' in member || member.type.operators.length > 0);
+      if (members.length < columns.length || !isOrdered) continue;
+      // The drop of a field includes that of its indexes.
+      const isOwnStep = columns.every((column) => memberAt(pair.type, column));
+      if (!stays(isOwnStep && change ? droppedIndexStep(change, index, type) : undefined)) continue;
+      type.indexes.push({ name: index.name, unique: index.unique, members } as TypeDraft['indexes'][number]);
+    }
+  return { tables, steps };
+}
+
+const copied = ({ fields, relations, references, indexes, ...type }: RecordType): TypeDraft =>
+  ({
+    ...type,
+    fields: new Map(fields),
+    relations: new Map(relations),
+    references: [...references],
+    indexes: [...indexes],
+  }) as TypeDraft;
+
+const isFree = (name: string, taken: Iterable<string>): boolean =>
+  ![...taken].some((one) => nameKey(one) === nameKey(name));
+
+/** Names may be those of something new: only columns must differ. */
+const isColumnFree = ({ identifier, fields, references }: RecordType, column: string): boolean =>
+  isFree(column, [identifier.column, OPEN_COLUMN, ...[...fields.values(), ...references].map((one) => one.column)]);
+
+/** The name itself, unless something new has it. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  let found = name;
+  for (let count = 2; !isFree(found, taken.keys()); count += 1) found = `${name} ${count}`;
+  return found;
+}
+
+/** Whether every new record must give it a value. */
+export const isNeeded = (field: Pick<AppliedField, 'nullable' | 'default' | 'isNowByDefault'>): boolean =>
+  !field.nullable && field.default === null && field.isNowByDefault !== true;
+
+/** A field of which only the column is known. */
+export function unnamedField({ name, type, ...before }: NamedField): Field {
+  if (!fieldTypes.has(type))
+    throw new StartError(
+      `The tables have "${name}" of type ${type}, which this version of the engine does not know. Nothing was changed.`,
+    );
+  const { constraints, column, nullable, defaultText, folded, generated, isNowByDefault = false } = before;
+  return {
+    ...resolveField(name, { type, required: isNeeded(before), nullable, sensitive: true }),
+    constraints,
+    column,
+    defaultText,
+    folded,
+    generated,
+    isNowByDefault,
+    default: before.default ?? undefined,
+  };
+}
+
+function keepReference(type: TypeDraft, target: TypeDraft, before: AppliedReference): void {
+  const { column, onDelete, required, unique, acyclic = false, belongsTo, has } = before;
+  const known = { column, exportName: column, target, onDelete, required, unique, acyclic, relation: undefined };
+  const reference: Draft<Reference> = known;
+  type.references.push(reference);
+  if (belongsTo !== null)
+    reference.relation = addRelation(belongsTo, 'belongsTo', type, target, { at: 'source', reference });
+  if (has !== null) addRelation(has, 'hasMany', target, type, { at: 'target', reference });
+}
+
+function keptJoin({ table: name, ...sides }: AppliedJoin, left: TypeDraft, right: TypeDraft): JoinTable {
+  const [leftColumn, rightColumn] = [sides.left.column, sides.right.column];
+  const table: JoinTable = {
+    name,
+    exportName: name,
+    first: 'left',
+    left: { column: leftColumn, type: left },
+    right: { column: rightColumn, type: right },
+  };
+  const add = (relation: string | null, source: TypeDraft, target: TypeDraft, columns: readonly [string, string]) => {
+    const [sourceColumn, targetColumn] = columns;
+    if (relation !== null)
+      addRelation(relation, 'manyToMany', source, target, { at: 'join', table, sourceColumn, targetColumn });
+  };
+  add(sides.left.relation, left, right, [leftColumn, rightColumn]);
+  add(sides.right.relation, right, left, [rightColumn, leftColumn]);
+  return table;
+}
+
+const addRelation = (
+  name: string,
+  kind: Relation['kind'],
+  source: TypeDraft,
+  target: TypeDraft,
+  link: Relation['link'],
+): Draft<Relation> =>
+  relationOf({ source, target, name: freeName(name, source.relations), descriptor: { kind, type: target.name } }, link);

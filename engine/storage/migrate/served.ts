@@ -10,7 +10,7 @@ import { revised } from '../../model/resolve.ts';
 import { sidesOf } from '../tables.ts';
 import { type AppliedModel, type AppliedReference, identifierNameOf } from './applied.ts';
 import { columnsBefore, compare, memberAt, type NamedField, type TypePair } from './compare.ts';
-import { isNeeded, unnamedField } from './keep.ts';
+import { isNeeded, unnamedField } from './plan.ts';
 
 /** A table that the instance cannot use, or cannot write to. */
 interface Misfit {

@@ -5,6 +5,10 @@ import type { Dialect } from '../dialect.ts';
 import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, SEED_TABLE } from '../tables.ts';
 import { type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
 import {
+  checkSteps,
+  claimSteps,
+  droppedFieldStep,
+  fieldSteps,
   openKeysLeft,
   type ReferenceChange,
   rowsAlike,
@@ -24,7 +28,6 @@ import {
   referenceOwner,
 } from './compare.ts';
 import { type Edit, plainTasks, tableTasks } from './driver.ts';
-import { checkSteps, claimSteps, droppedFieldStep, fieldSteps } from './fields.ts';
 import { checkOf, createStep, type MigrationStep, type StepCheck, type StepCode, type StepParts } from './steps.ts';
 
 export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {
