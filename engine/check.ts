@@ -1,22 +1,13 @@
 /** Checks a schema directory: returns its Model, or every fault in it. */
 import { loadDescriptors } from './descriptor/load.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { type Model, type RecordType, referredFirst } from './model/model.ts';
+import { referredFirst } from './model/model.ts';
 import { resolveModel } from './model/resolve.ts';
-import { createValidators, type TypeValidators } from './validation/compile.ts';
+import { createValidators } from './validation/compile.ts';
 import { checkDefaults, checkSeeds } from './validation/seeds.ts';
 
-interface CheckedSchema {
-  readonly model: Model;
-  readonly validatorsOf: (type: RecordType) => TypeValidators;
-}
-
-interface CheckReport {
-  readonly schema: CheckedSchema | undefined;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-export function checkSchema(directory: string): CheckReport {
+/** `schema` is undefined if a diagnostic is an error. */
+export function checkSchema(directory: string) {
   const { files, diagnostics } = loadDescriptors(directory);
   if (diagnostics.some(isError)) return { schema: undefined, diagnostics };
   const raw = new Map(files.flatMap((file) => [...file.raw]));

@@ -1,16 +1,9 @@
 /** The log: JSON lines on standard error, without values of records, tokens or query strings. */
-import { destination, pino } from 'pino';
+import { destination, type Logger, pino } from 'pino';
 import type { Settings } from './settings/settings.ts';
 import { printable, workerNumber } from './process.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-export interface Log {
-  debug(fields: Fields, message: string): void;
-  info(fields: Fields, message: string): void;
-  warn(fields: Fields, message: string): void;
-  error(fields: Fields, message: string): void;
-}
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
 const STANDARD_ERROR = 2;
 
