@@ -3,24 +3,25 @@ import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import { isPageTooLong, manyTooLong } from '../../problem.ts';
+import { faultyRequest, isPageTooLong, manyTooLong, pageTooLong } from '../../problem.ts';
 import { identifiedBy } from '../../query/filters.ts';
-import type { ListQuery, View } from '../../query/list-query.ts';
+import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
+import { MAX_GROUPS } from '../../query/summary.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';
-import type { Page, Store } from '../store.ts';
+import type { Page, Store, Summary } from '../store.ts';
+import { valuesOf } from './conditions.ts';
 import { type CompiledList, compileList, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf } from './lists.ts';
-import { createSummaries } from './summaries.ts';
+import { compileSummary, shapeOfSummary } from './summaries.ts';
 import {
-  chargedRecord,
-  charging,
   createDeepLimit,
   createFindViewRows,
   type DeepLimit,
   type FindViewRows,
   limitedJson,
-  refuseMarked,
+  MARK,
   ROOT_ALIAS,
+  tooMany,
 } from './views.ts';
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
@@ -73,6 +74,7 @@ export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
   const views = createShapeCache((view: View) => compileView(view, dialect));
   const lists = createShapeCache((query: ListQuery) => compileList(query, dialect));
+  const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
   const viewOf = memoized((view: View): CompiledView => views(`${view.type.statementKey}|${view.key}`, view));
   const boundOf = memoized((query: ListQuery): BoundList => {
     const list = lists(shapeOf(query), query);
@@ -154,7 +156,27 @@ export function createReads(driver: Driver): Reads {
     };
   }
 
-  async function* texts(snapshot: Snapshot, { query, list }: BoundList, values: readonly SqlValue[]) {
+  async function readGroups(reader: Reader, query: SummaryQuery, count: CountMode, caller: Caller): Promise<Summary> {
+    const { whole, page, count: counting } = summaries(shapeOfSummary(query), query);
+    const { limit, offset, filters } = query;
+    const values = valuesOf(filters, dialect);
+    if (limit === undefined) {
+      const texts = (await reader.column(whole, values, charging(caller))) as readonly string[];
+      if (texts.length > MAX_GROUPS) throw tooManyGroups();
+      return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
+    }
+    const texts = (await reader.column(page, [...values, limit + 1, offset], charging(caller))) as readonly string[];
+    const hasNext = texts.length > limit;
+    const isTold = !hasNext && (texts.length > 0 || offset === 0);
+    const total = isTold ? offset + texts.length : undefined;
+    return {
+      groups: texts.slice(0, limit),
+      total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
+      hasNext,
+    };
+  }
+
+  async function* textsOf(snapshot: Snapshot, { query, list }: BoundList, values: readonly SqlValue[]) {
     try {
       for await (const records of snapshot.texts(list.page, values)) {
         refuseMarked(query.view, records);
@@ -192,7 +214,13 @@ export function createReads(driver: Driver): Reads {
         limit: some.length,
       }),
     shown: createFindViewRows(dialect),
-    summary: createSummaries(driver),
+    // A summary reads all the records that it finds. Two statements of one page see one snapshot.
+    summary: async (query, count, caller = PATIENT) =>
+      driver.scan(
+        (reader) => readGroups(reader, query, count, caller),
+        caller,
+        query.limit === undefined || count === 'none',
+      ),
     // On SQLite, a record is read without a promise: that is a tenth of what the request costs.
     get: (view, identifier, caller = PATIENT) => {
       const { record: statement, limit } = viewOf(view);
@@ -219,7 +247,7 @@ export function createReads(driver: Driver): Reads {
       try {
         const total = count === 'none' ? undefined : await totalOf(snapshot, bound, count);
         await list.limit?.(snapshot, query.view, values);
-        return { total, records: texts(snapshot, bound, values) };
+        return { total, records: textsOf(snapshot, bound, values) };
       } catch (error) {
         await snapshot.close();
         throw error;
@@ -251,4 +279,46 @@ async function readRows(
   return counted && count === 'exact'
     ? reader.all(counted, [...bound, ...filterValues], onRow)
     : reader.all(page, bound, onRow);
+}
+
+function tooManyGroups(): Error {
+  const message = `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`;
+  return faultyRequest('too-many-groups', [{ parameter: 'by', code: 'too-many', message }]);
+}
+
+/** Throws `too-many-related` if one of the texts is a mark, which names the record, the relation and what it has too much of. */
+function refuseMarked(view: View, texts: readonly (string | null)[]): void {
+  const marked = texts.find((text) => text?.startsWith(MARK));
+  if (marked === undefined || marked === null) return;
+  const [identifier = '', index, what = ''] = marked.slice(MARK.length).split(',');
+  const path = view.relations[Number(index)]?.relation.name ?? '';
+  throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
+}
+
+// The memory that texts take of the caller's budget.
+
+/** A text is held twice: as it was read, and in the answer. */
+const COPIES = 2;
+/** Characters of a record that is not charged: most are shorter. */
+const SHORT_RECORD = 16 * 1024;
+
+/** The text of a record, once what it takes until it is sent is charged. */
+function chargedRecord(text: string | undefined, caller: Caller): string | undefined {
+  if (text !== undefined && text.length > SHORT_RECORD) caller.take(COPIES * text.length);
+  return text;
+}
+
+/** To be called with each text of a page as it is received. A page that is too long is refused before it is in memory. */
+function charging(caller: Caller): (text: SqlValue) => void {
+  const { most } = caller;
+  let total = 0;
+  let longest = 0;
+  return (text) => {
+    const { length } = String(text);
+    total += length;
+    longest = Math.max(longest, length);
+    // A single record is always answered, and one beyond the page is read to know whether there is a next page.
+    if (total - longest > most) throw pageTooLong(most);
+    caller.take(COPIES * length);
+  };
 }

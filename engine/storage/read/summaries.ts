@@ -1,20 +1,15 @@
-/** SummaryQuery -> statements, and the groups that they answer. */
-import { type Caller, PATIENT } from '../../edge/caller.ts';
-import type { CountMode } from '../../descriptor/descriptor.ts';
-import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
+/** SummaryQuery -> statements. */
+import type { ColumnType } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
-import { createShapeCache, memoized } from '../../memo.ts';
-import { faultyRequest } from '../../problem.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Reader, Statement } from '../driver.ts';
-import type { Store, Summary } from '../store.ts';
-import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf, valuesOf } from './conditions.ts';
-import { charging, recordJson } from './views.ts';
+import type { Statement } from '../driver.ts';
+import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
+import { recordJson } from './views.ts';
 
-interface CompiledSummary {
+export interface CompiledSummary {
   /** The groups as JSON texts. Bound: the values of the filters, limit, offset. */
   readonly page: Statement;
   /** How many groups there are. Bound: the values of the filters. */
@@ -33,7 +28,7 @@ interface GroupColumn {
 }
 
 /** Queries of the same shape have the same statements. */
-function shapeOf({ type, filters, keys, measures, order }: SummaryQuery): string {
+export function shapeOfSummary({ type, filters, keys, measures, order }: SummaryQuery): string {
   const names = keys.map(({ name, shown }) => `${name} ${shown?.key ?? ''}`);
   const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
   const columns = [names, measures.map(({ name }) => name), terms].map((all) => all.join());
@@ -99,7 +94,7 @@ function measureColumn(
   return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };
 }
 
-function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
+export function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const columns = {
@@ -136,53 +131,4 @@ function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary 
     whole: { sql: `${select} (${found} limit ${MAX_GROUPS + 1}) as page$${orderBy}` },
     count: { sql: `select count(*) from (${count}) as groups$` },
   };
-}
-
-interface BoundSummary extends CompiledSummary {
-  readonly query: SummaryQuery;
-  readonly values: readonly SqlValue[];
-}
-
-export function createSummaries(driver: Driver): Store['summary'] {
-  const { dialect } = driver;
-  const statements = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
-  const boundOf = memoized((query: SummaryQuery): BoundSummary => ({
-    ...statements(shapeOf(query), query),
-    query,
-    values: valuesOf(query.filters, dialect),
-  }));
-  // A summary reads all the records that it finds. Two statements of one page see one snapshot.
-  return async (query, count, caller = PATIENT) =>
-    driver.scan(
-      (reader) => readGroups(reader, boundOf(query), count, caller),
-      caller,
-      query.limit === undefined || count === 'none',
-    );
-}
-
-async function readGroups(
-  reader: Reader,
-  { query: { limit, offset }, whole, page, count: counting, values }: BoundSummary,
-  count: CountMode,
-  caller: Caller,
-): Promise<Summary> {
-  if (limit === undefined) {
-    const texts = (await reader.column(whole, values, charging(caller))) as readonly string[];
-    if (texts.length > MAX_GROUPS) throw tooManyGroups();
-    return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
-  }
-  const texts = (await reader.column(page, [...values, limit + 1, offset], charging(caller))) as readonly string[];
-  const hasNext = texts.length > limit;
-  const isTold = !hasNext && (texts.length > 0 || offset === 0);
-  const total = isTold ? offset + texts.length : undefined;
-  return {
-    groups: hasNext ? texts.slice(0, limit) : texts,
-    total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
-    hasNext,
-  };
-}
-
-function tooManyGroups(): Error {
-  const message = `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`;
-  return faultyRequest('too-many-groups', [{ parameter: 'by', code: 'too-many', message }]);
 }

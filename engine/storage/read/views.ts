@@ -1,5 +1,4 @@
 /** View -> the SQL expression of a record's JSON text, related records included, and how much an answer may show. */
-import type { Caller } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache } from '../../memo.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type RecordType,
   type Relation,
 } from '../../model/model.ts';
-import { pageTooLong, Problem } from '../../problem.ts';
+import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
@@ -111,7 +110,7 @@ export function comparedBy(field: Field, named: (column: string) => string, { na
 // How much of related records one answer may show. Sets are counted before their JSON is put together, in the same statement.
 
 /** Begins the text that a statement answers for a record that shows too much. JSON texts never contain this character. */
-const MARK = '\u0001';
+export const MARK = '\u0001';
 /** Sets with at most this many rows are not measured, so that usual records cost nothing more. */
 const UNCOUNTED_ROWS = 16;
 /** What a key, or a value that is not a text, counts. */
@@ -169,17 +168,8 @@ function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialec
   return `(select coalesce(sum(${row}), 0) from ${relatedRows(relation, parent, child, dialect)})`;
 }
 
-/** Throws `too-many-related` if one of the texts is a mark. */
-export function refuseMarked(view: View, texts: readonly (string | null)[]): void {
-  const marked = texts.find((text) => text?.startsWith(MARK));
-  if (marked === undefined || marked === null) return;
-  const [identifier = '', index, what = ''] = marked.slice(MARK.length).split(',');
-  const path = view.relations[Number(index)]?.relation.name ?? '';
-  throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
-}
-
 /** The fault names the parameter that chose the relation, or else the relation. */
-function tooMany(view: View, path: string, what: string): Problem {
+export function tooMany(view: View, path: string, what: string): Problem {
   const message =
     `"${path}" leads to ${what}: leave it out with include=, or show less of it with fields=; ` +
     `a descriptor keeps it out of answers that do not ask for it with shown: false`;
@@ -234,34 +224,6 @@ export function createDeepLimit(compiledFor: View, identifiers: string, dialect:
       if (total > MAX_DEEP_RECORDS)
         throw tooMany(view, name, `more than ${MAX_DEEP_RECORDS} related records beyond the first level`);
     }
-  };
-}
-
-// The memory that texts take of the caller's budget.
-
-/** A text is held twice: as it was read, and in the answer. */
-const COPIES = 2;
-/** Characters of a record that is not charged: most are shorter. */
-const SHORT_RECORD = 16 * 1024;
-
-/** The text of a record, once what it takes until it is sent is charged. */
-export function chargedRecord(text: string | undefined, caller: Caller): string | undefined {
-  if (text !== undefined && text.length > SHORT_RECORD) caller.take(COPIES * text.length);
-  return text;
-}
-
-/** To be called with each text of a page as it is received. A page that is too long is refused before it is in memory. */
-export function charging(caller: Caller): (text: SqlValue) => void {
-  const { most } = caller;
-  let total = 0;
-  let longest = 0;
-  return (text) => {
-    const { length } = String(text);
-    total += length;
-    longest = Math.max(longest, length);
-    // A single record is always answered, and one beyond the page is read to know whether there is a next page.
-    if (total - longest > most) throw pageTooLong(most);
-    caller.take(COPIES * length);
   };
 }
 
