@@ -11,7 +11,7 @@ export interface Metrics {
   statement(milliseconds: number): void;
   readonly wait: OnWait;
   /** Sets the functions that count connections and ask the database, which are called whenever metrics are read. */
-  watch(usage: () => readonly ServerUsage[], readiness: AskReadiness): void;
+  watch(usage: () => readonly ServerUsage[], ask: () => Promise<{ isReady: boolean; isReachable: boolean }>): void;
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -22,8 +22,6 @@ interface AnsweredRequest {
   readonly problem: string | undefined;
   readonly milliseconds: number;
 }
-
-type AskReadiness = () => Promise<{ readonly isReady: boolean; readonly isReachable: boolean }>;
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 

@@ -11,13 +11,11 @@ function folderOfPackage(directory: string): string {
 
 export const PACKAGE_FOLDER = folderOfPackage(__dirname);
 
-interface PackageManifest {
+const manifest = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as {
   readonly name: string;
   readonly version: string;
   readonly engines: { readonly node: string };
-}
-
-const manifest = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as PackageManifest;
+};
 
 export const { name: PACKAGE_NAME, version: VERSION } = manifest;
 

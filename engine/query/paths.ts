@@ -28,20 +28,8 @@ export interface FilterPlace {
   readonly followed: number;
 }
 
-interface FilterSubject {
-  /** The sets on the way: the condition holds for some record of each. */
-  readonly through: readonly SetPath[];
-  readonly end: Path | SetPath;
-  readonly place: FilterPlace;
-}
-
-/** Follows `author.country.name` from record to record. `others`: further suggestions for a misspelled name. */
-export function resolveSubject(
-  start: FilterPlace,
-  text: string,
-  complain: Complain,
-  others: readonly string[] = [],
-): FilterSubject | undefined {
+/** Follows `author.country.name`. `through`: the sets on the way, of which some record must meet the condition. */
+export function resolveSubject(start: FilterPlace, text: string, complain: Complain, others: readonly string[] = []) {
   const steps = text.split('.');
   const through: SetPath[] = [];
   let relations: readonly Relation[] = [];

@@ -18,16 +18,10 @@ const CHUNKED_BYTES = 300 * 1024;
 
 type ClientError = Error & { readonly code?: string };
 
-interface Pipelined {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly share: Share | undefined;
-}
-
 interface Connection {
   readonly socket: Socket;
   current: ServerResponse | undefined;
-  readonly waiting: Pipelined[];
+  readonly waiting: { request: IncomingMessage; response: ServerResponse; share: Share | undefined }[];
   /** Bytes that are not a request, and follow the requests that wait. */
   error: ClientError | undefined;
 }

@@ -100,7 +100,10 @@ export const settingsTable = {
   ),
   mcp: setting('MCP', 'on', onOrOff()),
   idempotencyHours: setting('IDEMPOTENCY_HOURS', '24', wholeNumber(1, 8760)),
-  logLevel: setting('LOG_LEVEL', 'info', oneOf(LOG_LEVELS)),
+  logLevel: setting('LOG_LEVEL', 'info', {
+    expected: `one of ${LOG_LEVELS.join(', ')}`,
+    parse: (text) => LOG_LEVELS.find((level) => level === text),
+  }),
   accessLog: setting('ACCESS_LOG', 'off', onOrOff()),
   slowStatement: setting(
     'SLOW_STATEMENT_MS',
@@ -205,10 +208,6 @@ function matching(pattern: RegExp, expected: string): SettingValue<string> {
 
 function or<T, W>(word: string, meaning: W, { expected, parse }: SettingValue<T>): SettingValue<T | W> {
   return { expected: `${word}, or ${expected}`, parse: (text) => (text === word ? meaning : parse(text)) };
-}
-
-function oneOf<T extends string>(words: readonly T[]): SettingValue<T> {
-  return { expected: `one of ${words.join(', ')}`, parse: (text) => words.find((word) => word === text) };
 }
 
 function listOf(fits: (item: string) => boolean, expected: string): SettingValue<readonly string[]> {
