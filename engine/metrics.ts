@@ -1,7 +1,7 @@
 /** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { OnWait } from './storage/admission.ts';
+import type { OnWait } from './storage/database.ts';
 import type { ServerUsage } from './storage/driver.ts';
 import { Problem } from './problem.ts';
 import { workerNumber } from './process.ts';

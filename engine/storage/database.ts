@@ -12,17 +12,19 @@ import type { SqlValue } from '../field-types/field-type.ts';
 import type { Log } from '../log.ts';
 import type { Model } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
-import { createAdmission, type Kind, type OnWait } from './admission.ts';
 import { columnsOf } from './columns.ts';
 import {
   type Awaitable,
   ConstraintError,
   type Driver,
+  type Kind,
   Overtaken,
   type Reader,
   type ServerUsage,
+  type Slots,
   type Snapshot,
   type Statement,
+  type WaitingWork,
 } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { servedModel } from './migrate/served.ts';
@@ -32,13 +34,15 @@ import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts
 export interface Database extends Driver {
   /** From now on, the tables are compared with the model of the descriptors, where the tables have it. */
   hold(placed: Model): Promise<void>;
-  /** That model, as the tables let it be served. */
+  /** Returns that model, as the tables let it be served. */
   served(): Model;
   /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Promise<void>;
   /** How connections to the server are used; empty if there is no server. */
   usageOf(server: string): readonly ServerUsage[];
 }
+
+export type OnWait = (kind: Kind, milliseconds: number) => void;
 
 export type OnStatement = (sql: string, milliseconds: number) => void;
 
@@ -235,6 +239,113 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   };
 }
 
+// One admission for all work: each kind has its share of the database, other work waits in a bounded queue, and clients take turns.
+
+/** The reason for refusing work that has waited too long, or finds the queue full. */
+const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
+/** Searches and lists of one client that wait; the memory bounds those of all. Other work is bounded by connections. */
+const MOST_WAITING = 100;
+const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
+/** The memory of a waiting search: its connection, its head, what it asks for. */
+const WAITING_BYTES = 64 * 1024;
+/** The write that holds the row, and the write that is next. */
+const WRITES_OF_ROW = 2;
+
+interface Work {
+  readonly kind: Kind;
+  readonly origin: string;
+  readonly row: string | undefined;
+}
+
+interface Waiting extends Work {
+  readonly begin: () => void;
+  readonly refuse: (reason: Error) => void;
+}
+
+function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
+  const taken = new Set<Work>();
+  const busy: Record<Kind, number> = { read: 0, scan: 0, write: 0, stream: 0, slowList: 0 };
+  const queue: Waiting[] = [];
+  let closed = false;
+
+  function isFree({ kind, row }: Work): boolean {
+    if (busy[kind] >= (most[kind] ?? Infinity)) return false;
+    for (const { kinds, most: all } of shared)
+      if (kinds.includes(kind) && kinds.reduce((sum, one) => sum + busy[one], 0) >= all) return false;
+    if (row === undefined || most.write === undefined) return true;
+    return [...taken].filter((work) => work.row === row).length < WRITES_OF_ROW;
+  }
+
+  function enter(work: Work): () => void {
+    taken.add(work);
+    busy[work.kind] += 1;
+    return () => {
+      if (!taken.delete(work)) return;
+      busy[work.kind] -= 1;
+      if (queue.length > 0) next()?.begin();
+    };
+  }
+
+  /** The first work whose client has no slot yet, else the first work that is able to run. */
+  function next(): Waiting | undefined {
+    const served = new Set([...taken].map(({ origin }) => origin));
+    const able = queue.filter(isFree);
+    return able.find(({ origin }) => !served.has(origin)) ?? able[0];
+  }
+
+  function wait(work: Work, caller: Caller): Promise<() => void> {
+    const { kind, origin } = work;
+    if (QUEUED.has(kind)) {
+      const own = queue.filter((waiting) => waiting.kind === kind && waiting.origin === origin);
+      if (own.length >= MOST_WAITING) throw unavailable(LATE[kind]);
+      caller.take(WAITING_BYTES);
+    }
+    return new Promise((resolve, reject) => {
+      const began = performance.now();
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer);
+        stop();
+        queue.splice(queue.indexOf(waiting), 1);
+        onWait?.(kind, performance.now() - began);
+        outcome();
+      };
+      const waiting: Waiting = {
+        ...work,
+        begin: () => settle(() => resolve(enter(work))),
+        refuse: (reason) => settle(() => reject(reason)),
+      };
+      const limit = patience[kind];
+      const timer = limit === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(LATE[kind])), limit);
+      queue.push(waiting);
+      const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
+    });
+  }
+
+  const countOf = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
+  return {
+    /** Resolves with a function that frees the slot. `row`: what a write will wait for, if that is known. */
+    take: async (kind: Kind, caller: Caller, row?: string): Promise<() => void> => {
+      if (caller.isGone) throw new CallerGone();
+      if (closed) throw unavailable('stopping');
+      const work: Work = { kind, origin: caller.origin, row };
+      if (!isFree(work) || (queue.length > 0 && next() !== undefined)) return wait(work, caller);
+      onWait?.(kind, 0);
+      return enter(work);
+    },
+    waiting: (): WaitingWork => ({
+      read: countOf('read'),
+      scan: countOf('scan'),
+      write: countOf('write'),
+      stream: countOf('stream'),
+    }),
+    /** Rejects all that wait, and all that come later. */
+    close: (): void => {
+      closed = true;
+      while (queue.length > 0) queue[0]?.refuse(unavailable('stopping'));
+    },
+  };
+}
+
 // Whether the tables fit what this service was started with.
 
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
@@ -303,7 +414,7 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
 
   return {
     check,
-    /** The same once per turn of the event loop, where that is cheap; undefined if nothing has to be awaited. */
+    /** Checks once per turn of the event loop, where that is cheap; undefined if nothing has to be awaited. */
     checkTurn: (): Promise<void> | undefined => {
       if (isSure || !inEachSnapshot) return undefined;
       isSure = true;
@@ -359,7 +470,7 @@ function touchingOf(unfit: readonly string[], narrower: readonly string[]): RegE
   return new RegExp(parts.join('|'), 'u');
 }
 
-// What an operator is told of a database that fails as a whole: one line when it begins, and one when it is over.
+// The log gets one line when the database begins to fail as a whole, and one when it works again.
 
 function createOutages(database: string, log: Log | undefined) {
   /** `ofWrite`: found by a write, so that only a write shows that it is over. */
@@ -386,7 +497,7 @@ function createOutages(database: string, log: Log | undefined) {
   };
 }
 
-/** Without values of records. */
+/** The innermost cause, without values of records. */
 function lastCause(error: unknown): string {
   let cause = error;
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;

@@ -3,7 +3,6 @@ import type { Caller } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
-import type { Slots, WaitingWork } from './admission.ts';
 
 /** A value or a promise of it: SQLite returns results at once. */
 export type Awaitable<T> = T | Promise<T>;
@@ -71,14 +70,14 @@ export interface Snapshot extends Reader {
  */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
-  /** Where the database is, for people: without a password. */
+  /** The address of the database without a password, for messages. */
   readonly address: string;
   /**
    * Runs the work on one snapshot. Like every method with a caller, it throws CallerGone once that caller has left.
    * `single`: each statement of the work may have a snapshot of its own.
    */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** The same for work that may read many rows: few run at a time. */
+  /** Like `read`, for work that may read many rows: few run at a time. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** Rows of a table that are counted between the requests; counting more of them needs `scan`. */
   readonly mostCounted: number;
@@ -119,6 +118,21 @@ export interface Driver extends Reader, Migrating {
   usage?(): Readonly<Record<'requests' | 'streams', PoolUsage>>;
   close(): Promise<void>;
 }
+
+/** `slowList`: a whole list that needs a slot of the searches as well, where its driver says so. */
+export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
+
+/** How much of each kind a driver does at a time. */
+export interface Slots {
+  /** Missing: as many as there are. */
+  readonly most: { readonly [kind in Kind]?: number };
+  /** Kinds that share slots. */
+  readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
+  /** Milliseconds that each may wait. */
+  readonly patience: Readonly<Record<Kind, number>>;
+}
+
+export type WaitingWork = Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
 
 export interface PoolUsage {
   /** Connections that there may be. */

@@ -73,7 +73,7 @@ export type CreateRequest = WriteRequest & {
 
 export type EffectKind = 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
 
-/** What a write does to some records of one type. */
+/** An effect of a write on some records of one type. */
 export interface WriteEffect {
   readonly kind: EffectKind;
   readonly type: string;
@@ -82,7 +82,7 @@ export interface WriteEffect {
   /** The keys that change in any of them. */
   readonly keys: readonly string[];
   readonly count: number;
-  /** In order; not all if there are very many. */
+  /** They are in order, and not complete if there are very many. */
   readonly identifiers: readonly number[];
 }
 
@@ -98,13 +98,13 @@ export interface Written extends Outcome {
 }
 
 export interface WrittenRecords extends Outcome {
-  /** In the order of the items. */
+  /** The records in the order of the items. */
   readonly records: readonly Written[];
 }
 
 export interface DeletedRecords extends Outcome {
   readonly deleted: number;
-  /** With the records that were deleted or unlinked together with them. */
+  /** Counts the records, too, that were deleted or unlinked together with them. */
   readonly affected: number;
 }
 
@@ -146,7 +146,7 @@ export interface Once {
   /** The name of the token that sent it; empty without tokens. Each identity has keys of its own. */
   readonly identity: string;
   readonly key: string;
-  /** The same for the same request. */
+  /** Equal for the same request. */
   readonly hash: string;
   /** How long a key is kept, by the clock of the database. */
   readonly hours: number;
@@ -156,7 +156,7 @@ export interface KeptAnswer {
   readonly status: number;
 }
 
-/** What is known of a write that was done before. */
+/** A write that was done before. */
 export interface Retried extends KeptAnswer {
   /** The records that it wrote. */
   readonly identifiers: readonly number[];
@@ -207,7 +207,7 @@ export interface Store extends WriteVerbs {
   /** The groups of a summary. Problem: `too-many-groups`. */
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
   count(query: ListQuery): Awaitable<number>;
-  /** The same writes, unless they were done before. */
+  /** These run the write unless it was done before. */
   readonly once: {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
   };

@@ -147,7 +147,7 @@ export const renameColumn = (table: string, from: string, to: string, dialect: D
 export const addForeignKey = (table: string, column: string, reference: LinkTarget, dialect: Dialect): string =>
   altered(table, dialect, (builder) => defineLink(builder, table, column, reference, dialect));
 
-/** With the foreign keys of other tables that lead to it; their columns are steps of their own. */
+/** Foreign keys of other tables that lead to it are dropped, too; their columns are steps of their own. */
 export const dropTable = (table: string, { knex, locks }: Dialect): string =>
   `${printed(knex.schema.dropTable(table)).join()}${locks ? ' cascade' : ''}`;
 
@@ -230,7 +230,7 @@ const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
 /** How far a migration has come that does not run in one transaction. */
 export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
 
-/** By name, each with its DDL; indexes after their tables. */
+/** The DDL of each table by its name; indexes come after their tables. */
 export function engineTables({ quote, tableOptions, integer, locks }: Dialect): ReadonlyMap<string, string> {
   const table = (name: string, columns: string, keyed = false): readonly [string, string] => [
     name,

@@ -41,7 +41,7 @@ export const isOutage = (error: unknown): error is Problem =>
 
 const MAX_TEXT = 1000;
 
-/** What others have added to the database refuses a write, in their words. */
+/** A trigger or a constraint of others refuses a write, in their words. */
 export const refusedByOthers = (text: string, cause: unknown): Problem =>
   new Problem('refused-by-database', text.slice(0, MAX_TEXT), { cause });
 

@@ -36,7 +36,7 @@ export interface JoinedTables {
 
 /** `root`: the alias of the table that the paths start at. */
 export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS): JoinedTables {
-  /** By the alias and the name that a relation starts at. */
+  /** Joins by the alias that a relation starts at, and its name. */
   const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
   let sets = 0;
 
@@ -135,7 +135,7 @@ function operandsOf(condition: ValueFilter | SetCount, dialect: Dialect): readon
   return [...(rangeOf(condition) ?? []), ...operators[condition.operator].operands(condition.value)].map(operand);
 }
 
-/** What a pattern says by its beginning, as far as an index can use it: LIKE itself uses none that ignores case. */
+/** The range of texts that begin like the pattern, so that an index that ignores case can serve it: LIKE itself uses none. */
 const rangeOf = (condition: ValueFilter | SetCount): ReturnType<typeof rangeOfPattern> =>
   condition.kind === 'value' && condition.operator === 'like' && condition.path.field?.caseless === true
     ? rangeOfPattern(String(condition.value))

@@ -21,9 +21,9 @@ import { createDeepLimit, type DeepLimit, limitedJson, ROOT_ALIAS } from './view
 export interface CompiledList {
   /** The records' JSON texts, and their order values where the texts do not show them. Bound: `values`, limit, offset. */
   readonly page: Statement;
-  /** The same with LONG_MARK in place of long texts; missing where rows one by one cost no more. */
+  /** The page with LONG_MARK in place of long texts; missing where rows one by one cost no more. */
   readonly brief: Statement | undefined;
-  /** The same with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
+  /** The page with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
   readonly counted: Statement | undefined;
   /** The order values of a row of the page. */
   orderValues(row: Row): readonly JsonValue[];
@@ -91,7 +91,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     return `${selectSql(columns.join(', '), from, where)} order by ${orderBy} ${dialect.limit}`;
   };
 
-  /** Where the database has to sort, it does that with identifiers, and joins the rows of the page. */
+  /** A database that has to sort does so with identifiers, and joins the rows of the page. */
   function late(columns: readonly string[], reads: readonly string[]): string {
     const { words, inOrder } = dialect.joined;
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}$`);
@@ -152,7 +152,7 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
 
 interface Key {
   readonly path: PathSql;
-  /** In the direction of reading: reversed for `before`. */
+  /** The direction of reading: reversed for `before`. */
   readonly descending: boolean;
   /** The cursor's value as it is bound; null where the record had none. */
   readonly operand: SqlValue;

@@ -27,7 +27,7 @@ import {
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
   /** The record as JSON text, as this reader sees it. */
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
-  /** The same for many, in this order. They must be there. */
+  /** Many records in this order. They must exist. */
   records(
     reader: Reader,
     view: View,
@@ -37,7 +37,7 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   readonly shown: FindViewRows;
   /** The identifiers that a query finds, up to its limit. */
   found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
-  /** Those of some identifiers, as this reader sees them. */
+  /** The identifiers among these that the query finds, as this reader sees them. */
   among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
 }
 
@@ -55,7 +55,7 @@ function compileView(view: View, dialect: Dialect): CompiledView {
   return {
     record: { sql: `${select} = ?` },
     limit: createDeepLimit(view, 'select cast(? as bigint)', dialect),
-    // As a subselect of each: the database would not always find them by their identifiers.
+    // A join with the array would not always find the records by their identifiers.
     some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key` },
     limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
   };
@@ -151,7 +151,7 @@ export function createReads(driver: Driver): Reads {
       first: hasPrevious && first ? list.orderValues(first) : undefined,
       last: (isBackwards || hasMore) && last ? list.orderValues(last) : undefined,
       hasPrevious,
-      // What was there when the cursor was made may have been deleted since.
+      // The record of the cursor may have been deleted since.
       hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
     };
   }
@@ -259,7 +259,7 @@ export function createReads(driver: Driver): Reads {
 /** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
 const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
 
-/** One row more than asked for tells whether there is a next page. */
+/** Reads one row more than asked for, which tells whether there is a next page. */
 async function readRows(
   reader: Reader,
   { list: { page, brief, counted }, query: { limit = 0, offset }, values, filterValues }: BoundList,
@@ -308,7 +308,7 @@ function chargedRecord(text: string | undefined, caller: Caller): string | undef
   return text;
 }
 
-/** To be called with each text of a page as it is received. A page that is too long is refused before it is in memory. */
+/** Returns a function that charges each text of a page as it is received: a page that is too long is refused before it is in memory. */
 function charging(caller: Caller): (text: SqlValue) => void {
   const { most } = caller;
   let total = 0;

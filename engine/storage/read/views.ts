@@ -30,7 +30,7 @@ export const recordJson = (view: View, alias: string, dialect: Dialect): string 
       : dialect.optional(json, from);
   });
 
-/** The same of a record that has just been made without links. */
+/** The JSON text of a record that has just been created without links. */
 export const newRecordJson = (view: View, alias: string, dialect: Dialect): string =>
   jsonOf(view, alias, dialect, ({ toMany }) => (toMany ? `'[]'` : `'null'`));
 
@@ -83,7 +83,7 @@ export function relatedTables(relation: Relation, parent: string, child: string,
   };
 }
 
-/** The same as FROM and WHERE; `joins` are optional rows beside them. SQLite keeps the order of a cross join. */
+/** FROM and WHERE of these tables; `joins` are optional rows beside them. SQLite keeps the order of a cross join. */
 export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =>
   `${tables.join(' cross join ')}${joins} where ${conditions.join(' and ')}`;
 
@@ -113,7 +113,7 @@ export function comparedBy(field: Field, named: (column: string) => string, { na
 export const MARK = '\u0001';
 /** Sets with at most this many rows are not measured, so that usual records cost nothing more. */
 const UNCOUNTED_ROWS = 16;
-/** What a key, or a value that is not a text, counts. */
+/** The bytes that are counted for a key, or for a value that is not a text. */
 const SMALL_BYTES = 16;
 
 /** The JSON text of the record that ROOT stands for, or its mark where the rows or the bytes of its relations are too many. */

@@ -22,7 +22,7 @@ export interface RecordLine {
   readonly type: string;
   readonly identifier: number;
   readonly fields: JsonObject;
-  /** By field: what is kept as JSON text, as the file has it. */
+  /** The JSON text of fields that are kept as text, by the name of the field. */
   readonly texts: ReadonlyMap<string, string>;
   /** Identifiers by the column that refers to them. */
   readonly references: Readonly<Record<string, number | null>>;
@@ -199,10 +199,10 @@ const tooLong = (longest: number): Fault => ({
 });
 const NOT_UTF8: Fault = { pointer: '', code: 'invalid-json', message: 'The line is not valid UTF-8' };
 
-/** Without the byte order mark with which some editors begin a file. */
+/** Removes the byte order mark with which some editors begin a file. */
 const decoder = new TextDecoder();
 
-/** Where the bytes are not UTF-8, each line is examined alone, so that only those are refused that have to be. */
+/** If the bytes are not UTF-8, each line is examined alone, so that the valid lines are read. */
 function textsOf(bytes: Buffer): readonly LineText[] {
   if (isUtf8(bytes)) return decoder.decode(bytes).split('\n');
   const lines = bytes.toString('latin1').split('\n');

@@ -76,7 +76,7 @@ async function importAll(run: ImportRun): Promise<number> {
   // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
   const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
   await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
-  /** By type: the greatest identifier that was used. */
+  /** The greatest identifier that was used, by type. */
   const sequences = new Map<string, number>();
   const count = await readAll(run, sequences);
   await loader.flush();
@@ -153,7 +153,7 @@ function parsed(text: string): unknown {
 const MOST = 100_000;
 
 interface ReferenceRow {
-  /** What the line of the row begins with, and the columns that it is known by. */
+  /** The beginning of the key of a row, and the columns whose values complete it. */
   readonly row: string;
   readonly columns: readonly string[];
   readonly table: string;

@@ -211,7 +211,7 @@ function fieldValue(field: Field, { fields, texts }: RecordLine, { name }: Diale
   return given === null ? null : (texts.get(field.name) ?? encode(field, name, given));
 }
 
-/** Which earlier line conflicts with one that the database refused. `values`: the identifier, then those of the table's columns. */
+/** Finds the earlier line that a refused row conflicts with. `values`: the identifier, then the table's columns. */
 async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, writer: Writer): Promise<Fault> {
   const { type } = table;
   const [identifier = 0] = values;
