@@ -8,7 +8,7 @@ import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';
 import { createCache, memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel, type TypeNames } from '../model/rights.ts';
+import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel } from '../model/rights.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Grant, grantOf, parseGrants } from './tokens.ts';
@@ -143,13 +143,12 @@ export interface Clients {
   readonly unrestricted: Client;
 }
 
-/** Clients, and sets of rights with their documents, that are kept. */
+/** Sets of rights whose models are kept, with the documents about these. */
 const MOST_KEPT = 16;
 
 type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routesBelow'>;
 
 export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
-  const clients = createCache<Client>(MOST_KEPT);
   const models = createCache<Model>(MOST_KEPT);
   const clientWith = (rights: Rights, tokenName: string | null): Client => ({
     rights,
@@ -158,20 +157,14 @@ export function createClients(model: Model, access: Access | undefined, make: Ma
     seen: () => models(rights.key, () => seenModel(model, rights)),
     ...make(rights, tokenName),
   });
-  const granted = (given: Granted, name: string): Client =>
-    clients(`${name} ${keyOf(given)}`, () => clientWith(rightsOf(model, given), name));
+  const granted = memoized((given: Granted, name: string) => clientWith(rightsOf(model, given), name));
   const unrestricted = clientWith(ALL_RIGHTS, null);
   return {
     of: (request) => {
-      if (access === undefined) return unrestricted;
-      const grant = access.grantOf(request);
-      return granted(grant, grant.name);
+      const grant = access?.grantOf(request);
+      return grant === undefined ? unrestricted : granted(grant, grant.name);
     },
     granted,
     unrestricted,
   };
 }
-
-const keyOf = memoized(({ read, write }: Granted) => JSON.stringify([listed(read), listed(write)]));
-
-const listed = (names: TypeNames): unknown => (names === 'all' ? names : [...names].toSorted());

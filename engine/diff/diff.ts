@@ -2,8 +2,15 @@
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import { type Field, type Model, type RecordType, type Relation, type Variant } from '../model/model.ts';
-import { match, type Renamed } from '../model/renames.ts';
+import {
+  type Field,
+  match,
+  type Model,
+  type RecordType,
+  type Relation,
+  type Renamed,
+  type Variant,
+} from '../model/model.ts';
 
 /** Who may stop working: every client, those that create or write such records, or none. */
 type Breaks = 'all' | 'creates' | 'writes' | 'none';

@@ -1,6 +1,5 @@
 /** The components of a document: each is made when it is first referred to, under a name that generated clients can use. */
-import { isObject, type JsonObject } from '../json/json.ts';
-import { simpleSchema, simpleSchemas } from './simple.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 
@@ -81,3 +80,99 @@ export const described = (description: string, schema: JsonObject = { type: 'str
   description,
   ...schema,
 });
+
+// The schemas of the simple profile: those of OpenAPI 3.0, without the type "null", alternatives of types, and recursion.
+
+const membersOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
+const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
+
+const mapped = (members: JsonObject, change: (value: JsonValue) => JsonValue | undefined): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) => {
+      const changed = change(value);
+      return changed === undefined ? [] : [[name, changed] as const];
+    }),
+  );
+
+const REFERENCE = '#/components/schemas/';
+/** Next to a reference, 3.0 has no word for null: the same schema with null has a name of its own. */
+const OR_NULL = 'OrNull';
+
+/** A schema of OpenAPI 3.1 in the words of 3.0. */
+export function simpleSchema(schema: JsonObject): JsonObject {
+  const { $ref, type, examples, const: constant, oneOf, anyOf, properties, items, ...others } = schema;
+  const { not: _, propertyNames: __, additionalProperties, default: fallback, description, ...rest } = others;
+  // Generators take properties with a default for required.
+  const byDefault = fallback === undefined ? [] : [`Default: \`${JSON.stringify(fallback)}\`.`];
+  const text = [...(description === undefined ? [] : [description]), ...byDefault].join(' ');
+  const [example] = listOf(examples);
+  const common: JsonObject = {
+    ...(text === '' ? {} : { description: text }),
+    ...rest,
+    ...(constant === undefined ? {} : { enum: [constant] }),
+    ...(example === undefined ? {} : { example }),
+    ...(additionalProperties === undefined
+      ? {}
+      : {
+          additionalProperties: isObject(additionalProperties)
+            ? simpleSchema(additionalProperties)
+            : additionalProperties,
+        }),
+  };
+  if ($ref !== undefined) return Object.keys(common).length === 0 ? { $ref } : { ...common, allOf: [{ $ref }] };
+  // One record, or an array of them: one.
+  const [one] = listOf(oneOf).map(membersOf);
+  if (one !== undefined && '$ref' in one) return simpleSchema(one);
+  // A related record or null. Some tools look for null here, others at what is referred to.
+  const [related, ...more] = listOf(anyOf).map(membersOf);
+  if (related !== undefined && more.some((other) => other['type'] === 'null'))
+    return { type: 'object', nullable: true, ...common, allOf: [{ $ref: `${String(related['$ref'])}${OR_NULL}` }] };
+  const all = [type ?? []].flat();
+  const types = all.filter((other) => other !== 'null');
+  const isArray = items !== undefined && (type === undefined || String(types) === 'array');
+  return {
+    // Several types are any type.
+    ...(types.length === 1 ? { type: types[0] ?? null } : {}),
+    ...(all.includes('null') ? { nullable: true } : {}),
+    ...common,
+    ...(properties === undefined ? {} : { properties: mapped(membersOf(properties), simpleProperty) }),
+    ...(isArray ? { items: simpleSchema(membersOf(items)) } : {}),
+  };
+}
+
+/** Undefined for a key that no body may have. */
+const simpleProperty = (schema: JsonValue): JsonObject | undefined =>
+  JSON.stringify(schema) === '{"not":{}}' ? undefined : simpleSchema(membersOf(schema));
+
+/** The schemas that `users` refers to, each without the properties that lead back to a schema that it is part of. */
+function simpleSchemas(schemas: JsonObject, users: JsonObject): JsonObject {
+  const done = new Map<string, JsonObject>();
+  const open = new Set<string>();
+  const schemaOf = (name: string): JsonObject => {
+    const known = schemas[name];
+    if (known !== undefined) return simpleSchema(membersOf(known));
+    return { ...schemaOf(name.slice(0, -OR_NULL.length)), nullable: true };
+  };
+  const visit = (name: string): void => {
+    open.add(name);
+    const { required, properties, ...rest } = schemaOf(name);
+    const kept = mapped(membersOf(properties), (value) => {
+      const referred = namesIn(value);
+      if (referred.some((one) => open.has(one))) return undefined;
+      for (const one of referred) if (!done.has(one)) visit(one);
+      return value;
+    });
+    const left = listOf(required).filter((key) => String(key) in kept);
+    done.set(name, {
+      ...rest,
+      ...(left.length === 0 ? {} : { required: left }),
+      ...(properties === undefined ? {} : { properties: kept }),
+    });
+    open.delete(name);
+  };
+  for (const name of namesIn(users)) if (!done.has(name)) visit(name);
+  return Object.fromEntries(done);
+}
+
+const namesIn = (value: JsonValue): readonly string[] =>
+  [...JSON.stringify(value).matchAll(new RegExp(`"${REFERENCE}([^"]+)"`, 'g'))].map(([, name = '']) => name);

@@ -2,8 +2,15 @@
  * Gives the Model the tables and columns of the database. A type, a field or a relation that is renamed keeps its table and
  * its column, so that instances of every version find it, each under its own name.
  */
-import type { Field, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
-import { match } from '../../model/renames.ts';
+import {
+  type Field,
+  type JoinTable,
+  match,
+  type Model,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
 import { generatedName } from '../../names.ts';
 import { tablesOf } from '../tables.ts';
