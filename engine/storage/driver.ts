@@ -81,6 +81,8 @@ export interface Driver extends Reader, Migrating {
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** Rows of a table that are counted between the requests; counting more of them needs `scan`. */
   readonly mostCounted: number;
+  /** Another value after each commit; missing where the driver would have to ask the server. */
+  readonly version?: (() => unknown) | undefined;
   /**
    * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
    * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is

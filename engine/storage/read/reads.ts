@@ -64,6 +64,8 @@ function compileView(view: View, dialect: Dialect): CompiledView {
 /** A list with the values of one query. */
 interface BoundList {
   readonly query: ListQuery;
+  /** The same for all queries with the same total. */
+  readonly key: string;
   readonly list: CompiledList;
   readonly values: readonly SqlValue[];
   readonly filterValues: readonly SqlValue[];
@@ -77,15 +79,20 @@ export function createReads(driver: Driver): Reads {
   const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
   const viewOf = memoized((view: View): CompiledView => views(`${view.type.statementKey}|${view.key}`, view));
   const boundOf = memoized((query: ListQuery): BoundList => {
-    const list = lists(shapeOf(query), query);
+    const shape = shapeOf(query);
+    const list = lists(shape, query);
+    const filterValues = list.filterValues(query);
     return {
       query,
+      key: `${shape} ${JSON.stringify(filterValues)}`,
       list,
       values: list.values(query),
-      filterValues: list.filterValues(query),
+      filterValues,
       isHeavy: isHeavy(query),
     };
   });
+
+  const remembered = rememberedTotals(driver.version);
 
   /** Whether a list takes so long that it must not be read between the requests. */
   const isLong = async ({ isHeavy: heavy, list }: BoundList, count: CountMode): Promise<boolean> =>
@@ -125,7 +132,13 @@ export function createReads(driver: Driver): Reads {
     return Number(await reader.value(list.count, filterValues));
   }
 
-  async function readPage(reader: Reader, bound: BoundList, count: CountMode, caller: Caller): Promise<Page> {
+  async function readPage(
+    reader: Reader,
+    bound: BoundList,
+    count: CountMode,
+    caller: Caller,
+    totals: Totals = (_, ask) => ask(),
+  ): Promise<Page> {
     const { list, query, values } = bound;
     const { view, limit = 0, offset, cursor } = query;
     await list.limit?.(reader, view, [...values, limit, offset]);
@@ -147,7 +160,10 @@ export function createReads(driver: Driver): Reads {
     const [first, last] = [rows[0], rows.at(-1)];
     return {
       records,
-      total: count === 'none' ? undefined : (total ?? (await totalOf(reader, bound, count, least))),
+      total:
+        count === 'none'
+          ? undefined
+          : (total ?? (await totals(`${count} ${bound.key}`, () => totalOf(reader, bound, count, least)))),
       first: hasPrevious && first ? list.orderValues(first) : undefined,
       last: (isBackwards || hasMore) && last ? list.orderValues(last) : undefined,
       hasPrevious,
@@ -235,8 +251,10 @@ export function createReads(driver: Driver): Reads {
       const { limit, counted } = bound.list;
       const isSingle =
         limit === undefined && query.cursor?.direction !== 'before' && (count !== 'exact' || counted !== undefined);
-      const read = (await isLong(bound, count)) ? driver.scan : driver.read;
-      return read((reader) => readPage(reader, bound, count, caller), caller, isSingle);
+      // The snapshot of a search may be older than what is remembered.
+      if (await isLong(bound, count))
+        return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
+      return driver.read((reader) => readPage(reader, bound, count, caller, remembered), caller, isSingle);
     },
     count: async (query) => driver.read((reader) => totalOf(reader, boundOf(query), 'exact'), PATIENT, true),
     stream: async (query, count, caller = PATIENT) => {
@@ -253,6 +271,25 @@ export function createReads(driver: Driver): Reads {
         throw error;
       }
     },
+  };
+}
+
+type Totals = (key: string, count: () => Promise<number>) => Promise<number>;
+
+const MOST_TOTALS = 1000;
+
+/** Remembers totals until something is committed: counting a table costs ten times as much as reading a page. */
+function rememberedTotals(version: Driver['version']): Totals | undefined {
+  if (!version) return undefined;
+  const known = new Map<string, number>();
+  let seen: unknown;
+  return async (key, count) => {
+    const now = version();
+    if (now !== seen || known.size > MOST_TOTALS) known.clear();
+    seen = now;
+    const total = known.get(key) ?? (await count());
+    if (version() === now) known.set(key, total);
+    return total;
   };
 }
 

@@ -109,11 +109,16 @@ export function rollBack({ database, command }: SqliteConnection): void {
 export interface TurnReader extends Reader {
   /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
   refresh(): void;
+  /** Another value after each commit, of any process. */
+  version(): unknown;
   close(): void;
 }
 
+const VERSION: Statement = { sql: 'pragma data_version' };
+
 export function createTurnReader(connection: SqliteConnection): TurnReader {
   let open = false;
+  let version: unknown;
 
   function begin(): void {
     if (open) return;
@@ -127,7 +132,7 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
   /** On a damaged file, a COMMIT may fail: the reads have reported it, and the next one rolls back. */
   function end(): void {
     if (!open) return;
-    open = false;
+    [open, version] = [false, undefined];
     try {
       if (connection.database.inTransaction) connection.command(COMMIT);
     } catch {
@@ -147,6 +152,10 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
     value: within(connection.value),
     column: within(connection.column),
     refresh: end,
+    version: () => {
+      begin();
+      return (version ??= connection.value(VERSION, []));
+    },
     close: () => {
       end();
       connection.close();

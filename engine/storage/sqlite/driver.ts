@@ -76,6 +76,7 @@ export function openSqlite(
     value: reader.value,
     column: reader.column,
     mostCounted: MOST_COUNTED,
+    version: reader.version,
     // Reads do not wait, and writes wait for each other: only searches and lists have to be admitted.
     slots: {
       most: { stream: maxStreams, slowList: MAX_READERS - 1 },
