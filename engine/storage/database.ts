@@ -431,10 +431,12 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
     explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
       if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;
-      if (placed === undefined || (!lacks && EXPECTED.some((kind) => error instanceof kind))) throw error;
+      // A newer version may have narrowed a column while the statement waited for its table.
+      const isRefused = error instanceof Problem && error.code === 'refused-by-database';
+      if (placed === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
       await look();
       isMissing ||= lacks && isSame;
-      if (isSame) throw error;
+      if (isSame || (isRefused && !touching)) throw error;
       throw touching ? unavailable('changed', error) : new Outdated(error);
     },
     hold: (model: Model): void => void (placed = model),
