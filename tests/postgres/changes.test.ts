@@ -1,5 +1,6 @@
 /** Changes of tables on PostgreSQL: they take the time they need, and leave nothing behind if they fail. */
 import type { Client } from 'pg';
+import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';
 import { openBuild } from '../support/compiled.ts';
@@ -77,6 +78,23 @@ onServer('a change of tables', () => {
       drift: [{ table: 'things', differences: ['index things_name_index is missing'] }],
       others: ['index mine of things'],
     });
+  });
+
+  it('that takes null from a field answers 503 to the null that waited for it', async () => {
+    project.write({ 'thing.yaml': BEFORE });
+    const { url, close } = await startInstance(environment['DATABASE_URL'] ?? '', {
+      schemaDirectory: project.directory,
+    });
+    await client.query(SLOW.replace('36000', '0.3').replace('CREATE INDEX', 'ALTER TABLE'));
+    const sent: Promise<number>[] = [];
+    const post = setInterval(() => sent.push(ask(url, 'POST /api/things', {}).then(({ status }) => status)), 30);
+    project.write({ 'thing.yaml': 'type: Thing\nfields:\n  name: { type: string, nullable: false, default: none }\n' });
+    const applied = await runCommand('apply', ['--allow', 'fill-field:Thing.name'], environment);
+    clearInterval(post);
+    const statuses = new Set(await Promise.all(sent));
+    await close();
+    expect([applied.code, applied.err]).toEqual([0, expect.anything()]);
+    expect([...statuses].toSorted()).toEqual([201, 503]);
   });
 
   it('whose process is killed ends in the server too', async () => {
