@@ -5,29 +5,23 @@ import { operationEntries, problemsOf } from '../operations/table.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
 import { arrayOf, type Components, described, integers } from './components.ts';
 
-const header = (description: string, example: string): JsonObject => ({
+const header = (description: string, example: string | number, more: JsonObject = {}): JsonObject => ({
   description,
-  schema: { type: 'string', examples: [example] },
+  schema: { ...(typeof example === 'number' ? integers(0) : { type: 'string' }), examples: [example] },
+  ...more,
 });
+const REQUIRED = { required: true };
 
 const HEADERS = {
-  'Cache-Control': { ...header('Caches must revalidate before each reuse.', 'no-cache'), required: true },
-  Vary: {
-    ...header('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer'),
-    required: true,
-  },
-  'X-Request-Id': {
-    description: 'The identifier of the request: the one that was sent, or a new one.',
-    schema: { type: 'string' },
-    required: true,
-  },
+  'Cache-Control': header('Caches must revalidate before each reuse.', 'no-cache', REQUIRED),
+  Vary: header('The request headers that the response depends on.', 'Accept, Accept-Encoding, Prefer', REQUIRED),
+  'X-Request-Id': header('The identifier of the request: the one that was sent, or a new one.', 'order-17', REQUIRED),
   ETag: header('The entity tag of this response, for If-None-Match and If-Match.', '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"'),
   Location: header('The path of the new record. Absent for arrays and dry runs.', '/api/things/1'),
-  'X-Total-Count': {
-    description:
-      'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',
-    schema: { ...integers(0), examples: [42] },
-  },
+  'X-Total-Count': header(
+    'The number of records that match the filters on all pages. An estimate if Preference-Applied says count=estimated; absent if totals are left out.',
+    42,
+  ),
   Link: header(
     'With a limit: the first, next and previous page (RFC 8288). The links stay valid while records are added and deleted.',
     '</api/things?_cnd[limit]=0&_cnd[limit]=20>; rel="first"',
@@ -37,18 +31,11 @@ const HEADERS = {
     '1-0/3000148',
   ),
   'Preference-Applied': header('The preferences that were applied (RFC 7240).', 'return=minimal'),
-  'Retry-After': {
-    description: 'Seconds to wait before trying again.',
-    schema: { ...integers(0), examples: [1] },
-    required: true,
-  },
+  'Retry-After': header('Seconds to wait before trying again.', 1, REQUIRED),
   Accept: header('The media types that a request body may have here.', 'application/json'),
   'Accept-Encoding': header('The encodings that a request body may have here.', 'identity'),
   'Accept-Patch': header('The media types that a patch may have.', 'application/merge-patch+json, application/json'),
-  'WWW-Authenticate': {
-    ...header('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer'),
-    required: true,
-  },
+  'WWW-Authenticate': header('What is missing: a token, or a token with more rights (RFC 6750).', 'Bearer', REQUIRED),
   RateLimit: header(
     'The number of requests left, and the seconds until the next window. Services that limit requests send it.',
     '"minute";r=0;t=42',
