@@ -87,6 +87,7 @@ const jobs: Readonly<Record<string, Job>> = {
     programs: ['postgresql'],
     commands: [onPostgres],
   },
+  speed: { about: 'the studio with 1,000,000 records', ...inChromium },
   starts: {
     about: 'two hundred starts and stops on Node.js 24 and 22; STARTS=10 is quicker',
     packages: ['tests/node-22'],

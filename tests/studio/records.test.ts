@@ -1,0 +1,162 @@
+/** What new records of the studio begin with, samples for an empty database, and where each part of a record stands. */
+import { inOrder, makeSamples, sampleOf } from '../../studio/app/samples.ts';
+import { NumberText, parseJson, type Value, type ValueObject } from '../../studio/data/json.ts';
+import { readModel, typeNamed } from '../../studio/data/model.ts';
+import { recordDraft } from '../../studio/forms/draft.ts';
+import {
+  duplicateAddress,
+  likeDraft,
+  newAddress,
+  openAddress,
+  openedDraft,
+  prefilledBy,
+} from '../../studio/forms/prefilled.ts';
+import { layoutOf } from '../../studio/records/layout.ts';
+
+const common = { examples: [], operators: ['eq'], isOrderIndexed: false, nullable: true };
+const field = (type: string, words: object = {}) => ({ title: 'F', ...common, type, ...words });
+const relation = (type: string, words: object = {}) => ({
+  title: 'R',
+  kind: 'belongsTo',
+  type,
+  label: 'name',
+  fields: ['name'],
+  nested: 'link',
+  operators: ['eq'],
+  readOnly: false,
+  canCreate: true,
+  shown: true,
+  ...words,
+});
+const type = (name: string, fields: object, relations: object = {}, words: object = {}) => ({
+  type: name,
+  path: name.toLowerCase(),
+  title: { one: name, many: `${name}s` },
+  label: 'name',
+  open: false,
+  identifier: { name: 'id', title: 'ID', inRecord: true },
+  operations: ['list', 'get', 'create', 'update'],
+  fields,
+  relations,
+  foundThrough: [],
+  order: [],
+  unique: [],
+  indexes: [],
+  list: { maxLimit: 100 },
+  ...words,
+});
+
+const model = readModel(
+  JSON.stringify({
+    limits: { maxIncludes: 20 },
+    types: [
+      type(
+        'Order',
+        {
+          number: field('string', { unique: true, required: true }),
+          placed: field('timestamp'),
+          state: field('string', { enum: ['open', 'paid'] }),
+          total: field('decimal', { scale: 2 }),
+          note: field('string', { multiline: true }),
+          made: field('timestamp', { generated: 'createdAt' }),
+        },
+        {
+          customer: relation('Customer', { required: true }),
+          zone: relation('Zone', { nested: 'write' }),
+          lines: relation('Line', { kind: 'hasMany', owned: true, nested: 'write', inverse: 'order' }),
+          parcels: relation('Parcel', { kind: 'hasMany', inverse: 'order' }),
+          tags: relation('Tag', { kind: 'manyToMany' }),
+        },
+        { label: 'number' },
+      ),
+      type('Customer', {
+        name: field('string', { required: true, maxLength: 10 }),
+        code: field('string', { pattern: '^x$' }),
+      }),
+      type('Zone', { name: field('string') }, {}, { operations: [] }),
+      type('Line', { name: field('string') }, { order: relation('Order', { inverse: 'lines' }) }, { operations: [] }),
+      type('Parcel', { name: field('string') }, { order: relation('Order', { inverse: 'parcels' }) }),
+      type('Tag', { name: field('string') }),
+    ],
+  }),
+);
+const [order, customer] = [typeNamed(model, 'Order'), typeNamed(model, 'Customer')];
+
+const VALUES = parseJson(
+  JSON.stringify({
+    id: 5,
+    number: 'N1',
+    placed: '2026-11-25T00:00:00Z',
+    state: 'paid',
+    total: '9.50',
+    note: 'x',
+    made: '2026-11-25T00:00:00Z',
+    customer: { id: 7, name: 'Ada' },
+    zone: { id: 3, name: 'Alps' },
+    lines: [{ id: 1, name: 'l' }],
+    parcels: [{ id: 2, name: 'p' }],
+    tags: [{ id: 4, name: 't' }],
+  }),
+) as ValueObject;
+
+test('a record like another leaves open what is unique, and takes nothing that belongs to the other one', () => {
+  const draft = likeDraft(order, recordDraft(model, order, VALUES));
+  expect(draft).toMatchObject({ $state: 'paid', $total: '9.50', $customer: { id: '7' }, $tags: [{ id: '4' }] });
+  expect([draft['$number'], draft['$parcels'], '$made' in draft]).toEqual([undefined, [], false]);
+});
+
+test('addresses of forms say what they begin with', () => {
+  expect(duplicateAddress(order, '5')).toBe('/order/new?$from=5');
+  expect(newAddress(order, { customer: '7' })).toBe('/order/new?customer=7');
+  expect(openAddress(order, '5', 'zone')).toBe('/order/5/edit?$open=zone');
+  expect(prefilledBy('?$from=5', order)).toEqual({ from: '5', links: [] });
+  expect(prefilledBy('?customer=7&zone=x&lines=1&number=9', order)).toEqual({
+    from: undefined,
+    links: [['customer', '7']],
+  });
+});
+
+test('the inputs of a related record are open where the address says so', () => {
+  const draft = recordDraft(model, order, VALUES);
+  expect(openedDraft('?$open=zone', draft)).toMatchObject({ $zone: { id: '3', record: { $name: 'Alps' } } });
+  for (const search of ['', '?$open=lines', '?$open=nothing']) expect(openedDraft(search, draft)).toBe(draft);
+});
+
+test('state and amounts stand in the head, short facts in the rail, the rest in the middle', () => {
+  const { state, figures, fields, relations, rail } = layoutOf(model, order, VALUES);
+  const names = (all: readonly { readonly name: string }[]): readonly string[] => all.map(({ name }) => name);
+  expect([state?.name, names(figures), names(fields), names(relations)]).toEqual([
+    'state',
+    ['total'],
+    ['note'],
+    ['zone'],
+  ]);
+  expect([names(rail.fields), names(rail.relations)]).toEqual([['placed', 'made'], ['customer']]);
+});
+
+const made = new Map([['Customer', ['7', '8']]]);
+const sample = (index: number): ValueObject | undefined => sampleOf(order, index, made, () => 'id');
+
+test('samples are made of enums, limits and links; whatever a type requires comes before it', () => {
+  expect(inOrder([order, customer]).map(({ type: name }) => name)).toEqual(['Customer', 'Order']);
+  expect(sample(1)).toMatchObject({
+    number: 'Order 2',
+    state: 'paid',
+    total: '4.5',
+    customer: { id: new NumberText('8') },
+  });
+  expect(sampleOf(order, 0, new Map(), () => 'id')).toBe(undefined);
+  expect(sampleOf(customer, 0, made, () => 'id')).toEqual({ name: 'Customer 1' });
+  expect(sampleOf(customer, 9, made, () => 'id')).toBe(undefined);
+});
+
+test('samples are posted one by one; what rules refuse later is left out, and a first one that is refused is told', async () => {
+  const sent: string[] = [];
+  const post = (target: string, body: Value): Promise<Value> => {
+    sent.push(`${target} ${JSON.stringify(body)}`);
+    return sent.length === 2 ? Promise.reject(new Error('refused')) : Promise.resolve({ id: String(sent.length) });
+  };
+  expect(await makeSamples(model, [customer], post)).toBe(8);
+  expect(sent[0]).toBe('customer {"name":"Customer 1"}');
+  await expect(makeSamples(model, [customer], () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+});

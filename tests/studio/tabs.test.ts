@@ -1,0 +1,61 @@
+/** What tabs of the studio tell each other, and what a tab remembers of its lists. */
+import { keepList, keepSeen, listAddress, neighbourAt, neighboursOf } from '../../studio/app/kept-lists.ts';
+import type { Value } from '../../studio/data/json.ts';
+import type { TypeInfo } from '../../studio/data/model.ts';
+import { answerTabs, askTabs } from '../../studio/data/token.ts';
+
+test('a list is opened as it was left', () => {
+  expect(listAddress('orders')).toBe('/orders');
+  keepList('orders', '?state=open&$page=2');
+  expect([listAddress('orders'), listAddress('customers')]).toEqual(['/orders?state=open&$page=2', '/customers']);
+});
+
+test.each([
+  [null, undefined],
+  ['no token, since it has spaces', undefined],
+  ['abc.DEF~1', 'abc.DEF~1'],
+])('a new tab asks one whose token is %j', async (kept, expected) => {
+  const channels: BroadcastChannel[] = [];
+  const { BroadcastChannel: Original } = globalThis;
+  Object.assign(globalThis, {
+    sessionStorage: { getItem: () => kept },
+    BroadcastChannel: class extends Original {
+      constructor(name: string) {
+        super(name);
+        channels.push(this);
+      }
+    },
+  });
+  try {
+    answerTabs();
+    expect(await askTabs()).toBe(expected);
+  } finally {
+    for (const channel of channels) channel.close();
+    Object.assign(globalThis, { BroadcastChannel: Original, sessionStorage: undefined });
+  }
+});
+
+test('records before and after one, in the order of the list; on other pages the service is asked', async () => {
+  const type = { path: 'orders', identifier: { name: 'id' } } as unknown as TypeInfo;
+  const asked: string[] = [];
+  const read = async (target: string): Promise<Value> => {
+    asked.push(target);
+    return Promise.resolve(target === 'at 12' ? [] : [{ id: target.slice(3) }]);
+  };
+  keepSeen('orders', { from: 10, ids: ['a', 'b'], targetAt: (place) => `at ${place}` });
+  expect(neighboursOf('orders', 'x')).toEqual({});
+  expect(neighboursOf('others', 'a')).toEqual({});
+  const { before = never(), after = never() } = neighboursOf('orders', 'a');
+  expect(await neighbourAt(type, after, read)).toBe('b');
+  expect(await neighbourAt(type, before, read)).toBe('9');
+  expect(neighboursOf('orders', '9')).toEqual({ before: { place: 8, id: undefined }, after: { place: 10, id: 'a' } });
+  const last = neighboursOf('orders', 'b').after ?? never();
+  expect(await neighbourAt(type, last, read)).toBe(undefined);
+  keepSeen('orders', { from: 0, ids: ['a'], targetAt: String });
+  expect(neighboursOf('orders', 'a').before).toBe(undefined);
+  expect(asked).toEqual(['at 9', 'at 12']);
+});
+
+const never = (): never => {
+  throw new Error('there is none');
+};
