@@ -24,7 +24,7 @@ const WITHOUT_DATABASE = [
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
   'tests/server/(public-url|sensitive|serve)\\.',
   'tests/storage/(readers|triggers)\\.',
-  'tests/suite/(cases|command)\\.',
+  'tests/suite/command\\.',
 ];
 
 const ordinary = {

@@ -110,91 +110,7 @@ describe.each(ways)('from %s to %s', (from, to) => {
   });
 });
 
-const THING = 'type: Thing\nfields:\n  a: { type: string }\n';
-
-function writeThing(more: string): string {
-  const folder = mkdtempSync(join(directory, 'thing-'));
-  writeFileSync(join(folder, 'thing.yaml'), `${THING}${more}`);
-  return folder;
-}
-
-describe.each(databaseKinds)('into %s with other descriptors', (kind) => {
-  it.each([
-    ['', '{"a":"x","b":"kept nowhere"}', '{}', 'Line 2 /fields/b: Unknown key "b"'],
-    ['', '{"a":"x"}', '{"thing_id":7}', 'Line 2 /references/thing_id: Unknown key "thing_id"'],
-    ['  n: { type: integer, required: true }\n', '{"a":"x"}', '{}', 'Line 2 /fields/n: "n" is required'],
-  ])('fields %j, record %s, references %s: refused', async (more, fields, references, message) => {
-    const line = `{"type":"Thing","identifier":7,"fields":${fields},"references":${references}}`;
-    writeFileSync(file(), `{"format":1,"lines":1}\n${line}\n`);
-    const target = await empty(kind);
-    const schema = writeThing(more);
-    expect(await run('import', target, schema)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
-    expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[]]);
-  });
-});
-
-const KNOTS: Readonly<Record<string, string>> = {
-  knot: `type: Knot
-fields: { name: { type: string } }
-relations:
-  next: { kind: belongsTo, type: Knot }
-  end: { kind: belongsTo, type: End }
-  ends: { kind: manyToMany, type: End, inverse: knots }
-`,
-  end: `type: End
-relations:
-  knot: { kind: belongsTo, type: Knot, required: true }
-  knots: { kind: manyToMany, type: Knot, inverse: ends }
-`,
-};
-
-function writeKnots(): string {
-  const folder = mkdtempSync(join(directory, 'knots-'));
-  for (const [name, text] of Object.entries(KNOTS)) writeFileSync(join(folder, `${name}.yaml`), text);
-  return folder;
-}
-
-/** Records that lead to later ones, to each other in circles, and to themselves. */
-async function fillKnots(source: TestDatabase, schema: string): Promise<void> {
-  const links = [
-    [1, 3],
-    [2, 1],
-    [3, 3],
-  ] as const;
-  await serving(
-    source,
-    async (url) => {
-      for (const [id] of links) await ask(url, 'POST /api/knots', { id, name: `k${id}` });
-      for (const [id] of links)
-        await ask(url, 'POST /api/ends', { id, knot: { id }, knots: [{ id: 1 }, { id }].slice(0, id) });
-      for (const [id, next] of links) {
-        const { status } = await ask(url, `PUT /api/knots/${id}`, { next: { id: next }, end: { id: 4 - id } });
-        expect(status).toBe(200);
-      }
-    },
-    schema,
-  );
-}
-
 describe.each(databaseKinds)('into %s', (kind) => {
-  it('a record that another refers to is missing: it is named, and nothing is changed', async () => {
-    const source = await empty(kind);
-    const schema = writeKnots();
-    await fillKnots(source, schema);
-    await run('export', source, schema);
-    const lines = readFileSync(file(), 'utf8').split('\n');
-    const without = lines.filter((line) => !line.startsWith('{"type":"Knot","identifier":3'));
-    expect(without).toHaveLength(lines.length - 1);
-    const { lines: count, ...head } = JSON.parse(without[0] ?? '') as { lines: number };
-    writeFileSync(file(), [JSON.stringify({ ...head, lines: count - 1 }), ...without.slice(1)].join('\n'));
-    const target = await empty(kind);
-    expect(await run('import', target, schema)).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^Line \d \/references\/\w+: There is no Knot 3 in the file\n/),
-    });
-    expect(await serving(target, (url) => everything(url, schema), schema)).toEqual([[], []]);
-  });
-
   it.each([
     ['a database that has records', (text: string) => text, true, 'has records of'],
     [
@@ -204,24 +120,6 @@ describe.each(databaseKinds)('into %s', (kind) => {
       'Line 1 /lines: The file is not whole: this line says that',
     ],
     ['something else', () => '{"a":1}\n', false, 'Line 1 is not the first line of an export'],
-    [
-      'no JSON',
-      (text: string) => text.replace('\n', '\n{,\n'),
-      false,
-      'Line 2: The line is not valid JSON: expected a key in double quotes, found ",", at column 2',
-    ],
-    [
-      'a type that is gone',
-      (text: string) => text.replace('"type":"Notification"', '"type":"Gone"'),
-      false,
-      '/type: No descriptor declares the type "Gone"; did you mean "Zone"?',
-    ],
-    [
-      'a record twice',
-      (text: string) => text.replace(/^([^\n]*\n)([^\n]*\n)/, '$1$2$2'),
-      false,
-      'Line 3 /identifier: ',
-    ],
   ])('%s is refused, and nothing is changed', async (_, spoil, filled, message) => {
     const source = await empty(kind);
     await serving(source, fill);

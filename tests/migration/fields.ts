@@ -75,18 +75,6 @@ list: { maxLimit: 5 }`,
     ],
   },
   {
-    title: 'a renamed field keeps its values, its index and its place in unique',
-    before: {
-      Book: `${book('title: { type: string, unique: true }', 'pages: { type: integer, index: true }')}\norder: [title]`,
-    },
-    records: many(2, (index) => ({ title: `T${index}`, pages: index })),
-    after: {
-      Book: `${book('heading: { type: string, unique: true, renamedFrom: title }', 'pages: { type: integer, index: true }')}\norder: [heading desc]`,
-    },
-    steps: ['ready rename-field:Book.heading'],
-    reads: ['GET /api/books => [{"id":2,"heading":"T1","pages":1},{"id":1,"heading":"T0","pages":0}]'],
-  },
-  {
     title: 'renamed, of another type, and wider at once',
     before: { Book: book('pages: { type: integer, default: 7 }') },
     records: [...many(1, () => ({ pages: 300 })), ...many(1, () => ({}))],

@@ -58,23 +58,6 @@ export const relationScenarios: readonly Scenario[] = [
     ],
   },
   {
-    title: 'a renamed relation keeps its connections',
-    before: {
-      Author: author('books: { kind: hasMany, type: Book, inverse: author }'),
-      Book: book('author: { kind: belongsTo, type: Author }'),
-    },
-    records: [...AUTHORS, ...BOOKS],
-    after: {
-      Author: author('works: { kind: hasMany, type: Book, inverse: writer, renamedFrom: books }'),
-      Book: book('writer: { kind: belongsTo, type: Author, renamedFrom: author }'),
-    },
-    steps: ['ready rename-relation:Book.writer'],
-    reads: [
-      'GET /api/books/2 => {"id":2,"title":"Two","writer":{"id":1,"name":"A"}}',
-      'GET /api/authors/1?fields=works.title => {"id":1,"works":[{"id":1,"title":"One"},{"id":2,"title":"Two"}]}',
-    ],
-  },
-  {
     title: 'a relation that vanished beside one that looks the same is a question',
     before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ...BOOKS],

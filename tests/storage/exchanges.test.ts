@@ -4,12 +4,6 @@ import { databaseKinds } from '../support/databases.ts';
 import { faultsIn, rowsOf } from '../support/table.ts';
 import { useServer } from '../support/server.ts';
 
-const FIELDS = {
-  slot: '{ type: string, enum: [left, right], required: true }',
-  shelf: '{ type: string, enum: [top, low], default: top }',
-  position: '{ type: integer, minimum: 1, maximum: 3, required: true }',
-} as const;
-
 /** Types of one unique field, and values that it has. */
 const SINGLE: Readonly<Record<string, readonly [field: string, values: readonly unknown[]]>> = {
   Word: ['type: string, enum: [a, b, c], required: true', ['a', 'b', 'c']],
@@ -31,13 +25,6 @@ const FILES = {
       `type: ${type}\npath: ${type.toLowerCase()}\nfields:\n  value: { ${field}, unique: true }\n`,
     ]),
   ),
-  'seat.yaml': `type: Seat
-fields:
-  slot: ${FIELDS.slot}
-  shelf: ${FIELDS.shelf}
-  position: ${FIELDS.position}
-unique: [[slot, position], [shelf, position]]
-`,
   'list.yaml': `type: List
 relations:
   entries: { kind: hasMany, type: Entry, inverse: list, owned: true }
@@ -46,7 +33,7 @@ relations:
   'entry.yaml': `type: Entry
 order: [position]
 fields:
-  position: ${FIELDS.position}
+  position: { type: integer, minimum: 1, maximum: 3, required: true }
   name: { type: string }
 relations:
   list: { kind: belongsTo, type: List, inverse: entries, required: true }
@@ -116,32 +103,6 @@ describe.each(databaseKinds)('%s', (kind) => {
     const taken = { value: other?.['value'] };
     const dryRun = await send(`PATCH /api/${path}/${one?.id}?dryRun=true`, taken);
     expect([dryRun.status, dryRun.body]).toEqual([409, (await send(`PATCH /api/${path}/${one?.id}`, taken)).body]);
-  });
-
-  test.each(PERMUTATIONS)('PATCH of places in two sets: %j %j %j', async (...order) => {
-    for (const { id } of (await send('GET /api/seats')).body as readonly Made[]) await send(`DELETE /api/seats/${id}`);
-    const places = [1, 2, 3].flatMap((position) => [
-      { slot: 'left', shelf: 'top', position },
-      { slot: 'right', shelf: 'low', position },
-    ]);
-    const made = await make('seats', places);
-    const items = made.map(({ id }, index) => {
-      const { slot, shelf, position } = places[(order[index >> 1] ?? 0) * 2 + (index % 2)] ?? {};
-      return { id, slot, shelf, position };
-    });
-    const { status, body } = await send('PATCH /api/seats', items);
-    expect([status, body]).toEqual([200, items]);
-  });
-
-  test.each(PERMUTATIONS)('PUT of an owned set in another order: %j %j %j', async (...order) => {
-    const [list] = await make('lists', [{ entries: [1, 2, 3].map((position) => ({ position, name: `${position}` })) }]);
-    const entries = ((list?.['entries'] ?? []) as readonly Made[]).map((entry, index) => ({
-      ...entry,
-      position: (order[index] ?? 0) + 1,
-    }));
-    const { status, body } = await send(`PUT /api/lists/${list?.id}`, { entries });
-    const sorted = entries.toSorted((a, b) => a.position - b.position);
-    expect([status, body]).toMatchObject([200, { entries: sorted }]);
   });
 
   test('PUT of an owned set: a new entry takes the place of one that takes the place of one that is left out', async () => {

@@ -1,41 +1,6 @@
-/** What of a record's sets an answer shows, and how large they may be. */
+/** How large the sets of a record may be. */
 import { ask } from '../support/ask.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-
-describe('a relation that is not shown', () => {
-  let server: TestServer;
-  let club: string;
-  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
-
-  beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/not-shown' });
-    const body = { name: 'Reds', members: [{ name: 'Ann' }], ground: { place: 'Ayr', gate: { width: 3 } } };
-    const made = await send('POST /api/clubs', body);
-    expect(made).toMatchObject({ status: 201, body: { id: 1, name: 'Reds' } });
-    expect(made.body).not.toHaveProperty('members');
-    club = '/api/clubs/1';
-  });
-  afterAll(() => server.close());
-
-  const plain = { id: 1, name: 'Reds' };
-  const members = [{ id: 1, name: 'Ann' }];
-  const ground = { id: 1, place: 'Ayr' };
-
-  test.each([
-    ['', plain],
-    ['?include=', plain],
-    ['?fields=name', plain],
-    ['?include=members', { ...plain, members }],
-    ['?include=members,ground', { ...plain, members, ground }],
-    ['?include=ground.gate', { ...plain, ground: { ...ground, gate: { id: 1, width: 3 } } }],
-    ['?fields=members.name', { id: 1, members }],
-    ['?fields=ground', { id: 1, ground }],
-    ['?fields=ground.gate.width', { id: 1, ground: { id: 1, gate: { id: 1, width: 3 } } }],
-  ])('GET of %s', async (query, expected) => {
-    expect((await send(`GET ${club}${query}`)).body).toEqual(expected);
-    expect((await send(`GET /api/clubs${query}`)).body).toEqual([expected]);
-  });
-});
 
 /** Requests to the server that is there when they are sent; `made` answers the identifier of what it creates. */
 function sending(served: () => TestServer) {
