@@ -203,19 +203,15 @@ test.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/studio/model.json']
   },
 );
 
-test.each(['x', 'x read=*', 'x sha256=00', `read=* sha256=${'0'.repeat(64)}`, `${lineOf('root')}\n${lineOf('root')}`])(
-  'refused as tokens: %s',
-  (text) => {
-    expect(parseGrants({ name: 'f', text }).faults).toHaveLength(1);
-  },
-);
-
 const ENTRY = lineOf('root');
 const hashPart = (name: Name): string => lineOf(name).split(' ').at(-1) ?? '';
 
 test.each([
   ['a malformed line', `${ENTRY}\nnonsense`, ['root'], ['f: line 2: expected NAME']],
   ['malformed entries in one line', `${ENTRY};x;${lineOf('crm')};y`, ['root', 'crm'], ['entry 2: ', 'entry 4: ']],
+  ['no right', `x ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
+  ['no name', `read=* ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
+  ['half a hash', 'x read=* sha256=00', [], ['f: line 1: expected NAME']],
   ['a right twice', `a read=Memo read=* ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
   ['a line twice', `${ENTRY}\n${ENTRY}`, ['root'], ['f: line 2: repeats f: line 1']],
   ['a name twice', `${ENTRY}\nroot read=* ${hashPart('crm')}`, [], ['f: line 1 and f: line 2: several tokens are']],

@@ -2,9 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
-import { connectTo, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';
+import { databaseKinds, runSql } from '../support/databases.ts';
 import { createProject, type Project, type Ran } from '../support/project.ts';
 
 const SCHEMA = {
@@ -52,18 +51,6 @@ const shelf = (open: string): string =>
 function writeLines(lines: readonly (string | Buffer)[], count = lines.length): void {
   const parts = [`{"format":1,"lines":${count}}`, ...lines].flatMap((line) => [Buffer.from(line), Buffer.from('\n')]);
   writeFileSync(at('in'), Buffer.concat(parts));
-}
-
-async function execute({ kind, url }: TestDatabase, sql: string): Promise<void> {
-  if (kind === 'sqlite') {
-    const database = new Database(fileOf({ url }));
-    database.exec(sql);
-    database.close();
-    return;
-  }
-  const client = await connectTo(url);
-  await client.query(sql);
-  await client.end();
 }
 
 const injection = `1); select pg_read_file('/etc/passwd'); --`;
@@ -172,7 +159,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
 
   it('a trigger of others that raises is told with its line', async () => {
     await project.starts();
-    await execute(
+    await runSql(
       project.database,
       kind === 'sqlite'
         ? `create trigger theirs before insert on things when new.n = 5 begin select raise(abort, 'Not five'); end`

@@ -1,11 +1,10 @@
 /** A database goes forward only: what other descriptors made stays, and older ones are served from what is there. */
 import { tmpdir } from 'node:os';
-import Database from 'better-sqlite3';
 import { readModel } from '../../engine/commands/command.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { applyPlan, planFor } from '../../engine/storage/migrate/apply.ts';
 import { ask } from '../support/ask.ts';
-import { connectTo, databaseKind, fileOf } from '../support/databases.ts';
+import { runSql } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { type Files, type Project, useProjects } from '../support/project.ts';
@@ -295,23 +294,15 @@ describe('what apply drops', () => {
 });
 
 describe('databases of other versions of the engine', () => {
-  async function execute({ database }: Project, ...statements: readonly string[]): Promise<void> {
-    if (databaseKind === 'sqlite') {
-      const file = new Database(fileOf(database));
-      for (const sql of statements) file.exec(sql);
-      return void file.close();
-    }
-    const client = await connectTo(database.url);
-    for (const sql of statements) await client.query(sql);
-    return client.end();
-  }
-
   test.each([
     [5, 'made by an earlier build (format 5). Export it with that build (`records export`) and import it here.'],
     [7, 'A newer version of the engine made the tables of this database (format 7; this version reads 6)'],
   ])('format %i is refused by name, and nothing is changed', async (format, says) => {
     const project = await appliedIn([{ 'book.yaml': BOOK }]);
-    await execute(project, `update _records_model set applied = replace(applied, '"format":6', '"format":${format}')`);
+    await runSql(
+      project.database,
+      `update _records_model set applied = replace(applied, '"format":6', '"format":${format}')`,
+    );
     const untouched = await contents(project);
     await expect(project.starts()).rejects.toThrow(says);
     for (const command of ['plan', 'apply', 'export', 'import', 'delete'] as const)

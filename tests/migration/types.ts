@@ -16,29 +16,6 @@ export const typeScenarios: readonly Scenario[] = [
     reads: ['POST /api/shelves {"books": [{"id": 1}]} => {"id":1,"books":[{"id":1,"title":"One"}]}'],
   },
   {
-    title: 'a renamed type keeps its records and what leads to them',
-    before: {
-      Book: `${book}relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
-      Chapter: 'type: Chapter\noperations: []\nfields: { text: { type: string } }',
-      Loan: 'type: Loan\nrelations: { book: { kind: belongsTo, type: Book } }',
-    },
-    records: ['books {"title":"One","chapters":[{"text":"x"}]}', 'loans {"book":{"id":1}}'],
-    after: {
-      Book: null,
-      Volume: `type: Volume
-renamedFrom: Book
-fields: { title: { type: string } }
-relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }`,
-      Loan: 'type: Loan\nrelations: { book: { kind: belongsTo, type: Volume } }',
-    },
-    steps: ['ready rename-type:Volume'],
-    reads: [
-      'GET /api/volumes => [{"id":1,"title":"One","chapters":[{"id":1,"text":"x"}]}]',
-      'GET /api/loans => [{"id":1,"book":{"id":1,"title":"One"}}]',
-      'DELETE /api/volumes/1 => {"status":409}',
-    ],
-  },
-  {
     title: 'a type that vanished beside one that looks the same is a question',
     before: { Book: book },
     records: ONE,

@@ -1,6 +1,5 @@
 /** Totals of lists: counted, estimated or left out, as the descriptor or the request says. */
-import Database from 'better-sqlite3';
-import { connectTo, fileOf } from '../support/databases.ts';
+import { runSql } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
 
@@ -19,16 +18,12 @@ beforeAll(async () => {
         return `insert into ${table} select ${table.startsWith('stars') ? name : ''}value % 10 from ${series};`;
       })
       .join(' ');
-  if (server.database.kind === 'sqlite') {
-    const database = new Database(fileOf(server.database));
-    const series = `with recursive series(value) as (select 1 union all select value + 1 from series where value < ${ROWS})`;
-    database.exec(rows('series').replaceAll('insert', `${series} insert`));
-    database.close();
-  } else {
-    const client = await connectTo(server.database.url);
-    await client.query(`${rows(`generate_series(1, ${ROWS}) as value`)} analyze`);
-    await client.end();
-  }
+  const series = `with recursive series(value) as (select 1 union all select value + 1 from series where value < ${ROWS})`;
+  const sql =
+    server.database.kind === 'sqlite'
+      ? rows('series').replaceAll('insert', `${series} insert`)
+      : `${rows(`generate_series(1, ${ROWS}) as value`)} analyze`;
+  await runSql(server.database, sql);
 });
 
 async function listed(path: string, prefer?: string) {

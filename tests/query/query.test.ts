@@ -1,48 +1,6 @@
-import { parseParameters } from '../../engine/query/parameters.ts';
 import { faultsOf, filterText, list, orderText, problemOf, typeOf, view } from '../support/library.ts';
 
 describe('parameters', () => {
-  test.each<[string, unknown]>([
-    ['', []],
-    ['&&', []],
-    ['a', [['a', undefined, '']]],
-    ['a=', [['a', undefined, '']]],
-    ['=b', [['', undefined, 'b']]],
-    ['a=b=c', [['a', undefined, 'b=c']]],
-    [
-      'a=1&a=2',
-      [
-        ['a', undefined, '1'],
-        ['a', undefined, '2'],
-      ],
-    ],
-    ['a+b=c+d', [['a b', undefined, 'c d']]],
-    ['a=%2B%26%3D', [['a', undefined, '+&=']]],
-    ['a=%C3%A9', [['a', undefined, 'é']]],
-    ['a=\u00c3\u00a9', [['a', undefined, 'é']]],
-    ['a=%F0%9F%98%80', [['a', undefined, '\u{1F600}']]],
-    ['_cnd[limit]=1', [['_cnd[limit]', ['limit'], '1']]],
-    ['_cnd%5Blimit%5D[]=1', [['_cnd[limit][]', ['limit', ''], '1']]],
-    ['_cnd[a][0][1]', [['_cnd[a][0][1]', ['a', '0', '1'], '']]],
-    ['_cnd[]=1', [['_cnd[]', [''], '1']]],
-    ['_cnd=1', [['_cnd', undefined, '1']]],
-    ['_cnd[a=1', [['_cnd[a', undefined, '1']]],
-    ['_cnd[a]b=1', [['_cnd[a]b', undefined, '1']]],
-    ['_cnd[a[b]]=1', [['_cnd[a[b]]', undefined, '1']]],
-    ['x_cnd[a]=1', [['x_cnd[a]', undefined, '1']]],
-    [
-      '__proto__=1&_cnd[__proto__]=1',
-      [
-        ['__proto__', undefined, '1'],
-        ['_cnd[__proto__]', ['__proto__'], '1'],
-      ],
-    ],
-  ])('?%s', (search, expected) => {
-    const { all, faults } = parseParameters(search);
-    expect(all.map(({ key, steps, value }) => [key, steps, value])).toEqual(expected);
-    expect(faults).toEqual([]);
-  });
-
   test.each([
     ['a=%', 'a'],
     ['a=%4', 'a'],
@@ -55,10 +13,6 @@ describe('parameters', () => {
     ['a=%00', 'a'],
     ['a=\u00e9', 'a'],
   ])('?%s is malformed', (search, parameter) => {
-    expect(parseParameters(search)).toEqual({
-      all: [],
-      faults: [{ parameter, code: 'malformed', message: expect.stringContaining('cannot be decoded') }],
-    });
     expect(faultsOf(() => list(search))).toEqual([`${parameter}: malformed`]);
     expect(faultsOf(() => view(search))).toEqual([`${parameter}: malformed`]);
   });
@@ -137,16 +91,10 @@ describe('order', () => {
     ['_cnd[orderBy]=title,desc,pages', 'title desc, pages, book_id'],
     ['_cnd[orderBy]=title,desc&_cnd[orderBy]=author.name,DESC', 'title desc, author.name desc, book_id desc'],
     ['_cnd[orderBy][]=title,desc', 'title desc, book_id desc'],
-    ['_cnd[orderBy]=book_id', 'book_id'],
-    ['_cnd[orderBy]=book_id&_cnd[orderBy]=desc', 'book_id desc'],
     ['_cnd[orderBy]=book_id&_cnd[orderBy]=title', 'book_id'],
     ['_cnd[orderBy]=author.name', 'author.name, book_id'],
     ['_cnd[orderBy]=author', 'author.author_id, book_id'],
-    ['_cnd[orderBy]=author.author_id', 'author.author_id, book_id'],
     ['_cnd[orderBy]=author.mentor.name&_cnd[orderBy]=desc', 'author.mentor.name desc, book_id desc'],
-    ['_cnd[orderBy]=cover.image', 'cover.image, book_id'],
-    ['_cnd[orderBy]=editor.born', 'editor.born, book_id'],
-    ['_cnd[orderBy]=in_print', 'in_print, book_id'],
   ])('?%s', (search, expected) => {
     expect(orderText(list(search).order)).toBe(expected);
   });
@@ -194,24 +142,15 @@ describe('filters', () => {
     ['_cnd[title]=', ['title eq ""']],
     ['_cnd[title]', ['title eq ""']],
     ['_cnd[title]=true', ['title eq "true"']],
-    ['_cnd[title][ne]=x', ['title ne "x"']],
-    ['_cnd[title][ne]=', ['title ne ""']],
     ['_cnd%5Btitle%5D%5Beq%5D=a%26b', ['title eq "a&b"']],
-    ['_cnd[pages]=5', ['pages eq 5']],
-    ['_cnd[pages]=-5', ['pages eq -5']],
+    ['&&_cnd[title]=a+b=c%2B%3D', ['title eq "a b=c+="']],
+    ['_cnd[title]=%C3%A9%F0%9F%98%80', ['title eq "é\u{1F600}"']],
+    ['_cnd[title]=\u00c3\u00a9', ['title eq "é"']],
     ['_cnd[pages]=1.0', ['pages eq 1']],
-    ['_cnd[pages][lt]=5', ['pages lt 5']],
-    ['_cnd[pages][lte]=5', ['pages lte 5']],
-    ['_cnd[pages][gt]=5', ['pages gt 5']],
     ['_cnd[pages][gte]=5&_cnd[pages][lt]=9', ['pages gte 5', 'pages lt 9']],
     ['_cnd[pages]=5&_cnd[pages][eq]=6', ['pages eq 5', 'pages eq 6']],
-    ['_cnd[price]=1.50', ['price eq "1.50"']],
     ['_cnd[weight][gt]=1e-3', ['weight gt 0.001']],
-    ['_cnd[in_print]=true', ['in_print eq true']],
-    ['_cnd[in_print][ne]=false', ['in_print ne false']],
-    ['_cnd[published][gte]=2024-02-29', ['published gte "2024-02-29"']],
     ['_cnd[sold_at][lt]=2024-02-29T00:00:00%2B01:00', ['sold_at lt "2024-02-28T23:00:00Z"']],
-    ['_cnd[book_id]=7', ['book_id eq 7']],
     ['_cnd[book_id][in]=7&_cnd[book_id][in]=8', ['book_id in [7,8]']],
     ['_cnd[title][in]=', ['title in [""]']],
     ['_cnd[title][in]=a,b', ['title in ["a,b"]']],
@@ -228,18 +167,7 @@ describe('filters', () => {
     ['_cnd[title][in][]=a&_cnd[title][in][]=b', ['title in ["a","b"]']],
     ['_cnd[title][in][1]=b&_cnd[title][in][0]=a', ['title in ["a","b"]']],
     ['_cnd[title][in][7]=b&_cnd[title][in][3]=a', ['title in ["a","b"]']],
-    ['_cnd[title][like]=*ab*c', ['title like "*ab*c"']],
-    ['_cnd[title][like]=', ['title like ""']],
-    ['_cnd[title][null]=true', ['title null true']],
-    ['_cnd[title][null]=false', ['title null false']],
-    ['_cnd[author]=9', ['author.author_id eq 9']],
-    ['_cnd[author.author_id]=9', ['author.author_id eq 9']],
-    ['_cnd[author][null]=true', ['author.author_id null true']],
     ['_cnd[cover][in]=1&_cnd[cover][in]=2', ['cover.id in [1,2]']],
-    ['_cnd[author.name][like]=a*', ['author.name like "a*"']],
-    ['_cnd[editor.born][gt]=1900', ['editor.born gt 1900']],
-    ['_cnd[author.mentor.rival.mentor]=1', ['author.mentor.rival.mentor.author_id eq 1']],
-    ['_cnd[author.mentor.rival.mentor.name]=x', ['author.mentor.rival.mentor.name eq "x"']],
     ['_cnd[title]=x&_cnd[limit][1]=5&_cnd[orderBy]=title&_cnd[pages]=1', ['title eq "x"', 'pages eq 1']],
     ['_cnd[$any][0][title]=a&_cnd[$any][1][pages][gt]=5', ['any(title eq "a"; pages gt 5)']],
     ['_cnd[$any][1][title]=a&_cnd[$any][0][pages]=5', ['any(pages eq 5; title eq "a")']],
@@ -254,7 +182,6 @@ describe('filters', () => {
       ['all(any(title eq "a"; none(pages eq 5)))', 'pages eq 7'],
     ],
     ['_cnd[shelves.label]=x', ['shelves some(label eq "x")']],
-    ['_cnd[shelves.height]=3', ['shelves some(height eq 3)']],
     ['_cnd[author.books.shelves.label]=x', ['author.books some(shelves some(label eq "x"))']],
     [
       '_cnd[shelves][$some][0][label]=x&_cnd[shelves][$some][0][height][gt]=5',
@@ -265,10 +192,6 @@ describe('filters', () => {
       '_cnd[shelves][$some][0][label]=x&_cnd[shelves][$some][1][label]=y',
       ['shelves some(label eq "x")', 'shelves some(label eq "y")'],
     ],
-    ['_cnd[shelves][$every][label][null]=false', ['shelves every(label null false)']],
-    ['_cnd[shelves][$none][$any][0][label]=x', ['shelves no(any(label eq "x"))']],
-    ['_cnd[shelves][$count]=3', ['shelves count eq 3']],
-    ['_cnd[shelves][$count][gt]=1&_cnd[shelves][$count][lt]=9', ['shelves count gt 1', 'shelves count lt 9']],
     ['_cnd[author.books][$count][in]=1&_cnd[author.books][$count][in]=2', ['author.books count in [1,2]']],
   ])('?%s', (search, expected) => {
     expect(list(search).filters.map(filterText)).toEqual(expected);
@@ -320,14 +243,10 @@ describe('filters', () => {
   const loan = typeOf('Loan');
 
   test.each<[string, readonly string[]]>([
-    ['_cnd[state]=open', ['state eq "open"']],
     ['_cnd[state][in]=open,closed', ['state in ["open","closed"]']],
     ['_cnd[state][in][]=open&_cnd[state][in][]=closed,open', ['state in ["open","closed","open"]']],
     ['_cnd[state][in][0]=open', ['state in ["open"]']],
     ['_cnd[period][in]=7,28', ['period in [7,28]']],
-    ['_cnd[period][gt]=10', ['period gt 10']],
-    ['_cnd[state][lt]=p', ['state lt "p"']],
-    ['_cnd[state][like]=op*', ['state like "op*"']],
     ['_cnd[card][in]=gold,SILVER', ['card in ["gold","silver"]']],
     ['_cnd[reason][in]=lost&_cnd[reason][in]=lost, torn', ['reason in ["lost","lost, torn"]']],
     ['_cnd[note][eq]=null', ['note eq "null"']],
@@ -385,8 +304,6 @@ describe('messages', () => {
     ['orderBy=title', 'did you mean "_cnd[orderBy]"?'],
     ['_cnd[orderBy]=-title', '"-title" is not a field; write _cnd[orderBy]=FIELD,desc'],
     ['_cnd[orderBy]=title+DESC', 'write _cnd[orderBy]=FIELD,desc'],
-    ['_cnd[orderBy]=title,ascc', 'Book has no field "ascc"; did you mean "asc"?'],
-    ['_cnd[orderBy]=x', 'Book has no field "x"'],
     ['_cnd={"pages":10}', 'did you mean "_cnd[FIELD]=VALUE"?'],
     ['_cnd[]=x', 'A condition must follow: [field] or [field][operator]'],
     ['filter[title]=x', 'did you mean "_cnd[FIELD]=VALUE"?'],

@@ -1,6 +1,5 @@
 /** Summaries, compared with what they mean in plain JavaScript, and what is refused. */
-import Database from 'better-sqlite3';
-import { connectTo, fileOf } from '../support/databases.ts';
+import { runSql } from '../support/databases.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
@@ -64,17 +63,12 @@ beforeAll(async () => {
 const TICKS = 25_000;
 
 async function fill(insert: string, rows = TICKS): Promise<void> {
-  if (server.database.kind === 'sqlite') {
-    const database = new Database(fileOf(server.database));
-    database.function('repeat', (text: string, count: number) => text.repeat(count));
-    const series = `with recursive series(value) as (select 1 union all select value + 1 from series where value < ${rows})`;
-    database.exec(`${series} ${insert} '0.10' from series`);
-    database.close();
-  } else {
-    const client = await connectTo(server.database.url);
-    await client.query(`${insert} '0.10' from generate_series(1, ${rows}) as value`);
-    await client.end();
-  }
+  const series = `with recursive series(value) as (select 1 union all select value + 1 from series where value < ${rows})`;
+  const sql =
+    server.database.kind === 'sqlite'
+      ? `${series} ${insert} '0.10' from series`
+      : `${insert} '0.10' from generate_series(1, ${rows}) as value`;
+  await runSql(server.database, sql);
 }
 
 // What values are to each other.
@@ -224,9 +218,8 @@ describe('a sum', () => {
   it('has all digits of values that an instance with a wider field has written', async () => {
     // On PostgreSQL, no instance can write what the field does not take.
     if (server.database.kind !== 'sqlite') return;
-    const database = new Database(fileOf(server.database));
-    database.exec(`insert into ticks (name, price) values ('sum', '0.0005'), ('sum', '-3'), ('sum', null)`);
-    database.close();
+    const prices = `('sum', '0.0005'), ('sum', '-3'), ('sum', null)`;
+    await runSql(server.database, `insert into ticks (name, price) values ${prices}`);
     expect(await sumOf('sum(price)')).toContain('"107.0005"');
     expect(await sumOf('count(price)')).toContain(':1102}');
   });

@@ -4,15 +4,6 @@ import { faultsOf, list, typeOf, view, viewText } from '../support/library.ts';
 
 describe('views', () => {
   test.each([
-    ['', 'id image … book(book_id title pages price weight in_print published sold_at position notes tags)'],
-    ['include=', 'id image …'],
-    ['fields=', 'id'],
-    ['fields=image', 'id image'],
-  ])('?%s of an open type', (search, expected) => {
-    expect(viewText(view(search, typeOf('Cover')))).toBe(expected);
-  });
-
-  test.each([
     ['include=autor', 'include: unknown-relation'],
     ['include=author,', 'include: unknown-relation'],
     ['include=,', 'include: unknown-relation include: unknown-relation'],

@@ -1,8 +1,7 @@
 /** Checks across fields: which writes must meet them, and what they answer otherwise. */
-import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
-import { connectTo, fileOf } from '../support/databases.ts';
+import { runSql } from '../support/databases.ts';
 import { useServer } from '../support/server.ts';
 
 const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/checks' });
@@ -88,15 +87,8 @@ test.each(
     if (code === 'check') expect(message).toBe(MESSAGES[pointer.split('/').at(-1) ?? ''] ?? message);
 });
 
-async function inDatabase(sql: string): Promise<void> {
-  if (server.database.kind === 'sqlite') return void new Database(fileOf(server.database)).exec(sql).close();
-  const client = await connectTo(server.database.url);
-  await client.query(sql);
-  await client.end();
-}
-
 test('a record that broke a check before is read, sent back, and changed where the check does not look', async () => {
-  await inDatabase(`update projects set ends = '2000-01-01' where id = 1`);
+  await runSql(server.database, `update projects set ends = '2000-01-01' where id = 1`);
   const old = (await ask(server.url, 'GET /api/projects/1')).body as object;
   expect(old).toMatchObject({ starts: '2030-02-01', ends: '2000-01-01' });
   const statuses = [];

@@ -187,7 +187,7 @@ describe('a start', () => {
     expect(readFileSync(file())).toEqual(before);
   });
 
-  it.each(['', 'records.db', 'mysql:x', 'sqlite:', 'sqlite::memory:'])('refuses the database URL %j', async (bad) => {
+  it.each(['sqlite:', 'sqlite::memory:'])('refuses the database URL %j', async (bad) => {
     await expect(openStorage(model, bad)).rejects.toBeInstanceOf(StartError);
   });
 });

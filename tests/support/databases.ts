@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import type { SmallDisk } from './small-disk.ts';
 
@@ -114,6 +115,14 @@ export async function connectTo(url: string): Promise<Client> {
   client.on('error', () => undefined);
   await client.connect();
   return client;
+}
+
+/** Statements of somebody else, one after the other. */
+export async function runSql({ kind, url }: TestDatabase, ...statements: readonly string[]): Promise<void> {
+  if (kind === 'postgres') return administer(statements.join(';'), url);
+  const database = new Database(fileOf({ url }));
+  for (const sql of statements) database.exec(sql);
+  database.close();
 }
 
 async function administer(sql: string, url = POSTGRES_URL): Promise<void> {
