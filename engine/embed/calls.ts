@@ -4,7 +4,7 @@ import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
-import { budgetCaller, type Service } from '../http/request.ts';
+import { BudgetCaller, type Service } from '../http/request.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -62,7 +62,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
     // Programs without types pass null as well, which is refused by name.
     const signal = (call.options as CallOptions | null)?.signal;
-    const caller = budgetCaller(budget, position, signal === undefined ? PATIENT : callerUntil(signal));
+    const caller = new BudgetCaller(budget, position, signal === undefined ? PATIENT : callerUntil(signal));
     try {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {

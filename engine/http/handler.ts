@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts';
 import * as answers from './answer.ts';
 import type { Answer, SendOptions } from './answer.ts';
 import type { Watch, Watched } from './observed.ts';
-import { acceptedType, fullPath, httpCaller, targetOf } from './request.ts';
+import { acceptedType, type BudgetCaller, fullPath, httpCaller, targetOf } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 
 /** Without `next`, paths outside of the interface are 404. */
@@ -40,7 +40,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
 
   function operate(
     request: IncomingMessage,
-    caller: ReturnType<typeof httpCaller>,
+    caller: BudgetCaller,
     watched: Watched | undefined,
   ): Answer | Promise<Answer> {
     const { url = '', method = '', headers } = request;

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import Negotiator from 'negotiator';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { AddressOf } from '../edge/admission.ts';
-import type { Budget } from '../edge/budget.ts';
+import type { Budget, Share } from '../edge/budget.ts';
 import { type Caller, CallerGone, type Position } from '../edge/caller.ts';
 import { shortened } from '../names.ts';
 import type { Body } from '../operations/write.ts';
@@ -67,54 +67,94 @@ export const isChunked = ({ headers }: IncomingMessage): boolean => headers['tra
 /** Bytes: a page is read at once, and no other client is served meanwhile. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
-/** The client of a request has left when its connection is closed. `seen` is the position in the log of the database. */
+/** Who waits for the result: a request over HTTP, or a call in this process. */
+type Client = Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>;
+
+/** The client of a request has left when its connection is closed. */
+class HttpClient implements Client {
+  readonly most = MAX_PAGE;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #addressOf: AddressOf;
+
+  constructor(request: IncomingMessage, response: ServerResponse, addressOf: AddressOf) {
+    this.#request = request;
+    this.#response = response;
+    this.#addressOf = addressOf;
+  }
+
+  get isGone(): boolean {
+    return this.#request.socket.destroyed;
+  }
+
+  get origin(): string {
+    return this.#addressOf(this.#request);
+  }
+
+  onGone(listener: () => void): () => void {
+    this.#response.once('close', listener);
+    if (this.isGone) listener();
+    return () => this.#response.off('close', listener);
+  }
+}
+
+/** A client that draws on the memory budget. A class, because each request makes one: accessors of literals are slow. */
+export class BudgetCaller implements Caller {
+  readonly most: number;
+  readonly #client: Client;
+  readonly #seen: Position;
+  readonly #share: Share;
+
+  /** `seen`: the position in the log of the database, which writes move on. */
+  constructor(budget: Budget, seen: Position, client: Client) {
+    this.most = Math.min(client.most, budget.limit / 8);
+    this.#client = client;
+    this.#seen = seen;
+    this.#share = budget.take(0);
+  }
+
+  get isGone(): boolean {
+    return this.#client.isGone;
+  }
+
+  get origin(): string {
+    return this.#client.origin;
+  }
+
+  onGone(listener: () => void): () => void {
+    return this.#client.onGone(listener);
+  }
+
+  get position(): string | undefined {
+    return this.#seen.last;
+  }
+
+  wrote(position: string): void {
+    this.#seen.last = position;
+  }
+
+  take(bytes: number): void {
+    this.#share.grow(bytes);
+  }
+
+  drawing(): () => void {
+    const before = this.#share.bytes;
+    return () => this.#share.shrink(before);
+  }
+
+  /** After the answer was written, the connection counts what its client has not read. */
+  release(): void {
+    this.#share.release();
+  }
+}
+
 export const httpCaller = (
   request: IncomingMessage,
   response: ServerResponse,
   budget: Budget,
   addressOf: AddressOf,
   seen: Position,
-): ReturnType<typeof budgetCaller> =>
-  budgetCaller(budget, seen, {
-    most: MAX_PAGE,
-    origin: addressOf(request),
-    get isGone() {
-      return request.socket.destroyed;
-    },
-    onGone: (listener) => {
-      response.once('close', listener);
-      if (request.socket.destroyed) listener();
-      return () => response.off('close', listener);
-    },
-  });
-
-/** A client that draws on the memory budget. The positions of its writes are kept in `seen`. */
-export function budgetCaller(
-  budget: Budget,
-  seen: Position,
-  client: Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>,
-): Caller & { readonly release: () => void } {
-  const share = budget.take(0);
-  return {
-    most: Math.min(client.most, budget.limit / 8),
-    origin: client.origin,
-    onGone: client.onGone,
-    get isGone() {
-      return client.isGone;
-    },
-    get position() {
-      return seen.last;
-    },
-    wrote: (position) => void (seen.last = position),
-    take: (bytes) => share.grow(bytes),
-    drawing: () => {
-      const before = share.bytes;
-      return () => share.shrink(before);
-    },
-    // After the answer was written, the connection counts what its client has not read.
-    release: () => share.release(),
-  };
-}
+): BudgetCaller => new BudgetCaller(budget, seen, new HttpClient(request, response, addressOf));
 
 // Negotiation.
 
