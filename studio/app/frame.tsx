@@ -121,6 +121,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
         variant={isWide ? 'permanent' : 'temporary'}
         open={isWide || isOpen}
         onClose={() => setOpen(false)}
+        ModalProps={{ keepMounted: true }}
         slotProps={{ paper: { component: 'nav', 'aria-label': say('app.menu') } }}
         sx={{
           width: isWide ? MENU_WIDTH : undefined,

@@ -1,6 +1,6 @@
 /** The record types that have a list; among many, one is found by typing. */
 import { Box, List, ListItem, ListItemButton, ListItemIcon, ListItemText, TextField, Typography } from '@mui/material';
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { listAddress } from './kept-lists.ts';
 import { listedTypes, useModel } from '../data/model.ts';
@@ -11,11 +11,13 @@ import { TypeIcon } from './type-icon.tsx';
 
 const MANY = 12;
 
+/** The browser neither lays out nor paints what is scrolled out of sight. */
+const ROW = { contentVisibility: 'auto', containIntrinsicSize: 'auto 40px' } as const;
 const ITEM = { borderRadius: 1.5, minHeight: 40 } as const;
 const ICON = { minWidth: 34 } as const;
 const COUNT = { color: 'text.secondary', fontVariantNumeric: 'tabular-nums', marginInlineStart: 1 } as const;
 
-export function TypesMenu() {
+export const TypesMenu = memo(() => {
   const say = useText();
   const model = useModel();
   const types = useMemo(() => listedTypes(model), [model]);
@@ -58,7 +60,7 @@ export function TypesMenu() {
           const total = totals.get(path);
           const isHere = pathname.split('/')[1] === path;
           return (
-            <ListItem key={type} disablePadding>
+            <ListItem key={type} disablePadding sx={ROW}>
               <ListItemButton
                 component={Link}
                 to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
@@ -90,4 +92,4 @@ export function TypesMenu() {
       )}
     </>
   );
-}
+});

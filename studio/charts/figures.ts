@@ -28,7 +28,6 @@ export interface Slice {
   readonly figure: string;
 }
 
-/** The cards that fit on one line. */
 export const MOST_CARDS = 4;
 export const MOST_SLICES = 6;
 export const MOST_MONTHS = 24;
