@@ -193,7 +193,8 @@ function resolveUnique({ names: { type, rights }, plain, faults }: QueryReading)
   if (found) return found;
   return complain('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
     const near = declared.get(nearest(sorted(text), declared.keys()) ?? '');
-    return near ? `; did you mean "${textOf(near)}"?` : `; declared are ${all.join(' and ')}`;
+    if (near) return `; did you mean "${textOf(near)}"?`;
+    return all.length === 0 ? '; no values of this type are' : `; declared are ${all.join(' and ')}`;
   });
 }
 
