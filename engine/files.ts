@@ -15,7 +15,7 @@ export interface NewFile {
   discard(): void;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly force: boolean;
   /** The database file, which is never replaced; undefined without one. */
   readonly database: string | undefined;

@@ -33,7 +33,7 @@ interface TokenSource {
   readonly text: string;
 }
 
-export interface ParsedGrants {
+interface ParsedGrants {
   /** The grants of the well-formed lines that do not conflict with others. */
   readonly grants: readonly Grant[];
   /** A message for each faulty line, with its location but without its text, which may contain a token. */

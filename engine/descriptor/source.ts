@@ -53,7 +53,7 @@ export function diagnoseAt(where: Source, code: DiagnosticCode, [start, end]: Te
   return { code, severity: severities[code], file: where.file, ...where.at(start, end), message };
 }
 
-export function createSource(file: string, text: string, document: Document, lines: LineCounter): Source {
+function createSource(file: string, text: string, document: Document, lines: LineCounter): Source {
   const at = (start: number, end: number): SourcePlace => {
     const { line, col: column } = lines.linePos(start);
     const [lineText = ''] = text.slice(start - column + 1).split(/\r?\n/, 1);

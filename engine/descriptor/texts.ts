@@ -7,10 +7,9 @@ export interface TextFault {
   readonly message: string;
 }
 
-export const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
-export const ORDER_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*( (asc|desc))?$';
-export const MAX_NAME_BYTES = 60;
-export const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
+const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
+const MAX_NAME_BYTES = 60;
+const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
 /** Reserved words: keys of requests, which are case-sensitive, and words that are not: among them PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;

@@ -16,7 +16,7 @@ import {
 type Breaks = 'all' | 'creates' | 'writes' | 'none';
 
 /** Every kind of change, and its description for people. */
-export const changeKinds = {
+const changeKinds = {
   'type-added': ['none', 'new'],
   'type-removed': ['all', '{is}'],
   'path-changed': ['all', 'was /api/{was}, is /api/{is}'],

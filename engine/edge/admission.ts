@@ -7,7 +7,7 @@ import { workerNumber } from '../process.ts';
 
 // Hosts and sites. Without tokens, a web page of another site could read and write as if it were a person at this machine.
 
-export type Admit = (request: IncomingMessage) => void;
+type Admit = (request: IncomingMessage) => void;
 
 interface AdmissionOptions {
   readonly guarded: boolean;

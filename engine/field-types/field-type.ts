@@ -28,7 +28,7 @@ export type AggregateName = 'sum' | 'min' | 'max';
 export type PeriodName = 'day' | 'month';
 
 /** Makes SQL from the SQL of a column. */
-export type ColumnSql = (column: string) => string;
+type ColumnSql = (column: string) => string;
 
 /** The part of a field that its type reads: the constraint keywords and the examples of the descriptor. */
 export interface Shape {

@@ -13,7 +13,7 @@ import { cellForm, eitherCell } from './lines.ts';
 import { countPreference, type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
 
 /** How rows, which are JSON texts, become the body of an answer. */
-export interface RowFormat {
+interface RowFormat {
   readonly open: string;
   readonly row: (text: string) => string;
   readonly between: string;
@@ -164,7 +164,7 @@ const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** `cells` are JSON texts. Numbers, and what is kept as JSON, stand as they are written there. */
-export const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;
+const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;
 
 function cellOf(json: string): string {
   if (json === 'null') return '';
@@ -220,7 +220,7 @@ function groupRows({ keys, measures }: SummaryQuery): RowFormat {
   );
 }
 
-export const membersAt =
+const membersAt =
   (names: readonly string[]) =>
   (text: string): readonly string[] => {
     const members = membersOf(text);

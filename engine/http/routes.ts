@@ -87,7 +87,7 @@ function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, se
   return translate ? translate(body, exchange.identifier) : body;
 }
 
-/** What a retry under the same idempotency key repeats. */
+/** The request text that a retry under the same idempotency key must repeat. */
 function hashed({ request, target }: Exchange, content: Content): readonly (string | Buffer)[] {
   const mediaType = requests.bodyTypeOf(request);
   return [

@@ -237,7 +237,7 @@ export interface BodyRecord {
   readonly body: JsonObject;
   /** The record that is to be changed; undefined for one that is to be made. */
   readonly identifier: number | undefined;
-  /** Where it stands: the empty string for the whole body. */
+  /** The JSON Pointer of the record; the empty string for the whole body. */
   readonly pointer: string;
 }
 

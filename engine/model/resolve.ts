@@ -276,7 +276,7 @@ export type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
 type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends readonly (infer I)[] ? I[] : T;
 
 /** Freezes everything reachable, including the values of Maps. */
-export function freezeGraph<T>(root: T): T {
+function freezeGraph<T>(root: T): T {
   const seen = new Set<unknown>();
   const queue: unknown[] = [root];
   for (const part of queue) {

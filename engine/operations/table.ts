@@ -53,7 +53,7 @@ export interface OperationEntry {
   readonly mediaTypes?: readonly string[];
   /** By status; `responsesOf` adds those without content. */
   readonly answers: Readonly<Partial<Record<200 | 201, readonly [ResponseContent, description: string]>>>;
-  /** Those besides the problems of similar operations, which `problemsOf` adds. */
+  /** Problems besides those of similar operations, which `problemsOf` adds. */
   readonly problems: readonly ProblemCode[];
 }
 
@@ -223,7 +223,7 @@ export const isOffered = ({ right, and = right, suits }: OperationEntry, type: R
   type.operations.has(right) && type.operations.has(and) && suits?.(type, rights) !== false;
 
 /** A response, with its own headers; all have Cache-Control, Vary and X-Request-Id. */
-export interface ResponseEntry {
+interface ResponseEntry {
   readonly status: 200 | 201 | 204 | 304;
   readonly holds?: ResponseContent;
   readonly description: string;

@@ -72,7 +72,7 @@ export function resolvePath(
   );
 }
 
-export function unknownRelation(
+function unknownRelation(
   { type, rights }: Pick<PathNames, 'type' | 'rights'>,
   name: string,
   complain: Complain,
@@ -139,7 +139,7 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
 
 // Views: the default ones, and those that `include` and `fields` choose.
 
-/** What a view shows of a record: its own fields, all of them unless some are named, and relations. */
+/** The part of a record that a view shows: its own fields, all of them unless some are named, and relations. */
 interface Parts {
   fields?: 'all' | Set<Field>;
   readonly relations: Map<Relation, Parts>;

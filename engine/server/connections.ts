@@ -171,7 +171,7 @@ function limitPieces(request: IncomingMessage, response: ServerResponse, refuse:
   response.once('prefinish', () => request.resume());
 }
 
-// What Node's parser refuses is answered with a problem like any other, and the connection is closed.
+// A request that Node's parser refuses gets a problem like any other, and the connection is closed.
 
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],

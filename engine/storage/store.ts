@@ -20,7 +20,7 @@ export interface Page {
   readonly hasNext: boolean;
 }
 
-export interface Stream {
+interface Stream {
   readonly total: number | undefined;
   /** The records as JSON text, one or more at a time. Ending early, by return or by throw, frees the snapshot. */
   readonly records: AsyncIterable<readonly string[]>;

@@ -335,7 +335,7 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
   }
 }
 
-// What the type does not offer.
+// Methods and fields that the type does not offer.
 
 function refusedMethods(add: AddCase, type: RecordType, at: OperationPath, path: string): void {
   const offered = operationEntries.filter(([, entry]) => entry.path === at && isOffered(entry, type));

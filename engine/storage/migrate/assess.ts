@@ -20,7 +20,7 @@ import {
  */
 type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
-export interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
+interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
   /** The first ten. */
   readonly identifiers: readonly number[];

@@ -38,7 +38,7 @@ export interface TypeChange extends TypePair {
   readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
 }
 
-export interface FieldChange extends ColumnSource {
+interface FieldChange extends ColumnSource {
   readonly field: Field;
   readonly before: NamedField | undefined;
   readonly folded: ColumnSource | undefined;
@@ -134,7 +134,7 @@ export const rowsWhere = ({ before: { table, identifier }, dialect }: TypeChange
 });
 
 /** Rows whose value, as JSON text, does not fit the schema. */
-export function rowsUnfit(
+function rowsUnfit(
   { before, dialect: { quote } }: TypeChange,
   json: string,
   condition: string,

@@ -10,8 +10,8 @@ type Risk = 'safe' | 'needsCheck' | 'destructive';
 /** The effect on a record. fail: as long as there is such a record, the step cannot be made. */
 type Effect = 'lose' | 'change' | 'fail';
 
-/** Every kind of step: its risk, and its description for people. The manual lists them; a test compares both ways. */
-export const stepKinds = {
+/** Every kind of step: its risk, and its description for people. docs/reference/changes.md lists them. */
+const stepKinds = {
   'add-type': ['safe', 'Add type {type}, in table {now}'],
   'rename-type': ['safe', 'Rename {was} to {type}'],
   'rename-identifier': ['safe', 'Rename the identifier of {type} from "{was}" to "{now}"'],

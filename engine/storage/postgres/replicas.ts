@@ -9,7 +9,7 @@ const LOOK_PATIENCE = 600;
 /** Milliseconds until a replica that does not connect is tried anew. */
 const LOOK_CONNECT = 2000;
 
-export interface ReplicaWatch {
+interface ReplicaWatch {
   /** Whether it answers, and has everything up to this position; undefined asks for nothing. */
   covers(position?: string): boolean;
   close(): void;

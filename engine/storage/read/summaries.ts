@@ -9,7 +9,7 @@ import type { Statement } from '../driver.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
 import { recordJson } from './views.ts';
 
-export interface CompiledSummary {
+interface CompiledSummary {
   /** The groups as JSON texts. Bound: the values of the filters, limit, offset. */
   readonly page: Statement;
   /** How many groups there are. Bound: the values of the filters. */

@@ -178,7 +178,7 @@ export const listed = (foreign: readonly string[]): string =>
  * Objects that the engine did not make, like `trigger "x" of "things"`: triggers run with each write, and a view may look
  * like a table.
  */
-export function foreignObjects(database: Database.Database): readonly string[] {
+function foreignObjects(database: Database.Database): readonly string[] {
   const [text] = column(database, `select applied from ${MODEL_TABLE}`);
   const applied: unknown = text === undefined ? undefined : JSON.parse(text);
   const { types, joins } = isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };

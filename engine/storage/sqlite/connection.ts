@@ -106,7 +106,7 @@ export function rollBack({ database, command }: SqliteConnection): void {
 /**
  * Reads within one turn of the event loop share one snapshot: to begin and to end one costs as much as to read a record.
  */
-export interface TurnReader extends Reader {
+interface TurnReader extends Reader {
   /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
   refresh(): void;
   /** Another value after each commit, of any process. */

@@ -44,7 +44,7 @@ export interface SequenceLine {
 }
 
 /** A seed that was inserted, whatever became of it. */
-export interface SeedLine {
+interface SeedLine {
   readonly seed: string;
   readonly identifier: number;
 }

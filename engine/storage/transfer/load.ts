@@ -136,7 +136,7 @@ export class LinesRefused extends Error {
 type RowLine = Exclude<Line, SequenceLine>;
 
 /** `line` was checked: its names are those of the model. */
-export type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly values: Values };
+type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly values: Values };
 
 export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
   const { quote } = dialect;

@@ -198,7 +198,7 @@ const operand = (session: WriteSession, node: Node, member: Field | Relation): S
   heldAs(session, member, plain(willHold(node, columnOf(member))) ?? null);
 
 /** A stored value of an index's member, as it is compared. */
-export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
+const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
 
 // Values that change hands within one write.

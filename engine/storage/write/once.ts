@@ -15,7 +15,7 @@ const KEEP: Statement = {
   sql: `update ${IDEMPOTENCY_TABLE} set status = ?, identifiers = ? where identity = ? and key = ?`,
 };
 
-export function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hoursAgo'>) {
+function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hoursAgo'>) {
   const expired = (columns: string): string =>
     `select ${columns} from ${IDEMPOTENCY_TABLE} where created < ${hoursAgo} order by created limit ?`;
   // As an array: PostgreSQL would join a subselect with the whole table.
@@ -40,7 +40,7 @@ type Done<A> = readonly [answer: A, identifiers: readonly number[]];
  * `first` runs in the writer's transaction, or not at all: then `again` answers, and `bodiesOf` reads the records that are
  * still there. Throws a Problem where the key was used for something else.
  */
-export type RunOnce = <A extends KeptAnswer>(
+type RunOnce = <A extends KeptAnswer>(
   writer: Writer,
   once: Once,
   first: () => Promise<Done<A>>,

@@ -35,7 +35,7 @@ import { openKeysOf, stampChanged, stampValues } from './values.ts';
 /** A node stands for the identifier that it gets. */
 type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
-export interface RowUpdate {
+interface RowUpdate {
   readonly kind: 'update';
   readonly node: Node;
   readonly changes: readonly ColumnValue[];
@@ -129,7 +129,7 @@ function refuseNamed(session: WriteSession, nodes: readonly Node[], how: string)
   }
 }
 
-export const goneAt = (pointer: string): Problem => {
+const goneAt = (pointer: string): Problem => {
   const message = 'This record, or one that it is linked to, is deleted by this same body';
   return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 };
