@@ -1,5 +1,4 @@
 /** Problems for agents, each with the next step: an agent cannot read a manual in between. */
-import type { JsonObject } from '../json/json.ts';
 import { type Fault, MAX_ERRORS, type Problem, type ProblemCode } from '../problem.ts';
 
 const WAIT = 'Wait as many seconds as retry_after says, then call again.';
@@ -29,7 +28,7 @@ const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
   'storage-full': 'Tell the user that the disk of the service is full.',
 };
 
-export function nextStep({ code, status, message, errors, retryAfter }: Problem): JsonObject {
+export function nextStep({ code, status, message, errors, retryAfter }: Problem): object {
   return {
     problem: code,
     status,
@@ -49,13 +48,15 @@ const HEADERS: Readonly<Record<string, string>> = {
   Prefer: 'count',
 };
 
-function faultInTools(fault: Fault): JsonObject {
-  const { code, message } = fault;
-  const described = { code, message: inTools(message) };
-  if ('pointer' in fault) return { pointer: fault.pointer, ...described };
-  if ('parameter' in fault) return { argument: argumentOf(fault.parameter), ...described };
-  if ('header' in fault) return { argument: HEADERS[fault.header] ?? fault.header, ...described };
-  return { relation: fault.relation, ...described };
+function faultInTools(fault: Fault): object {
+  const message = inTools(fault.message);
+  if ('parameter' in fault) {
+    const { parameter, ...rest } = fault;
+    return { argument: argumentOf(parameter), ...rest, message };
+  }
+  if (!('header' in fault)) return { ...fault, message };
+  const { header, ...rest } = fault;
+  return { argument: HEADERS[header] ?? header, ...rest, message };
 }
 
 /** `_cnd[zone.name][like]` is `where.zone.name.like`. */

@@ -257,6 +257,19 @@ describe('refusals say how to go on', () => {
     expect(says).toMatchObject(expected);
   }
 
+  test('conflicts name the records in the way', async () => {
+    const record = { title: 'x', code: 'taken', author: { name: 'x' } };
+    const { id, author } = (await use('create_record', { type: 'Book', record })).says['record'] as {
+      readonly id: number;
+      readonly author: { readonly id: number };
+    };
+    const [message, records] = [expect.any(String), [{ type: 'Book', identifier: id }]];
+    const taken = await use('create_record', { type: 'Book', record });
+    expect(taken.says['errors']).toEqual([{ pointer: '/code', code: 'unique', message, records }]);
+    const referred = await use('delete_record', { type: 'Author', id: author.id });
+    expect(referred.says['errors']).toEqual([{ pointer: '', code: 'restrict', message, records }]);
+  });
+
   test('what the token does not allow', async () => {
     for (const [token, type] of [
       [tokens.authors, 'Book'],
