@@ -1,8 +1,7 @@
 /** The public API: serves records in any Node server, and offers them in process. */
 import { isGuarded } from './access/access.ts';
 import { settingsOf } from './embed/options.ts';
-import { inProcessCalls } from './embed/calls.ts';
-import { collectionOf } from './embed/records.ts';
+import { collectionOf, inProcessCalls } from './embed/calls.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
 import { lazy } from './memo.ts';

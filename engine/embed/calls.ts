@@ -1,52 +1,52 @@
-/** Calls in process: operations with values, with the same checks, transactions and problems as over HTTP. */
+/** Records in process: operations with values, with the same checks, transactions and problems as over HTTP. */
 import type { Client } from '../access/access.ts';
-import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
+import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller, type Service } from '../http/request.ts';
+import { textFault } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, can, canRead, type Rights } from '../model/rights.ts';
+import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
-import { get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
+import { entityTag, get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
+import type { WriteOperation } from '../operations/operation.ts';
 import { isOffered, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, NO_BODY, readBody, textOf, update, updateMany } from '../operations/write.ts';
-import { Problem } from '../problem.ts';
+import { faultyRequest, Problem } from '../problem.ts';
+import type { WriteQuery } from '../query/list-query.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { Parameter, Parameters } from '../query/parameters.ts';
 import { DRY_RUN } from '../query/resolve.ts';
-import type { CreateOptions, FilterValue, ListOptions, Order, SummaryOptions, UpdateOptions, Where } from './types.ts';
+import type { CreateOptions, ListOptions, SummaryOptions, UpdateOptions } from './types.ts';
+import type { DryRun, FilterValue, Order, RecordCollection, RecordGroup, Where } from './types.ts';
 
 const VIEW = ['fields', 'include', 'variant', 'signal'];
 const PAGE = ['where', 'order', 'limit', 'offset', 'count'];
 
-/** The operation that says who may use a call, and the names of its options. */
+/** `entry` says who may use a call, `options` are the names of its options. */
 const CALLS = {
   list: { entry: OPERATIONS.list, options: [...VIEW, ...PAGE, 'after', 'before'] },
   summary: { entry: OPERATIONS.summary, options: [...PAGE, 'by', 'measure', 'variant', 'signal'] },
   get: { entry: OPERATIONS.get, options: VIEW },
-  create: { entry: OPERATIONS.create, options: [...VIEW, 'idempotencyKey'] },
-  createMany: { entry: OPERATIONS.create, options: [...VIEW, 'idempotencyKey'] },
-  update: { entry: OPERATIONS.update, options: [...VIEW, 'ifMatch'] },
-  updateMany: { entry: OPERATIONS.updateMany, options: VIEW },
-  delete: { entry: OPERATIONS.delete, options: [...VIEW, 'ifMatch'] },
+  create: { entry: OPERATIONS.create, options: [...VIEW, 'idempotencyKey'], write: create },
+  update: { entry: OPERATIONS.update, options: [...VIEW, 'ifMatch'], write: update },
+  updateMany: { entry: OPERATIONS.updateMany, options: VIEW, write: updateMany },
+  delete: { entry: OPERATIONS.delete, options: [...VIEW, 'ifMatch'], write: deleteOne },
 } as const;
 
-const WRITES = { create, createMany: create, update, updateMany, delete: deleteOne };
-
 export type CallName = keyof typeof CALLS;
-export type CallOptions = ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
 
 export interface Call {
   readonly id?: number | string | undefined;
-  readonly options: CallOptions;
+  readonly options: ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
   readonly body?: object | undefined;
   /** Reports what the write would do, and changes nothing. */
   readonly isDryRun?: boolean;
 }
 
 export interface CallResult {
-  /** JSON text: the record, the array of records or groups, or the report of a dry run. undefined if a record that was written before is gone. */
+  /** JSON text of the record, of an array of records or groups, or of a dry run's report. undefined if a record that was written before is gone. */
   readonly json: string | undefined;
   readonly tag?: string | undefined;
   readonly total?: number | undefined;
@@ -61,7 +61,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   let isClosed = false;
   const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
     // Programs without types pass null as well, which is refused by name.
-    const signal = (call.options as CallOptions | null)?.signal;
+    const signal = (call.options as Call['options'] | null)?.signal;
     const caller = new BudgetCaller(budget, position, signal === undefined ? PATIENT : callerUntil(signal));
     try {
       return await serveCall(served, type, name, call, caller);
@@ -80,7 +80,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
       running.add(ended);
       return result;
     },
-    /** From now on calls are refused. Resolves when those that have begun have ended. */
+    /** Refuses new calls, and waits for those that have begun. */
     close: async (): Promise<void> => {
       isClosed = true;
       await Promise.all(running);
@@ -96,17 +96,20 @@ export async function serveCall(
   call: Call,
   caller: Caller,
 ): Promise<CallResult> {
-  const { options, isDryRun = false } = call;
-  const parameters = parametersOf(options, name, isDryRun);
-  options.signal?.throwIfAborted();
+  const parameters = parametersOf(call, CALLS[name].options);
+  call.options.signal?.throwIfAborted();
   return withCurrentModel(async () => {
     const { model, rights, serviceOf } = served();
     const type = typeOf(model, typeName, rights);
-    refuseUnoffered(type, name, rights);
+    const { entry } = CALLS[name];
+    if (type.operations.has(entry.right) && !can(rights, type, entry.right))
+      throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
+    if (!isOffered(entry, type, rights))
+      throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
     const service = serviceOf(type);
-    if (name === 'get') return get(service, parseIdentifier(String(call.id)), service.queries.view(parameters), caller);
     if (name === 'list' || name === 'summary') return rowsOf(service, name, parameters, call, caller);
-    return write(service, name, parameters, call, caller);
+    if (name === 'get') return get(service, parseIdentifier(String(call.id)), service.queries.view(parameters), caller);
+    return write(service, CALLS[name], parameters, call, caller);
   });
 }
 
@@ -118,22 +121,14 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
   throw new Problem('path-not-found', `There is no type "${shortened(text)}"${didYouMean(text, known)}`);
 }
 
-function refuseUnoffered(type: RecordType, name: CallName, rights: Rights): void {
-  const { entry } = CALLS[name];
-  if (type.operations.has(entry.right) && !can(rights, type, entry.right))
-    throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
-  if (!isOffered(entry, type, rights))
-    throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
-}
-
 async function rowsOf(
   service: Service,
   name: 'list' | 'summary',
   parameters: Parameters,
-  { options }: Call,
+  { options: { count = service.type.count } }: Call,
   caller: Caller,
 ): Promise<CallResult> {
-  const count = countOf(options) ?? service.type.count;
+  if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
   if (name === 'summary') {
     const { groups, total } = await service.store.summary(service.queries.summary(parameters), count, caller);
     return { json: `[${groups.join(',')}]`, total };
@@ -150,32 +145,27 @@ async function rowsOf(
 
 async function write(
   service: Service,
-  name: keyof typeof WRITES,
+  { entry, write: operation }: { readonly entry: OperationEntry; readonly write: WriteOperation<WriteQuery> },
   parameters: Parameters,
-  call: Call,
+  { id, options, body }: Call,
   caller: Caller,
 ): Promise<CallResult> {
-  const { id, options } = call;
-  const { bodyLimit } = service.limits;
-  const entry: OperationEntry = CALLS[name].entry;
-  const text = 'body' in call ? textOf(call.body) : '';
-  if (Buffer.byteLength(text) > bodyLimit)
-    throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
-  const once = onceOf(options.idempotencyKey?.toString(), service, () => [
-    JSON.stringify([service.type.name, name, id, parameters.all]),
-    text,
-  ]);
-  const result = await WRITES[name](service, {
+  const { type, limits, rights, path, queries } = service;
+  const text = entry.body ? textOf(body) : '';
+  if (Buffer.byteLength(text) > limits.bodyLimit)
+    throw new Problem('content-too-large', `The body is larger than ${limits.bodyLimit} bytes; send an array in parts`);
+  const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
+  const result = await operation(service, {
+    once: onceOf(options.idempotencyKey?.toString(), service, () => [asked, text]),
     id: entry.path === 'item' ? parseIdentifier(String(id)) : 0,
-    query: service.queries.write(parameters),
-    body: entry.body && text !== '' ? readBody(text, entry.body.shape, service.type, service.limits) : NO_BODY,
+    query: queries.write(parameters),
+    body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
     preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
-    once,
     minimal: false,
     most: 0,
     caller,
   });
-  return result.effects ? { json: writeAnswer(result, service.path, {}, service.rights).body } : result;
+  return result.effects ? { json: writeAnswer(result, path, {}, rights).body } : result;
 }
 
 // The options of a call as the parameters of a query.
@@ -183,23 +173,22 @@ async function write(
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
 /** Throws a Problem if an option is unknown, or has a value that no query has. */
-function parametersOf(options: CallOptions, call: CallName, isDryRun: boolean): Parameters {
-  refuseUnknown(options, CALLS[call].options);
-  const { where = {}, order, limit, offset } = options;
+function parametersOf({ options, isDryRun = false }: Call, known: readonly string[]): Parameters {
+  refuseUnknown(options, known);
+  const { where = {}, order = [], limit, offset } = options;
   const plain = (name: string, value: unknown): readonly Parameter[] =>
     value === undefined ? [] : [{ key: name, steps: undefined, value: String(value) }];
   const all = [
     ...whereOf(where),
-    ...(order === undefined ? [] : orderOf(order)),
+    ...orderOf(order),
     ...(limit === undefined ? [] : [condition(['limit', '1'], String(limit))]),
     ...(offset === undefined ? [] : [condition(['limit', '0'], String(offset))]),
     ...PLAIN.flatMap((name) => plain(name, options[name])),
-    ...(isDryRun ? plain(DRY_RUN, 'true') : []),
+    ...(isDryRun ? plain(DRY_RUN, true) : []),
   ];
   for (const { value } of all) {
-    if (!value.isWellFormed())
-      throw refusal('where', 'A text has half of a surrogate pair; expected well-formed Unicode');
-    if (value.includes('\0')) throw refusal('where', 'A text has U+0000, which no stored text has');
+    const fault = textFault(value, 'A text');
+    if (fault) throw refusal('where', fault[1]);
   }
   return { all, faults: [] };
 }
@@ -216,11 +205,6 @@ function refuseUnknown(options: object, known: readonly string[]): void {
     throw refusal('ifMatch', 'ifMatch is undefined; leave it out to write unconditionally');
 }
 
-function countOf({ count }: Pick<ListOptions, 'count'>): CountMode | undefined {
-  if (count === undefined || COUNT_MODES.includes(count)) return count;
-  throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
-}
-
 /** The parameter `_cnd[a][b]=value`. */
 const condition = (steps: readonly string[], value: string): Parameter => ({
   key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,
@@ -233,7 +217,7 @@ const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && Object.prototype.toString.call(value) === '[object Object]';
 
 const refusal = (parameter: string, message: string): Problem =>
-  new Problem('invalid-query', message, { errors: [{ parameter, code: 'invalid-option', message }] });
+  faultyRequest('invalid-query', [{ parameter, code: 'invalid-option', message }]);
 
 function orderOf(order: Order): readonly Parameter[] {
   const words: readonly unknown[] = Array.isArray(order) ? order.flat() : [order];
@@ -243,16 +227,16 @@ function orderOf(order: Order): readonly Parameter[] {
   });
 }
 
-const whereOf = (where: Where): readonly Parameter[] =>
-  entriesOf('where', where).flatMap(([name, value]) => {
-    if (name === 'limit' || name === 'orderBy') {
-      const option = name === 'limit' ? 'limit' : 'order';
-      throw refusal('where', `where.${name} is not a filter; ${option} is an option of its own`);
-    }
-    return filtersOf([name], value, `where.${shortened(name)}`);
+function whereOf(where: Where): readonly Parameter[] {
+  if (!isPlain(where)) throw refusal('where', 'where is not an object of filters');
+  return Object.entries(where).flatMap(([name, value]) => {
+    if (name !== 'limit' && name !== 'orderBy') return filtersOf([name], value, `where.${shortened(name)}`);
+    const option = name === 'limit' ? 'limit' : 'order';
+    throw refusal('where', `where.${name} is not a filter; ${option} is an option of its own`);
   });
+}
 
-/** `place` is what messages call it. */
+/** `place` is the name of the value in messages. */
 function filtersOf(steps: readonly string[], value: FilterValue | undefined, place: string): readonly Parameter[] {
   if (value === undefined)
     throw refusal('where', `${place} is undefined, which would filter nothing; use null, or leave it out`);
@@ -267,13 +251,14 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined, pla
       return isGroup ? filtersOf(at, item, name) : [condition(at, scalarText(item, name))];
     });
   }
-  if (isPlain(value))
-    return entriesOf(place, value as Where).flatMap(([key, inner]) =>
-      filtersOf([...steps, key], inner, `${place}.${shortened(key)}`),
-    );
+  if (isPlain(value)) {
+    const entries = Object.entries(value as Where);
+    if (entries.length === 0) throw refusal('where', `${place} is empty, which would filter nothing`);
+    return entries.flatMap(([key, inner]) => filtersOf([...steps, key], inner, `${place}.${shortened(key)}`));
+  }
   // Without an operator, null as a text means no value.
-  if (value === 'null' && !operatorsByName.has(steps.at(-1) ?? '')) return [condition([...steps, 'eq'], value)];
-  return [condition(steps, scalarText(value, place))];
+  const among = value === 'null' && !operatorsByName.has(steps.at(-1) ?? '') ? [...steps, 'eq'] : steps;
+  return [condition(among, scalarText(value, place))];
 }
 
 function scalarText(value: unknown, place: string): string {
@@ -282,14 +267,59 @@ function scalarText(value: unknown, place: string): string {
   throw refusal('where', `${place} is not a value to compare with`);
 }
 
-function entriesOf(place: string, where: Where): readonly [string, FilterValue | undefined][] {
-  if (!isPlain(where)) throw refusal('where', `${place} is not an object of filters`);
-  const entries = Object.entries(where);
-  if (entries.length === 0 && place !== 'where')
-    throw refusal('where', `${place} is empty, which would filter nothing`);
-  // They would end the name in the query.
-  const [bracketed] = entries.find(([name]) => /[[\]]/.test(name)) ?? [];
-  if (bracketed === undefined) return entries;
-  const message = `${place} has the key "${shortened(bracketed)}"; no name has brackets, use nested objects`;
-  throw refusal('where', message);
+// The records of one type.
+
+/** The tags of the records that were returned. */
+const TAGS = new WeakMap<object, string>();
+
+/** `ask` calls the operations of the type. */
+export function collectionOf<R extends object>(
+  ask: (name: CallName, call: Call) => Promise<CallResult>,
+): RecordCollection<R> {
+  const record = async (name: CallName, call: Call): Promise<R> => {
+    const { json } = await ask(name, call);
+    // A retry by idempotency key.
+    if (json === undefined)
+      throw new Problem('record-not-found', `This ${name} was done before, and its record is no longer there`);
+    const found = JSON.parse(json) as R;
+    if (name !== 'delete') TAGS.set(found, entityTag(json));
+    return found;
+  };
+  const several = async <T = R>(name: CallName, call: Call): Promise<CallResult & { readonly all: readonly T[] }> => {
+    const result = await ask(name, call);
+    return { ...result, all: JSON.parse(result.json ?? '[]') as readonly T[] };
+  };
+  const rehearse = async <T>(name: CallName, call: Call): Promise<DryRun<T>> =>
+    JSON.parse((await ask(name, { ...call, isDryRun: true })).json ?? '') as DryRun<T>;
+  return {
+    list: async (options = {}) => {
+      const { all, total, next, previous } = await several('list', { options });
+      return { records: all, total, next, previous };
+    },
+    get: (id, options = {}) => record('get', { id, options }),
+    create: (body, options = {}) => record('create', { body, options }),
+    createMany: async (body, options = {}) => (await several('create', { body: arrayIn(body), options })).all,
+    updateMany: async (body, options = {}) => (await several('updateMany', { body, options })).all,
+    summary: async (options = {}) => {
+      const { all, total } = await several<RecordGroup>('summary', { options });
+      return { groups: all, total };
+    },
+    update: (id, body, options = {}) => record('update', { id, body, options }),
+    delete: (id, options = {}) => record('delete', { id, options }),
+    dryRun: {
+      create: (body, options = {}) => rehearse('create', { body, options }),
+      createMany: async (body, options = {}) => rehearse('create', { body: arrayIn(body), options }),
+      updateMany: (body, options = {}) => rehearse('updateMany', { body, options }),
+      update: (id, body, options = {}) => rehearse('update', { id, body, options }),
+      delete: (id, options = {}) => rehearse('delete', { id, options }),
+    },
+    tagOf: (known) => TAGS.get(known),
+  };
+}
+
+/** A single record would be created, and answered as one. */
+function arrayIn(records: readonly object[]): readonly object[] {
+  if (Array.isArray(records)) return records;
+  const message = 'createMany takes an array of records; create takes one';
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
 }

@@ -149,7 +149,8 @@ describe('lists', () => {
     ['a function', { where: { rank: () => 1 } }, 'where.rank is not a value to compare with'],
     ['an invalid date', { where: { name: new Date(Number.NaN) } }, 'where.name is not a value'],
     ['a list with null', { where: { rank: [1, null] } }, 'where.rank[1] is not a value'],
-    ['a key that would end the name', { where: { 'rank][gt': 0 } }, 'the key "rank][gt"; no name has brackets'],
+    ['a key with brackets', { where: { 'rank][gt': 0 } }, 'has no field "rank][gt"'],
+    ['a key like that of a method', { where: { constructor: 0 } }, 'has no field "constructor"'],
     ['an order that is not a list', { order: { rank: 'desc' } }, 'order is neither a name nor a list of names'],
     ['options that are not an object', null, 'The options are not an object'],
   ])('refuses %s', async (_, options, message) => {

@@ -99,7 +99,7 @@ describe('arguments', () => {
     [{}, 'record', 'create_record needs "record", or "records" for several'],
     [{ record: { name: 'x' }, records: [{ name: 'y' }] }, 'records', 'not both'],
     [{ record: [{ name: 'x' }] }, 'record', 'several are for "records"'],
-    [{ records: { name: 'x' } }, 'records', '"records" must be an array of objects'],
+    [{ records: { name: 'x' } }, 'records', '"records" must be a list, not an object'],
     [{ records: ['x'] }, '/0', ''],
   ])('create_record %j', async (given, place, message) => {
     const { isError, says } = await use('create_record', { type: 'Author', ...given });
