@@ -2,15 +2,7 @@
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import {
-  type Field,
-  match,
-  type Model,
-  type RecordType,
-  type Relation,
-  type Renamed,
-  type Variant,
-} from '../model/model.ts';
+import { type Field, match, type Model, type RecordType, type Relation, type Renamed } from '../model/model.ts';
 
 /** Who may stop working: every client, those that create or write such records, or none. */
 type Breaks = 'all' | 'creates' | 'writes' | 'none';
@@ -99,6 +91,9 @@ interface Pair<T> {
   readonly after: T;
 }
 
+/** The present names of types, fields and relations that are still there. */
+type NamesNow = ReadonlyMap<RecordType | Field | Relation, string>;
+
 /** Collects the changes of one type. */
 class Report {
   readonly changes: Change[] = [];
@@ -128,24 +123,35 @@ class Report {
 
 /** The changes by type, in the order of the new model, removed types last. */
 export function compareModels(before: Model, after: Model): readonly Change[] {
-  const { kept, added, removed } = pairUp(before.types, after.types);
-  const names = new Map(kept.map((pair) => [pair.before.name, pair.after.name]));
-  const reports = kept.map((pair) => {
+  const types = pairUp(before.types, after.types);
+  const pairs = types.kept.map((pair) => ({
+    pair,
+    fields: pairUp(pair.before.fields, pair.after.fields),
+    relations: pairUp(pair.before.relations, pair.after.relations),
+  }));
+  const kept = [...types.kept, ...pairs.flatMap(({ fields, relations }) => [...fields.kept, ...relations.kept])];
+  const now: NamesNow = new Map(kept.map((pair) => [pair.before, pair.after.name]));
+  const reports = pairs.map(({ pair, fields, relations }) => {
     const creates = pair.before.operations.has('create') || isNestedIn(pair.before, before);
     const writes = pair.before.operations.has('update') || creates;
     const report = new Report(pair.after.name, { all: true, creates, writes });
-    compareType(pair, report);
-    compareFields(pair, report);
-    compareRelations(pair, report, names);
+    compareType(pair, now, report);
+    for (const one of fields.kept) compareField(one, report);
+    for (const { name, required } of fields.added) report.add(required ? 'required-field-added' : 'field-added', name);
+    for (const { name } of fields.removed) report.add('field-removed', name);
+    for (const one of relations.kept) compareRelation(one, now, report);
+    for (const { name, required } of relations.added)
+      report.add(required ? 'required-relation-added' : 'relation-added', name);
+    for (const { name } of relations.removed) report.add('relation-removed', name);
     return report;
   });
-  for (const { name } of added) {
+  for (const { name } of types.added) {
     const report = new Report(name, {});
     report.add('type-added');
     reports.push(report);
   }
   // Without operations it breaks nobody; relations that led to it are reported separately.
-  for (const { name, path, operations } of removed) {
+  for (const { name, path, operations } of types.removed) {
     const report = new Report(name, { all: operations.size > 0 });
     const says = operations.size > 0 ? `/api/${path} no longer exists` : 'it had no path';
     report.add('type-removed', undefined, undefined, says);
@@ -158,13 +164,8 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
 function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>) {
   const { kept, added, dropped } = match(after.values(), before.keys());
   const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
-  return {
-    kept: kept.flatMap(({ wanted, former }): readonly Pair<T>[] =>
-      were([former]).map((was) => ({ before: was, after: wanted })),
-    ),
-    added,
-    removed: were(dropped),
-  };
+  const pairs = kept.flatMap(({ wanted, former }) => were([former]).map((was) => ({ before: was, after: wanted })));
+  return { kept: pairs, added, removed: were(dropped) };
 }
 
 /** Whether the bodies of other types write its records. */
@@ -176,8 +177,7 @@ const isNestedIn = (type: RecordType, { types }: Model): boolean =>
 
 // Types, apart from their fields and relations.
 
-function compareType(pair: Pair<RecordType>, report: Report): void {
-  const { before, after } = pair;
+function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report: Report): void {
   if (before.operations.size > 0 && after.operations.size > 0)
     report.compare('path-changed', undefined, before.path, after.path);
   for (const one of OPERATIONS)
@@ -185,7 +185,7 @@ function compareType(pair: Pair<RecordType>, report: Report): void {
   const [was, is] = [before.identifier, after.identifier];
   report.compare('identifier-renamed', is.name, was.name, is.name);
   report.flag(was.inRecord, is.inRecord, 'identifier-shown', 'identifier-hidden', is.name);
-  report.compare('order-changed', undefined, orderOf(before), orderOf(after));
+  report.compare('order-changed', undefined, orderOf(before, now), orderOf(after));
   if (before.operations.has('list')) {
     const isLess = COUNT_MODES.indexOf(after.count) > COUNT_MODES.indexOf(before.count);
     const isLower = after.maxLimit < before.maxLimit;
@@ -194,11 +194,16 @@ function compareType(pair: Pair<RecordType>, report: Report): void {
   }
   report.flag(before.open, after.open, 'opened', 'closed');
   report.compare(PRECONDITIONS[after.preconditions], undefined, before.preconditions, after.preconditions);
-  const [had, has] = [uniqueIn(before), uniqueIn(after)];
-  for (const names of without(has, had)) report.add('unique-added', names);
-  for (const names of without(had, has)) report.add('unique-removed', names);
-  compareChecks(pair, report);
-  compareVariants(pair, report);
+  const [had, has] = [uniqueIn(before, now), uniqueIn(after)];
+  for (const names of has) if (!had.has(names)) report.add('unique-added', names);
+  for (const names of had) if (!has.has(names)) report.add('unique-removed', names);
+  const were = new Map(before.checks.map((check) => [ruleKey(ruleOf(check, (field) => nameNow(field, now))), check]));
+  const are = new Map(after.checks.map((check) => [ruleKey(ruleOf(check)), check]));
+  for (const [key, check] of are)
+    if (!were.has(key)) report.add('check-added', namesOf(check.fields), undefined, sentence(ruleOf(check)));
+  for (const [key, check] of were)
+    if (!are.has(key)) report.add('check-removed', namesOf(check.fields), sentence(ruleOf(check)));
+  compareVariants({ before, after }, now, report);
 }
 
 const PRECONDITIONS = {
@@ -207,65 +212,53 @@ const PRECONDITIONS = {
   off: 'precondition-ignored',
 } as const satisfies Record<Preconditions, ChangeKind>;
 
-const without = (names: ReadonlySet<string>, others: ReadonlySet<string>): readonly string[] =>
-  [...names].filter((name) => !others.has(name));
+const nameNow = (member: Field | Relation, now: NamesNow): string => now.get(member) ?? member.name;
 
-const namesOf = (members: readonly { readonly name: string }[]): string => members.map(({ name }) => name).join(', ');
+const namesOf = (members: readonly (Field | Relation)[], now: NamesNow = new Map()): string =>
+  members
+    .map((member) => nameNow(member, now))
+    .toSorted()
+    .join(', ');
 
-const uniqueIn = ({ indexes }: RecordType): ReadonlySet<string> =>
-  new Set(
-    indexes
-      .filter(({ unique }) => unique)
-      .map(({ members }) => namesOf(members.toSorted((one, other) => (one.name < other.name ? -1 : 1)))),
-  );
+const uniqueIn = ({ indexes }: RecordType, now?: NamesNow): ReadonlySet<string> =>
+  new Set(indexes.flatMap(({ unique, members }) => (unique ? namesOf(members, now) : [])));
 
 /** The name of the identifier is left out: renaming it is reported separately. */
-function orderOf({ order }: RecordType): string {
-  const terms = order.map(({ field, descending }) => `${field?.name ?? 'identifier'}${descending ? ' desc' : ''}`);
+function orderOf({ order }: RecordType, now: NamesNow = new Map()): string {
+  const terms = order.map(
+    ({ field, descending }) => `${field ? nameNow(field, now) : 'identifier'}${descending ? ' desc' : ''}`,
+  );
   const end = order.some(({ field }) => field === undefined) ? [] : ['identifier'];
   return [...terms, ...end].join(', ');
 }
 
-/** The rules with the present names of fields: a check that accepts more or less is another check. */
-function compareChecks({ before, after }: Pair<RecordType>, report: Report): void {
-  const names = new Map(pairUp(before.fields, after.fields).kept.map((pair) => [pair.before, pair.after.name]));
-  const nowCalled = (field: Field): string => names.get(field) ?? field.name;
-  const was = new Map(before.checks.map((check) => [ruleKey(ruleOf(check, nowCalled)), check]));
-  const is = new Map(after.checks.map((check) => [ruleKey(ruleOf(check)), check]));
-  for (const [key, check] of is)
-    if (!was.has(key)) report.add('check-added', namesOf(check.fields), undefined, sentence(ruleOf(check)));
-  for (const [key, check] of was)
-    if (!is.has(key)) report.add('check-removed', namesOf(check.fields), sentence(ruleOf(check)));
-}
-
-function compareVariants({ before, after }: Pair<RecordType>, report: Report): void {
+function compareVariants({ before, after }: Pair<RecordType>, now: NamesNow, report: Report): void {
   report.compare('default-variant-changed', undefined, before.defaultVariant.name, after.defaultVariant.name);
   for (const name of after.variants.keys())
     if (!before.variants.has(name) && name !== '') report.add('variant-added', name);
-  for (const variant of before.variants.values()) {
-    const { name } = variant;
+  for (const { name, fields } of before.variants.values()) {
     if (name === '') continue;
-    const now = after.variants.get(name);
-    if (!now) report.add('variant-removed', name);
-    const [had, has] = [fieldsIn(variant), fieldsIn(now ?? variant)];
-    for (const field of without(had, has)) if (after.fields.has(field)) report.add('variant-lacks-field', name, field);
-    for (const field of without(has, had))
-      if (before.fields.has(field)) report.add('variant-has-field', name, undefined, field);
+    const variant = after.variants.get(name);
+    if (!variant) report.add('variant-removed', name);
+    const { less, more } = compareShown(before, fields, variant?.fields ?? fields, now);
+    for (const field of less) report.add('variant-lacks-field', name, field);
+    for (const field of more) report.add('variant-has-field', name, undefined, field);
   }
 }
 
-const fieldsIn = ({ fields }: Pick<Variant, 'fields'>): ReadonlySet<string> => new Set(fields.map(({ name }) => name));
+/** Of the fields that a type had and still has, by their present names: those no longer shown, and those shown now. */
+function compareShown({ fields }: RecordType, had: readonly Field[], has: readonly Field[], now: NamesNow) {
+  const [were, are] = [new Set(had.map((field) => now.get(field))), new Set(has.map(({ name }) => name))];
+  const kept = [...fields.values()].flatMap((field) => now.get(field) ?? []);
+  return {
+    less: kept.filter((name) => were.has(name) && !are.has(name)),
+    more: kept.filter((name) => !were.has(name) && are.has(name)),
+  };
+}
 
 // Fields.
 
-function compareFields(pair: Pair<RecordType>, report: Report): void {
-  const { kept, added, removed } = pairUp(pair.before.fields, pair.after.fields);
-  for (const { before, after } of kept) compareField(before, after, report);
-  for (const { name, required } of added) report.add(required ? 'required-field-added' : 'field-added', name);
-  for (const { name } of removed) report.add('field-removed', name);
-}
-
-function compareField(before: Field, after: Field, report: Report): void {
+function compareField({ before, after }: Pair<Field>, report: Report): void {
   const { name, type } = after;
   report.compare('field-renamed', name, before.name, name);
   if (before.type !== type) report.add('field-type-changed', name, before.type.name, type.name);
@@ -284,29 +277,18 @@ function compareField(before: Field, after: Field, report: Report): void {
 
 // Relations.
 
-/** `names`: those of types after the change, by their names before. */
-function compareRelations(pair: Pair<RecordType>, report: Report, names: ReadonlyMap<string, string>): void {
-  const { kept, added, removed } = pairUp(pair.before.relations, pair.after.relations);
-  for (const { before, after } of kept) compareRelation(before, after, report, names);
-  for (const { name, required } of added) report.add(required ? 'required-relation-added' : 'relation-added', name);
-  for (const { name } of removed) report.add('relation-removed', name);
-}
-
-function compareRelation(before: Relation, after: Relation, report: Report, names: ReadonlyMap<string, string>): void {
+function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, report: Report): void {
   const { name, target } = after;
   report.compare('relation-renamed', name, before.name, name);
   if (before.toMany !== after.toMany) {
     const says = after.toMany ? 'was one record, is a set' : 'was a set, is one record';
     report.add('relation-kind-changed', name, undefined, says);
   }
-  if (names.get(before.target.name) !== target.name)
-    report.add('relation-type-changed', name, before.target.name, target.name);
+  const isSameType = now.get(before.target) === target.name;
+  if (!isSameType) report.add('relation-type-changed', name, before.target.name, target.name);
   report.flag(before.required, after.required, 'relation-required', 'relation-optional', name);
   report.flag(before.nested === 'link', after.nested === 'link', 'relation-link-only', 'relation-writable', name);
-  // Fields that the related type itself lost or gained are reported there.
-  const [had, has] = [fieldsIn(before), fieldsIn(after)];
-  const less = without(had, has).filter((field) => target.fields.has(field));
-  const more = without(has, had).filter((field) => before.target.fields.has(field));
+  const { less, more } = compareShown(before.target, before.fields, isSameType ? after.fields : before.fields, now);
   if (less.length > 0) report.add('relation-shows-less', name, less.join(', '));
   if (more.length > 0) report.add('relation-shows-more', name, undefined, more.join(', '));
   report.flag(before.shown, after.shown, 'relation-shown', 'relation-not-shown', name);
