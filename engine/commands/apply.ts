@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../edge/caller.ts';
+import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../problem.ts';
 import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
@@ -30,7 +31,7 @@ export const apply = command(
       const done = await driver.exclusively(async () => {
         const allowed = new Set(allow);
         const plan = await planFor(model, driver, allowed);
-        if (!back) refuseBehind(plan.standing);
+        if (!back) refuseBehind(model, plan.standing);
         refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
         const applied = await applyPlan(plan, driver, allowed, watch);
@@ -57,8 +58,11 @@ const STOPPED =
   'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
 
 /** Applied by mistake, such descriptors would turn the tables around under newer instances. */
-function refuseBehind({ state, last, own }: Standing): void {
+function refuseBehind(model: Model, standing: Standing): void {
+  const { state, last, own } = standing;
   if (state !== 'behind') return;
+  // It throws where a start could not serve them.
+  ownView(model, standing);
   throw new StartError(
     `The database has model ${last}, and these descriptors were model ${own?.number}: a start serves its own view of the tables. To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
   );

@@ -203,9 +203,11 @@ describe('an old and a new version on one database', () => {
       thing('sign: { type: string, renamedFrom: code }'),
     );
     project.write(thing('code: { type: string }'));
-    await expect(project.starts()).rejects.toThrow(
-      '"code" is called "sign" now, and it is open to keys of either name',
-    );
+    const refusal = '"code" is called "sign" now, and it is open to keys of either name';
+    await expect(project.starts()).rejects.toThrow(refusal);
+    for (const command of ['plan', 'apply'] as const)
+      expect(await project.run(command)).toMatchObject({ code: 1, err: expect.stringContaining(refusal) });
+    expect(await project.run('apply', '--back')).toMatchObject({ code: 0 });
   });
 });
 
