@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { generatedPages } from '../../deploy/docs.ts';
 import { severities } from '../../engine/diagnostic.ts';
 import { problemKinds } from '../../engine/problem.ts';
+import { createStep, isDrop, type StepCode, stepKinds } from '../../engine/storage/migrate/steps.ts';
 import { settingsTable } from '../../engine/settings/settings.ts';
 
 const bare = (text: string): string => text.replaceAll(/[\s-]+/g, ' ');
@@ -32,6 +33,20 @@ test('docs/reference/diagnostics.md has every code', () => {
     severity === 'error' ? code : `${code}(warning)`,
   );
   expect(rowsOf('diagnostics.md').map((row) => row.split(' ')[0])).toEqual(expected);
+});
+
+test('docs/reference/changes.md has every step with its mark', () => {
+  const text = readFileSync('docs/reference/changes.md', 'utf8').split('## Steps')[1] ?? '';
+  const rows = text.split('\n').filter((line) => /^\| (none|`[!-]`) /.test(line));
+  const told = rows.flatMap((row) => {
+    const [, mark = '', codes = ''] = row.split('|').map((cell) => cell.replaceAll('`', '').trim());
+    return codes.split(' ').map((code) => `${mark} ${code}`);
+  });
+  const marked = (Object.keys(stepKinds) as StepCode[]).map((code) => {
+    const mark = isDrop({ code }) ? '-' : createStep(code, '').risk === 'safe' ? 'none' : '!';
+    return `${mark} ${code}`;
+  });
+  expect(told.toSorted()).toEqual(marked.toSorted());
 });
 
 const anchor = (heading: string): string =>

@@ -11,7 +11,7 @@ type Risk = 'safe' | 'needsCheck' | 'destructive';
 type Effect = 'lose' | 'change' | 'fail';
 
 /** Every kind of step: its risk, and its description for people. docs/reference/changes.md lists them. */
-const stepKinds = {
+export const stepKinds = {
   'add-type': ['safe', 'Add type {type}, in table {now}'],
   'rename-type': ['safe', 'Rename {was} to {type}'],
   'rename-identifier': ['safe', 'Rename the identifier of {type} from "{was}" to "{now}"'],
