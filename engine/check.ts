@@ -10,11 +10,7 @@ import { checkDefaults, checkSeeds } from './validation/seeds.ts';
 export function checkSchema(directory: string) {
   const { files, diagnostics } = loadDescriptors(directory);
   if (diagnostics.some(isError)) return { schema: undefined, diagnostics };
-  const raw = new Map(files.flatMap((file) => [...file.raw]));
-  const model = resolveModel(
-    files.map(({ descriptor }) => descriptor),
-    raw,
-  );
+  const model = resolveModel(files.map(({ descriptor }) => descriptor));
   const validatorsOf = createValidators(model);
   const order = referredFirst(model.types.values());
   const all = [...diagnostics, ...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];

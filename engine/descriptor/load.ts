@@ -2,23 +2,12 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Diagnostic } from '../diagnostic.ts';
-import { fieldTypes } from '../field-types/registry.ts';
-import { isObject, type JsonValue, type RawValues } from '../json/json.ts';
 import { reasonOf } from '../problem.ts';
 import { checkGrammar } from './check-grammar.ts';
 import type { Descriptor } from './descriptor.ts';
 import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
 import { type Finding, inQuotes } from './report.ts';
-import {
-  diagnose,
-  diagnoseAt,
-  type Placing,
-  rangeOf,
-  readDescriptor,
-  type Source,
-  unplaced,
-  type YamlPath,
-} from './source.ts';
+import { diagnose, diagnoseAt, type Placing, rangeOf, readDescriptor, type Source, unplaced } from './source.ts';
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';
@@ -39,8 +28,6 @@ import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 /** A descriptor, and what is needed to point into its file. */
 export interface DescriptorFile extends Placing {
   readonly descriptor: Descriptor;
-  /** The parts of the descriptor that JSON.stringify would write differently. */
-  readonly raw: RawValues;
 }
 
 interface Loaded {
@@ -93,9 +80,8 @@ function readFile(location: string): FileReading {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
   if (!source) return { diagnostics, findings: [], drafts: [], file: undefined };
   if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
-  const { value, raw, faults } = toJson(source.document);
+  const { value, faults } = toJson(source.document);
   const notJson = faults
-    .filter(({ inexact }) => inexact === undefined || !keepsText(value, inexact))
     .slice(0, MAX_SHOWN)
     .map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));
   const { descriptor, findings } = checkGrammar(value);
@@ -103,23 +89,9 @@ function readFile(location: string): FileReading {
     diagnostics: [...diagnostics, ...notJson],
     findings,
     drafts: [draftOf(source, value, findings)],
-    file: descriptor && notJson.length === 0 ? { ...source, descriptor, raw } : undefined,
+    file: descriptor && notJson.length === 0 ? { ...source, descriptor } : undefined,
   };
 }
-
-/** Whether the value at the path is stored as text: the default of a field, or a value or an open key of a seed. */
-function keepsText(value: JsonValue, path: YamlPath): boolean {
-  if (!isObject(value)) return false;
-  const [section, name = '', word = ''] = path;
-  const fields = isObject(value['fields']) ? value['fields'] : {};
-  if (section === 'fields') return word === 'default' && isTextField(fields[name]);
-  const relations = isObject(value['relations']) ? value['relations'] : {};
-  const isNamed = Object.hasOwn(fields, word) || Object.hasOwn(relations, word);
-  return section === 'seed' && path.length > 2 && (isNamed ? isTextField(fields[word]) : value['open'] === true);
-}
-
-const isTextField = (field: JsonValue | undefined): boolean =>
-  isObject(field) && fieldTypes.get(String(field['type']))?.keepsText === true;
 
 /** A file that is not YAML becomes placeholders for its types, so that relations to them are not reported as unknown. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileReading {

@@ -10,7 +10,7 @@ import type {
   TypeTitle,
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue, RawValues } from '../json/json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 
 export interface Field extends Shape {
   readonly name: string;
@@ -19,8 +19,6 @@ export interface Field extends Shape {
   readonly description: string;
   /** undefined if a new record that leaves the field out gets null or is refused. */
   readonly default: JsonValue | undefined;
-  /** The JSON text of the default, if JSON.stringify would write it differently. */
-  readonly defaultText: string | undefined;
   /** Whether the default is the time of the request; then `default` is undefined. */
   readonly isNowByDefault: boolean;
   /** The service fills it in, whatever bodies say. */
@@ -186,8 +184,6 @@ export interface RecordType {
   readonly defaultVariant: Variant;
   readonly preconditions: Preconditions;
   readonly seed: readonly JsonObject[];
-  /** The seed values to store as the descriptor writes them. */
-  readonly seedRaw: RawValues;
 }
 
 /**

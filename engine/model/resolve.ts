@@ -20,14 +20,13 @@ import {
 } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
 import { fieldTypes } from '../field-types/registry.ts';
-import { type JsonObject, NO_RAW_VALUES, type RawValues } from '../json/json.ts';
 import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
 import { resolveCheck } from './checks.ts';
 import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';
 
 /** The descriptors must have been checked: a fault in them throws an internal Error. */
-export function resolveModel(descriptors: readonly Descriptor[], raw: RawValues = NO_RAW_VALUES): Model {
-  const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor, raw)]));
+export function resolveModel(descriptors: readonly Descriptor[]): Model {
+  const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor)]));
   const joinTables = connect(descriptors, types);
   for (const descriptor of descriptors) resolveIndexes(descriptor, must(types.get(descriptor.type), descriptor.type));
   return freezeGraph({ types, joinTables });
@@ -38,9 +37,9 @@ function must<T>(value: T | undefined, name: string): T {
   return value;
 }
 
-export function resolveType(descriptor: Descriptor, raw = NO_RAW_VALUES): Draft<RecordType> {
+export function resolveType(descriptor: Descriptor): Draft<RecordType> {
   const fields = new Map(
-    Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field, raw)]),
+    Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field)]),
   );
   const name = identifierName(descriptor);
   const { title = titleFrom(descriptor.type), label } = descriptor;
@@ -81,11 +80,10 @@ export function resolveType(descriptor: Descriptor, raw = NO_RAW_VALUES): Draft<
     defaultVariant: must(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
     preconditions: descriptor.preconditions ?? DEFAULTS.preconditions,
     seed: [...(descriptor.seed ?? [])],
-    seedRaw: new Map(descriptor.seed ? raw : NO_RAW_VALUES),
   };
 }
 
-export function resolveField(name: string, descriptor: FieldDescriptor, raw = NO_RAW_VALUES): Field {
+export function resolveField(name: string, descriptor: FieldDescriptor): Field {
   const type = must(fieldTypes.get(descriptor.type), descriptor.type);
   const { default: given } = isNowByDefault(descriptor) ? { default: undefined } : descriptor;
   return {
@@ -95,7 +93,6 @@ export function resolveField(name: string, descriptor: FieldDescriptor, raw = NO
     description: descriptor.description ?? '',
     ...shapeOf(descriptor),
     default: given === undefined || given === null ? given : (type.canonical?.(given) ?? given),
-    defaultText: raw.get(descriptor as JsonObject)?.get('default')?.text,
     isNowByDefault: isNowByDefault(descriptor),
     generated: descriptor.generated,
     required: descriptor.required ?? false,
@@ -289,7 +286,7 @@ function freezeGraph<T>(root: T): T {
 }
 
 /** Keys whose values are not copied, because some are compared by identity. */
-const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed', 'seedRaw']);
+const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed']);
 
 /** A copy of a Model; `revisions` says what is different about fields, references, types, or other parts of it. */
 export function revised(model: Model, revisions: ReadonlyMap<object, object>): Model {

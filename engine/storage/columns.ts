@@ -103,9 +103,7 @@ export const neededOf = (columns: readonly Column[]): readonly { readonly name: 
 
 /** The value of a new record that does not give the field; null if there is no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
-  field.type.keepsText && field.defaultText !== undefined
-    ? field.defaultText
-    : encode(field, dialect, field.default ?? null);
+  encode(field, dialect, field.default ?? null);
 
 /** Stands for the time of the database where a stamp is written. */
 export const DATABASE_TIME = 'now';

@@ -63,8 +63,7 @@ export function writtenAs({ fields }: RecordType, key: string, value: JsonValue)
   return writeJson(field ? kept(field, value) : value);
 }
 
-export const defaultOf = (field: Field): JsonValue =>
-  field.type.keepsText && field.defaultText !== undefined ? raw(field.defaultText) : kept(field, field.default ?? null);
+export const defaultOf = (field: Field): JsonValue => kept(field, field.default ?? null);
 
 /** RFC 7396, written from its pseudocode, on texts: what a patch does not name stays as it is written. */
 export function mergePatch(target: string | undefined, patch: string): string {

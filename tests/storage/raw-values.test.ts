@@ -6,7 +6,6 @@ import { mergePatch } from '../oracle/values.ts';
 import { watchDatabase, type Watch } from '../support/observer.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
-import { createProject } from '../support/project.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';
@@ -203,33 +202,5 @@ describe.each(databaseKinds)('on %s', (kind) => {
       }
     });
     await fc.assert(property, { numRuns: RUNS });
-  });
-
-  it('defaults and seeds are kept as the descriptor writes them', async () => {
-    const yaml = `type: Note
-open: true
-fields:
-  value: { type: any, default: { 2: 1.0, 1: [12345678901234567890, 0x10, .5, "a"] } }
-  list: { type: array, default: [1e2, -0] }
-  long: { type: any, default: 12345678901234567890 }
-relations:
-  part: { kind: belongsTo, type: Piece, nested: write }
-seed:
-  - { id: 1, value: 9007199254740993, 9: 1.0, 8: { b: 1e2, 3: &x 1.50, 2: *x }, part: { data: [1.0] } }
-  - { id: 2 }
-`;
-    const piece = 'type: Piece\nfields: { data: { type: any } }\n';
-    const project = await createProject({ 'note.yaml': yaml, 'piece.yaml': piece }, undefined, kind);
-    const value = '{"2":1.0,"1":[12345678901234567890,16,0.5,"a"]}';
-    const others = '"list":[1e2,-0],"long":12345678901234567890';
-    try {
-      const list = await project.serving((url) => exchange(url, 'GET /api/notes'));
-      expect(list.text).toBe(
-        `[{"id":1,"value":9007199254740993,${others},"part":{"id":1,"data":[1.0]},"9":1.0,"8":{"b":1e2,"3":1.50,"2":1.50}},` +
-          `{"id":2,"value":${value},${others},"part":null}]`,
-      );
-    } finally {
-      await project.remove();
-    }
   });
 });

@@ -7,8 +7,5 @@ export function loadModel(directory: string): Model {
   const { files, diagnostics } = loadDescriptors(directory);
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(errors.map(({ frame, message }) => `${message}\n${frame}`).join('\n'));
-  return resolveModel(
-    files.map(({ descriptor }) => descriptor),
-    new Map(files.flatMap(({ raw }) => [...raw])),
-  );
+  return resolveModel(files.map(({ descriptor }) => descriptor));
 }

@@ -29,8 +29,6 @@ export interface AppliedField {
   /** The column of the folded texts; absent where case counts. */
   readonly folded?: string | undefined;
   readonly default: JsonValue;
-  /** The JSON text of the default, if JSON.stringify would write it differently. */
-  readonly defaultText?: string | undefined;
   readonly isNowByDefault?: boolean | undefined;
   /** The service fills it in, even if the descriptors of an instance do not name the field. */
   readonly generated?: Generated | undefined;
@@ -119,10 +117,10 @@ export function appliedModel({ types, joinTables }: Model, dialect: Dialect): Ap
 
 function appliedType(type: RecordType, dialect: Dialect): AppliedType {
   const fields = [...type.fields.values()].map(
-    ({ name, constraints, column, nullable, default: value = null, defaultText, folded, generated, ...field }) => {
+    ({ name, constraints, column, nullable, default: value = null, folded, generated, ...field }) => {
       const isNowByDefault = field.isNowByDefault ? true : undefined;
       const kept = { type: field.type.name, constraints, column, nullable, default: value };
-      return [name, { ...kept, folded, defaultText, isNowByDefault, generated }] as const;
+      return [name, { ...kept, folded, isNowByDefault, generated }] as const;
     },
   );
   return {

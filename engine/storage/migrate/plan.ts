@@ -261,12 +261,11 @@ export function unnamedField({ name, type, ...before }: NamedField): Field {
     throw new StartError(
       `The tables have "${name}" of type ${type}, which this version of the engine does not know. Nothing was changed.`,
     );
-  const { constraints, column, nullable, defaultText, folded, generated, isNowByDefault = false } = before;
+  const { constraints, column, nullable, folded, generated, isNowByDefault = false } = before;
   return {
     ...resolveField(name, { type, required: isNeeded(before), nullable, sensitive: true }),
     constraints,
     column,
-    defaultText,
     folded,
     generated,
     isNowByDefault,
