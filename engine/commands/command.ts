@@ -62,7 +62,7 @@ export const STRING = { type: 'string' } as const;
 
 type Known = NonNullable<ParseArgsConfig['options']>;
 
-export type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
+type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
 
 /** `words`: the maximum number of positional arguments. Throws a StartError with the usage if the command line is wrong. */
 export const command = <const O extends Known>(

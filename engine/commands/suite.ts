@@ -1,39 +1,25 @@
 /** `suite`: replays the requests generated from the descriptors against a running service. */
-import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { type NewFile, newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { StartError } from '../problem.ts';
 import { suiteOf } from '../suite/suite.ts';
-import { type Case, failureText, junitXml, type Result, run, summaryText } from '../suite/run.ts';
+import { failureText, type Result, run, summaryText } from '../suite/run.ts';
 import { print, printable, printError } from '../process.ts';
-import { BOOLEAN, command, databaseFile, readModel, STRING, typeNamed, type Values } from './command.ts';
+import { BOOLEAN, command, readModel, STRING, typeNamed } from './command.ts';
 
 const OPTIONS = {
-  url: STRING,
   write: BOOLEAN,
   yes: BOOLEAN,
   token: STRING,
   'read-token': STRING,
   type: STRING,
   json: BOOLEAN,
-  junit: STRING,
-  force: BOOLEAN,
 } as const;
 
 const USAGE = [
-  'records suite URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--type NAME] [--json] [--junit FILE [--force]]',
+  'records suite URL [--write] [--yes] [--token TOKEN] [--read-token TOKEN] [--type NAME] [--json]',
   'Replays requests that read; --write adds those that write. --token and --read-token (a token that may only read) add checks of access',
 ].join('\n');
-
-type Options = Values<typeof OPTIONS>;
-
-function checkedUrl(url: string | undefined): string {
-  if (url !== undefined && URL.canParse(url) && /^https?:/.test(url)) return url;
-  throw new StartError(
-    `URL must be the address of a service, such as http://127.0.0.1:3000, not "${url ?? ''}"\n${USAGE}`,
-  );
-}
 
 async function confirmed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) throw new StartError(`${question}\nStandard input is not a terminal: confirm with --yes`);
@@ -43,77 +29,38 @@ async function confirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-async function requireResponse(url: string): Promise<void> {
-  try {
-    await fetch(url, { signal: AbortSignal.timeout(10_000) });
-  } catch (error) {
+export const suite = command(USAGE, OPTIONS, 1, async (options, [url = ''], { schemaDirectory }) => {
+  if (!URL.canParse(url) || !/^https?:/.test(url))
+    throw new StartError(`URL must be the address of a service, such as http://127.0.0.1:3000, not "${url}"\n${USAGE}`);
+  const { write = false, yes = false, json = false, token, type, 'read-token': readToken } = options;
+  const model = readModel(schemaDirectory);
+  if (type !== undefined) typeNamed(model, type);
+  // Another seed for each run: its values are not those that an earlier run left behind.
+  const seed = 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
+  const all = suiteOf(model, { seed, guarded: token !== undefined, hasReader: readToken !== undefined });
+  const cases = all.filter((one) => type === undefined || one.type === type);
+  await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) }).catch((error: unknown) => {
     throw new StartError(`No response from ${url}`, { cause: error });
-  }
-}
-
-export const suite = command(USAGE, OPTIONS, 1, async (options, [word], settings) => {
-  const url = checkedUrl(word ?? options.url);
-  const model = readModel(settings.schemaDirectory);
-  const cases = chosenCases(model, options);
-  await requireResponse(url);
-  // Created before the first request, so that an unwritable file is reported at once.
-  const { junit: file, force = false } = options;
-  const junit = file === undefined ? undefined : newFile(file, { force, database: databaseFile(settings) });
-  try {
-    return await replay(cases, model, url, options, junit);
-  } finally {
-    junit?.discard();
-  }
-});
-
-async function replay(
-  cases: readonly Case[],
-  model: Model,
-  url: string,
-  options: Options,
-  junit: NewFile | undefined,
-): Promise<number> {
-  const announced = announcement(url, model);
-  if (options.write && !options.yes && !(await confirmed(announced))) return 1;
-  if (options.write && options.yes) printError(announced);
-  const { token, 'read-token': readToken } = options;
-  const results = await run(cases, {
-    url,
-    model,
-    token,
-    readToken,
-    readOnly: !options.write,
   });
-  if (junit) {
-    writeFileSync(junit.partial, junitXml(results));
-    junit.finish();
-  }
-  report(results, options.json ?? false);
+  const announced = announcement(url, model);
+  if (write && !yes && !(await confirmed(announced))) return 1;
+  if (write && yes) printError(announced);
+  const results = await run(cases, { url, model, token, readToken, readOnly: !write });
+  report(results, json);
   return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
-}
-
-const asJson = ({ case: { type, title }, milliseconds, ...result }: Result) => ({
-  type,
-  title,
-  milliseconds: Math.round(milliseconds),
-  ...result,
 });
+
+const TIMEOUT = 10_000;
 
 function report(results: readonly Result[], json: boolean): void {
-  if (json) return print(JSON.stringify(results.map(asJson), null, 2));
+  if (json) {
+    const rows = results.map(({ case: { type, title }, milliseconds, ...rest }) => {
+      return { type, title, milliseconds: Math.round(milliseconds), ...rest };
+    });
+    return print(JSON.stringify(rows, null, 2));
+  }
   for (const result of results.filter(({ outcome }) => outcome === 'failed')) print(`${failureText(result)}\n`);
   print(summaryText(results));
-}
-
-/** Another seed for each run, so that its values are not those that an earlier run left behind. */
-const seedOfNow = (): number => 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
-
-function chosenCases(model: Model, options: Options): readonly Case[] {
-  const { type, token, 'read-token': readToken } = options;
-  if (type !== undefined) typeNamed(model, type);
-  const access = { guarded: token !== undefined, hasReader: readToken !== undefined };
-  const cases = suiteOf(model, { seed: seedOfNow(), ...access });
-  return cases.filter((one) => type === undefined || one.type === type);
 }
 
 function announcement(url: string, { types }: Model): string {

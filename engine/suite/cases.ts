@@ -1,7 +1,7 @@
 /** The cases of one record type: its fields, its relations, and the operations that it does not have. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
-import { type JsonObject, type JsonValue, pointer } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { isOffered, operationEntries, type OperationPath } from '../operations/table.ts';
 import { unmetBy } from '../query/operators.ts';
@@ -16,6 +16,7 @@ import {
   item,
   MISSING,
   problem,
+  type Response,
   shows,
   Skip,
 } from './run.ts';
@@ -37,6 +38,7 @@ import {
   type Obtained,
   relatedBody,
   tagOf,
+  valuesOf,
   variations,
   writable,
 } from './samples.ts';
@@ -54,7 +56,9 @@ export function recordCases(add: AddCase, type: RecordType): void {
   refusedMethods(add, type, 'collection', collection(type));
   refusedMethods(add, type, 'item', item(type, MISSING));
   for (const variant of variants.values()) if (variant !== defaultVariant) variantCases(add, type, variant);
-  if (operations.has('create')) relationCases(add, type);
+  if (operations.has('create')) for (const relation of type.relations.values()) relationCases(add, relation);
+  if (operations.has('create') && operations.has('delete'))
+    for (const referrer of type.referrers) referredDeletion(add, referrer);
 }
 
 type Place = readonly (string | number)[];
@@ -62,29 +66,24 @@ type Place = readonly (string | number)[];
 const badBody = (...places: readonly Place[]): Expected =>
   problem(422, 'invalid-body', { pointers: places.map(pointer) });
 
-const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue | undefined): JsonObject =>
-  Object.fromEntries(
-    fields.flatMap((field) => {
-      const value = valueOf(field);
-      return value === undefined ? [] : [[field.name, value]];
-    }),
-  );
-
 // Creation.
 
 const MOST_EDGES = 8;
 
 function creations(add: AddCase, type: RecordType): void {
   const title = `POST ${collection(type)}`;
-  const fields = writable(type);
-  const edges = new Map(fields.map((one) => [one, [...limitsOf(one, one.type).within, ...one.type.edges(one)]]));
-  const rows = Math.min(MOST_EDGES, Math.max(0, ...[...edges.values()].map(({ length }) => length)));
   const creation = (text: string, wish: Parameters<typeof newBody>[2]): void =>
     add(`${title} with ${text}`, true, async (context) => create(context, type, await newBody(context, type, wish)));
   creation('what is required', {});
   creation('every field', { full: true });
+  const edges = new Map(
+    writable(type).map((one) => [one, [...limitsOf(one, one.type).within, ...one.type.edges(one)]]),
+  );
+  const rows = Math.min(MOST_EDGES, Math.max(0, ...[...edges.values()].map(({ length }) => length)));
   for (let row = 0; row < rows; row += 1) {
-    const values = valuesOf(fields, (field) => (field.unique && row > 0 ? undefined : edges.get(field)?.[row]));
+    const values = valuesOf([...edges.keys()], (field) =>
+      field.unique && row > 0 ? undefined : edges.get(field)?.[row],
+    );
     creation(`values at the limits of its fields (${row + 1})`, { values });
   }
   if (type.open) creation('keys of its own', { values: { aKeyOfItsOwn: { b: [1, null], a: 'é' }, '9': null } });
@@ -110,7 +109,7 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
   const names = members.map(({ name }) => name);
   await obtain(context, type, { values });
   const body = await newBody(context, type, { values });
-  // One place stands for the set: its first field, else its first relation.
+  // The errors name the first field of the set; the first relation if it has no field.
   const pointers = [pointer([members.find((member) => 'column' in member)?.name ?? names[0] ?? ''])];
   const conflict = problem(409, 'unique-conflict', { pointers });
   await context.expect({ method: 'POST', path: collection(type), body }, conflict);
@@ -119,18 +118,16 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
     await context.expect({ method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
 }
 
-/** A response names at most so many faults. */
-const MOST_FAULTS = 100;
+/** A body that is refused, and where. */
+type Refused = readonly [JsonObject, ...Place];
 
-/** Bodies of one array, each refused at one place. */
-export async function refuses(
-  context: Context,
-  type: RecordType,
-  all: readonly (readonly [JsonObject, ...(string | number)[]])[],
-): Promise<void> {
+const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value }, name];
+
+/** Sends all bodies as one array: each is refused at one place. */
+async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
-    // The values of a body are judged before the records are looked for that it links to.
+    // The links may lead nowhere: values are checked before links.
     const whole = { ...(await newBody(context, type, { values: missingLinks(context, type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
@@ -138,26 +135,32 @@ export async function refuses(
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
 }
 
+/** A response names at most so many faults. */
+const MOST_FAULTS = 100;
+
 function refusedCreations(add: AddCase, type: RecordType): void {
   const path = collection(type);
   const fields = writable(type);
-  for (const field of fields) {
-    const { name } = field;
-    const bad = badValues(field).map((value) => [{ [name]: value }, name] as const);
-    const items = badItems(field).map((value) => [{ [name]: [value] }, name, 0] as const);
-    const all = [...bad, ...items].slice(0, MOST_FAULTS);
-    add(`POST ${path} with bad values of ${name}`, all.length > 0, (context) => refuses(context, type, all));
-  }
+  const refused: readonly (readonly [string, readonly Refused[]])[] = [
+    ...fields.map((field): [string, readonly Refused[]] => [
+      `bad values of ${field.name}`,
+      [
+        ...badValues(field).map((value) => valueAt(field.name, value)),
+        ...badItems(field).map((value): Refused => [{ [field.name]: [value] }, field.name, 0]),
+      ],
+    ]),
+    ['null where it is not allowed', fields.filter((one) => !one.nullable).map(({ name }) => valueAt(name, null))],
+    ['values of read-only fields', Object.entries(otherFixedValues(type)).map(([name, one]) => valueAt(name, one))],
+    ['a key that no field has', type.open ? [] : [valueAt('noSuchKey', 1)]],
+  ];
+  for (const [text, all] of refused)
+    add(`POST ${path} with ${text}`, all.length > 0, (context) => refuses(context, type, all.slice(0, MOST_FAULTS)));
   const required = [...type.fields.values(), ...type.relations.values()].filter((one) => one.required);
   const unmet = unmetBy(type, {}).filter(({ fields: compared }) => !compared.some((one) => required.includes(one)));
   const missing = [...required, ...unmet.map(({ at }) => at)].map(({ name }) => [name]);
   add(`POST ${path} without what is required`, required.length > 0, (context) =>
     context.expect({ method: 'POST', path, body: {} }, badBody(...missing)),
   );
-  const nulls = fields.filter(({ nullable }) => !nullable).map(({ name }) => [{ [name]: null }, name] as const);
-  add(`POST ${path} with null where it is not allowed`, nulls.length > 0, (context) => refuses(context, type, nulls));
-  const fixed = Object.entries(otherFixedValues(type)).map(([name, value]) => [{ [name]: value }, name] as const);
-  add(`POST ${path} with values of read-only fields`, fixed.length > 0, (context) => refuses(context, type, fixed));
   for (const check of type.checks)
     add(`POST ${path} against the check: ${check.message}`, true, async (context) => {
       const free = check.fields.filter((field) => fields.includes(field));
@@ -204,7 +207,7 @@ function gets(add: AddCase, type: RecordType): void {
 function updates(add: AddCase, type: RecordType): void {
   const isMade = type.operations.has('create');
   const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
-  const [one, missing] = [item(type, '{id}'), item(type, MISSING)];
+  const one = item(type, '{id}');
   const placesOf = (values: JsonObject): readonly Place[] => Object.keys(values).map((name) => [name]);
   add(`PUT ${one} with what GET answered`, isObtainable(type) && type.operations.has('get'), async (context) => {
     const { id } = await obtain(context, type, { full: true });
@@ -236,15 +239,11 @@ function updates(add: AddCase, type: RecordType): void {
       await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
     });
   const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
-  add(`PATCH ${missing} with a bad value of each field`, placesOf(bad).length > 0, (context) =>
+  add(`PATCH ${item(type, MISSING)} with a bad value of each field`, placesOf(bad).length > 0, (context) =>
     context.expect(put('PATCH', MISSING, bad), badBody(...placesOf(bad))),
   );
-  add(`PUT ${missing}, which is no record`, true, (context) =>
-    context.expect(put('PUT', MISSING, {}), problem(404, 'record-not-found')),
-  );
   const fixed = otherFixedValues(type);
-  const isFixed = placesOf(fixed).length > 0;
-  add(`PATCH ${one} with other values of read-only fields`, isFixed && isMade, async (context) => {
+  add(`PATCH ${one} with other values of read-only fields`, placesOf(fixed).length > 0 && isMade, async (context) => {
     const { id } = await obtain(context, type);
     await context.expect(put('PATCH', id, fixed), badBody(...placesOf(fixed)));
   });
@@ -260,22 +259,14 @@ const deletion = (add: AddCase, type: RecordType): void =>
 
 // Lists.
 
-const totalOf = ({ count }: RecordType, exact: number | '*'): string | null =>
-  count === 'exact' ? String(exact) : count === 'none' ? null : '*';
-
 function lists(add: AddCase, type: RecordType): void {
   const path = collection(type);
   const isHad = isObtainable(type);
-  add(`GET ${path} with limit 0`, true, (context) => {
-    const request = { method: 'GET', path: collection(type, `?${condition(['limit', '1'], 0)}`) };
-    return context.expect(request, shows(type, 200, [], { 'x-total-count': totalOf(type, '*') }));
-  });
   const filterable = type.defaultVariant.fields.filter((field) => field.type.operators.length > 0);
   for (const field of filterable) {
     add(`GET ${path} by ${field.name}`, isHad, (context) => filtered(context, type, field));
-    add(`GET ${path} by ${field.name}, ascending and descending`, isHad && type.identifier.inRecord, (context) =>
-      ordered(context, type, field),
-    );
+    const isSorted = type.operations.has('create') && type.identifier.inRecord;
+    add(`GET ${path} by ${field.name}, ascending and descending`, isSorted, (context) => ordered(context, type, field));
   }
   const parsed = filterable.filter((one) => one.type.parse('no value') === undefined);
   add(`GET ${path} by what is no value of the field`, parsed.length > 0, async (context) => {
@@ -309,10 +300,11 @@ async function filtered(context: Context, type: RecordType, field: Field): Promi
     [holding.map(([one, operand]) => condition([field.name, one], operand)), [changed(type, record)]],
     [failing.map(([one, operand], index) => condition(['$any', String(index), field.name, one], operand)), []],
   ] as const;
+  const { count } = type;
   for (const [query, found] of queries) {
     const path = collection(type, [among(type, [id]), ...query].join('&'));
-    const headers = { 'x-total-count': totalOf(type, found.length) };
-    await context.expect({ method: 'GET', path }, shows(type, 200, found, headers));
+    const total = count === 'exact' ? String(found.length) : count === 'none' ? null : '*';
+    await context.expect({ method: 'GET', path }, shows(type, 200, found, { 'x-total-count': total }));
   }
 }
 
@@ -329,8 +321,8 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
   const ids = records.toSorted((a, b) => nullsFirst(a.value, b.value) || a.id - b.id).map(({ id }) => id);
   for (const [direction, found] of Object.entries({ asc: ids, desc: ids.toReversed() })) {
     const by = [condition(['orderBy'], field.name), condition(['orderBy'], direction)];
-    const body = found.map((id) => idOf(type, id));
     const path = collection(type, [among(type, ids), ...by].join('&'));
+    const body = found.map((id) => idOf(type, id));
     await context.expect({ method: 'GET', path }, shows(type, 200, body));
   }
 }
@@ -339,16 +331,14 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
 
 function refusedMethods(add: AddCase, type: RecordType, at: OperationPath, path: string): void {
   const offered = operationEntries.filter(([, entry]) => entry.path === at && isOffered(entry, type));
-  const allowed: readonly string[] = offered.flatMap(([, { method }]) =>
-    method === 'GET' ? ['GET', 'HEAD'] : [method],
-  );
-  const expected = {
-    ...problem(405, 'method-not-allowed'),
-    headers: { allow: [...allowed, 'OPTIONS'].join(', ') },
-  };
+  const allowed = offered.flatMap(([, { method }]) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const headers = { allow: [...allowed, 'OPTIONS'].join(', ') };
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !allowed.includes(one)))
     add(`${method} ${path}, which is not offered`, true, (context) =>
-      context.expect({ method, path, ...(method.startsWith('P') ? { body: {} } : {}) }, expected),
+      context.expect(
+        { method, path, ...(method.startsWith('P') ? { body: {} } : {}) },
+        { ...problem(405, 'method-not-allowed'), headers },
+      ),
     );
 }
 
@@ -380,18 +370,6 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
 
 // Relations, and deletions that other records depend on.
 
-function relationCases(add: AddCase, { operations, relations, referrers }: RecordType): void {
-  for (const relation of relations.values()) {
-    linkCases(add, relation);
-    refusedLinks(add, relation);
-  }
-  if (operations.has('delete')) for (const referrer of referrers) referredDeletion(add, referrer);
-}
-
-/** The value of the relation's key that holds this record, and where that stands in the body. */
-const inRelation = ({ toMany }: Relation, body: JsonValue): JsonValue => (toMany ? [body] : body);
-const placeIn = ({ name, toMany }: Relation): readonly (string | number)[] => (toMany ? [name, 0] : [name]);
-
 /** Whether records that are there can be linked: they have an identifier to name, and no owner to stay with. */
 const isLinkable = ({ owned, link, target }: Relation): boolean =>
   target.identifier.inRecord && !(owned && link.at !== 'join');
@@ -401,133 +379,122 @@ const staysLinked = ({ owned, inverse, link }: Relation): boolean =>
   inverse?.owned === true || (link.at === 'target' && link.reference.required && !owned);
 
 /** Whether any value of the field goes with any of the others. */
-const isIndependent = (type: RecordType, field: Field): boolean =>
+export const isIndependent = (type: RecordType, field: Field): boolean =>
   writable(type).includes(field) &&
   !field.unique &&
   type.checks.every(({ fields }) => !fields.includes(field)) &&
   type.indexes.every(({ members }) => members.every((one) => one !== field)) &&
   differing(field, field.type.good(field, 1)) !== undefined;
 
-const bodyWith = (context: Context, relation: Relation, value: JsonObject): Promise<JsonObject> =>
-  newBody(context, relation.source, { values: { [relation.name]: inRelation(relation, value) } });
-
-/** Creates a record with this value of the relation, which the response shows. */
-const createsWith = async (context: Context, relation: Relation, value: JsonObject): Promise<Obtained> =>
-  create(context, relation.source, await bodyWith(context, relation, value), [relation.name]);
-
-/** Sends such a record, which is refused at this key of the related one. */
-async function refusesWith(context: Context, relation: Relation, value: JsonObject, key: string, status: 409 | 422) {
-  const body = await bodyWith(context, relation, value);
-  const pointers = [pointer([...placeIn(relation), key])];
-  const expected = problem(status, status === 409 ? 'link-conflict' : 'invalid-reference', { pointers });
-  return context.expect({ method: 'POST', path: collection(relation.source), body }, expected);
-}
-
 const newChild = (context: Context, relation: Relation): Promise<JsonObject> =>
   newBody(context, relation.target, { via: relation, full: true });
 
-/** A link to a record that is made for it. */
 const newLink = async (context: Context, { target }: Relation): Promise<JsonObject> =>
   idOf(target, (await obtain(context, target)).id);
+
+/** Creates a record with this value of the relation, which the response shows. */
+async function createWith(context: Context, { source, name }: Relation, value: JsonValue): Promise<Obtained> {
+  return create(context, source, await newBody(context, source, { values: { [name]: value } }), [name]);
+}
 
 const childIn = ({ name, target }: Relation, { record }: Obtained): number =>
   Number(([record[name] ?? null].flat() as readonly JsonObject[])[0]?.[target.identifier.name]);
 
-function linkCases(add: AddCase, relation: Relation): void {
-  const { source, name, target, toMany, nested } = relation;
-  const title = `POST ${collection(source)} with ${name}:`;
-  const writes = nested === 'write';
-  const canLink = isLinkable(relation) && isObtainable(target);
-  const isListed = !toMany && source.operations.has('list') && source.identifier.inRecord;
-  add(`${title} a link${isListed ? ', and the list by it' : ''}`, canLink, async (context) => {
-    const link = await newLink(context, relation);
-    const { id } = await createsWith(context, relation, link);
-    const conditions = [condition([name], Object.values(link)[0]), condition([source.identifier.name], id)];
-    const path = collection(source, `?${conditions.join('&')}`);
-    if (isListed) await context.expect({ method: 'GET', path }, shows(source, 200, [idOf(source, id)]));
-  });
-  add(`${title} a new record`, writes, async (context) =>
-    createsWith(context, relation, await newChild(context, relation)),
-  );
-  const field = relation.fields.find((one) => isIndependent(target, one));
-  add(
-    `${title} a link and another ${field?.name}${writes ? '' : ', which is refused'}`,
-    field !== undefined && isLinkable(relation) && target.operations.has('create'),
+function relationCases(add: AddCase, relation: Relation): void {
+  const { source, name, target, toMany, nested, owned, required } = relation;
+  const { name: key, inRecord } = target.identifier;
+  const path = collection(source);
+  const [writes, canLink] = [nested === 'write', isLinkable(relation) && isObtainable(target)];
+  const valueOf = (record: JsonValue): JsonValue => (toMany ? [record] : record);
+  const at = (...steps: Place): Place => (toMany ? [name, 0, ...steps] : [name, ...steps]);
+
+  /** A POST with a value of the relation that is shown in the response, or is refused. */
+  const post = (
+    text: string,
+    isPossible: boolean,
+    make: (context: Context) => JsonValue | Promise<JsonValue>,
+    refusal?: readonly [409 | 422, 'link-conflict' | 'invalid-reference' | 'invalid-body', Place],
+  ): void =>
+    add(`POST ${path} with ${name}: ${text}`, isPossible, async (context) => {
+      const value = await make(context);
+      if (refusal === undefined) return createWith(context, relation, value);
+      const [status, code, place] = refusal;
+      // Values are checked before links.
+      const links = code === 'invalid-body' ? missingLinks(context, source) : {};
+      const body = await newBody(context, source, { values: { ...links, [name]: value } });
+      return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(place)] }));
+    });
+
+  post('a link', canLink, async (context) => valueOf(await newLink(context, relation)));
+  post('a new record', writes, async (context) => valueOf(await newChild(context, relation)));
+  const changeable = relation.fields.find((one) => isIndependent(target, one));
+  post(
+    `a link and another ${changeable?.name}`,
+    changeable !== undefined && isLinkable(relation) && target.operations.has('create'),
     async (context) => {
       const { id, record } = await obtain(context, target, { full: true });
-      const other = field && differing(field, record[field.name] ?? null);
-      if (!field || other === undefined) throw new Skip();
-      const linked = { ...idOf(target, id), [field.name]: other };
-      return writes ? createsWith(context, relation, linked) : refusesWith(context, relation, linked, field.name, 409);
+      const other = changeable && differing(changeable, record[changeable.name] ?? null);
+      if (!changeable || other === undefined) throw new Skip();
+      return valueOf({ ...idOf(target, id), [changeable.name]: other });
+    },
+    writes ? undefined : [409, 'link-conflict', at(changeable?.name ?? '')],
+  );
+  const missing = idOf(target, MISSING);
+  post('a record that is not there', inRecord, () => valueOf(missing), [422, 'invalid-reference', at(key)]);
+  const isOnlyLinked = nested === 'link' && inRecord;
+  post('a new record, where only links are allowed', isOnlyLinked, () => valueOf({}), [422, 'invalid-body', at(key)]);
+  post('null, which is not allowed', required, () => null, [422, 'invalid-body', [name]]);
+  for (const value of [toMany ? {} : [], 'text', 7])
+    post(JSON.stringify(value), true, () => value, [422, 'invalid-body', [name]]);
+  post('one record twice', toMany && inRecord, () => [missing, missing], [422, 'invalid-body', [name, 1]]);
+  const strict = writes ? relation.fields.find((one) => !one.readOnly && badValues(one).length > 0) : undefined;
+  post(
+    `a record with a bad value of ${strict?.name}`,
+    strict !== undefined,
+    async (context) => {
+      const values = strict ? { [strict.name]: badValues(strict)[0] ?? null } : {};
+      return valueOf({ ...(await newBody(context, target, { via: relation })), ...values });
+    },
+    [422, 'invalid-body', at(strict?.name ?? '')],
+  );
+  post(
+    'a record that belongs to another one',
+    owned && inRecord && writes,
+    async (context) => {
+      const parent = await createWith(context, relation, valueOf(await newChild(context, relation)));
+      return valueOf(idOf(target, childIn(relation, parent)));
+    },
+    [422, 'invalid-reference', at(key)],
+  );
+
+  const isListed = !toMany && source.operations.has('list') && source.identifier.inRecord;
+  add(`GET ${path} by ${name}`, canLink && isListed, async (context) => {
+    const link = await newLink(context, relation);
+    const { id } = await createWith(context, relation, link);
+    const query = [among(source, [id]), condition([name], link[key])].join('&');
+    await context.expect({ method: 'GET', path: collection(source, query) }, shows(source, 200, [idOf(source, id)]));
+  });
+  const stays = staysLinked(relation);
+  const empty = { [name]: toMany ? [] : null };
+  add(
+    `PATCH ${item(source, '{id}')} with ${name}: ${JSON.stringify(empty[name])}${stays ? ', which is refused' : ''}`,
+    source.operations.has('update') && !required && (canLink || writes),
+    async (context) => {
+      const child = await (canLink ? newLink : newChild)(context, relation);
+      const parent = await createWith(context, relation, valueOf(child));
+      const request = { method: 'PATCH', path: item(source, parent.id, `?include=${encodeURIComponent(name)}`) };
+      const expected = stays
+        ? problem(422, 'invalid-reference', { pointers: [pointer([name])] })
+        : shows(source, 200, { ...idOf(source, parent.id), ...empty });
+      await context.expect({ ...request, body: empty, ...guard(source) }, expected);
+      if (!owned || !inRecord || !target.operations.has('get')) return;
+      const left = item(target, childIn(relation, parent));
+      await context.expect({ method: 'GET', path: left }, problem(404, 'record-not-found'));
     },
   );
-  add(
-    `PATCH ${item(source, '{id}')} with ${name}: ${toMany ? '[]' : 'null'}${staysLinked(relation) ? ', which is refused' : ''}`,
-    source.operations.has('update') && !relation.required && (canLink || writes),
-    async (context) => unlink(context, relation, await (canLink ? newLink : newChild)(context, relation)),
-  );
 }
 
-/** A relation that is emptied again. */
-async function unlink(context: Context, relation: Relation, value: JsonObject): Promise<void> {
-  const { source, name, target, owned, toMany } = relation;
-  const parent = await createsWith(context, relation, value);
-  const path = item(source, parent.id, `?include=${encodeURIComponent(name)}`);
-  const empty = { [name]: toMany ? [] : null };
-  const kept = problem(422, 'invalid-reference', { pointers: [pointer([name])] });
-  const emptied = shows(source, 200, { ...idOf(source, parent.id), ...empty });
-  const expected = staysLinked(relation) ? kept : emptied;
-  await context.expect({ method: 'PATCH', path, body: empty, ...guard(source) }, expected);
-  if (!owned || !target.identifier.inRecord || !target.operations.has('get')) return;
-  const child = item(target, childIn(relation, parent));
-  await context.expect({ method: 'GET', path: child }, problem(404, 'record-not-found'));
-}
-
-/** Requests with a value of the relation that is refused. */
-function refusedLinks(add: AddCase, relation: Relation): void {
-  const { source, name, target, nested, owned, toMany, required } = relation;
-  const { name: key, inRecord } = target.identifier;
-  const title = `POST ${collection(source)} with ${name}:`;
-  const place = placeIn(relation);
-  const writes = nested === 'write';
-  const bad: readonly JsonValue[] = toMany ? [null, {}, 'text', 7] : [[], 'text', 7];
-  const twice = [1, 2].map(() => idOf(target, MISSING));
-  const refused = [
-    [
-      'a new record, where only links are allowed',
-      nested === 'link' && inRecord,
-      [inRelation(relation, {})],
-      place,
-      key,
-    ],
-    ['null, which is not allowed', required, [null], [name]],
-    ['what is no record', true, bad, [name]],
-    ['one record twice', toMany && inRecord, [twice], [name, 1]],
-  ] as const;
-  for (const [text, isPossible, values, ...at] of refused)
-    add(`${title} ${text}`, isPossible, (context) =>
-      refuses(
-        context,
-        source,
-        values.map((value) => [{ [name]: value }, ...at.flat()]),
-      ),
-    );
-  add(`${title} a record that is not there`, inRecord, (context) =>
-    refusesWith(context, relation, idOf(target, MISSING), key, 422),
-  );
-  const field = writes ? relation.fields.find((one) => !one.readOnly && badValues(one).length > 0) : undefined;
-  add(`${title} a record with a bad value of ${field?.name}`, field !== undefined, async (context) => {
-    const [worst = null] = field ? badValues(field) : [];
-    const child = { ...(await newBody(context, target, { via: relation })), [field?.name ?? '']: worst };
-    await refuses(context, source, [[{ [name]: inRelation(relation, child) }, ...place, field?.name ?? '']]);
-  });
-  add(`${title} a record that belongs to another one`, owned && inRecord && writes, async (context) => {
-    const parent = await createsWith(context, relation, await newChild(context, relation));
-    await refusesWith(context, relation, idOf(target, childIn(relation, parent)), key, 422);
-  });
-}
-
-/** A record that another one refers to is deleted. */
+/** A record that another one refers to is deleted, first as a dry run. */
 function referredDeletion(add: AddCase, { type: child, reference }: RecordType['referrers'][number]): void {
   const { relation, onDelete } = reference;
   if (!relation || !child.operations.has('create') || !relation.target.identifier.inRecord) return;
@@ -535,12 +502,30 @@ function referredDeletion(add: AddCase, { type: child, reference }: RecordType['
   add(`DELETE ${item(type, '{id}')} while ${child.name}.${name} refers to it: ${onDelete}`, true, async (context) => {
     const parent = await obtain(context, type);
     const other = await obtain(context, child, { values: { [name]: idOf(type, parent.id) } });
-    const isKept = onDelete === 'restrict';
     const request = { method: 'DELETE', path: item(type, parent.id), ...guard(type) };
-    await context.expect(request, isKept ? problem(409, 'restrict-conflict') : { status: 200 });
-    if (isKept || !child.operations.has('get')) return;
+    const dry = { ...request, path: item(type, parent.id, '?dryRun=true') };
+    if (onDelete === 'restrict') {
+      for (const one of [dry, request]) await context.expect(one, problem(409, 'restrict-conflict'));
+      return;
+    }
+    const effect = { effect: onDelete === 'cascade' ? 'deleted' : 'unlinked', type: child.name };
+    await context.expect(dry, (response) => planned(response, effect, other.id));
+    await context.expect(request, { status: 200 });
+    if (!child.operations.has('get')) return;
     const unlinked = shows(child, 200, { ...idOf(child, other.id), [name]: null });
     const path = item(child, other.id, `?include=${encodeURIComponent(name)}`);
     await context.expect({ method: 'GET', path }, onDelete === 'cascade' ? problem(404, 'record-not-found') : unlinked);
   });
+}
+
+/** The report of a dry run that has this effect on the record, among others. */
+function planned({ body }: Response, effect: { readonly effect: string; readonly type: string }, id: number): Expected {
+  const effects = isObject(body) && Array.isArray(body['effects']) ? (body['effects'] as readonly JsonObject[]) : [];
+  const isNamed = effects.some(
+    (one) => one['effect'] === effect.effect && one['type'] === effect.type && [one['identifiers']].flat().includes(id),
+  );
+  return {
+    status: 200,
+    body: { dryRun: true, answer: ANY, effects: isNamed ? ANY : [{ ...effect, identifiers: [id] }] },
+  };
 }

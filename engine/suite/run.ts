@@ -86,11 +86,7 @@ export interface Case {
   run(expect: Expect): Promise<unknown>;
 }
 
-interface Difference {
-  readonly place: string;
-  readonly expected: string;
-  readonly actual: string;
-}
+type Difference = Readonly<Record<'place' | 'expected' | 'actual', string>>;
 
 export interface Result {
   readonly case: Case;
@@ -114,13 +110,7 @@ interface RunOptions {
 /** Ends a case that may not write, or for which the service has no record or no free value. */
 export class Skip extends Error {}
 
-class Mismatch extends Error {
-  readonly differences: readonly Difference[];
-  constructor(request: string, differences: readonly Difference[]) {
-    super(request);
-    this.differences = differences;
-  }
-}
+class Mismatch extends Error {}
 
 type Send = (request: Request, waits?: number) => Promise<Response>;
 
@@ -134,7 +124,7 @@ const textOf = ({ text, body }: Request): string | undefined =>
 /** Sends requests, and waits while a rate limit is used up. */
 function createClient({ url, token, readToken }: RunOptions): Send {
   const base = url.replace(/\/$/, '');
-  const prefix = new URL(base).pathname.replace(/\/$/, '');
+  const prefix = new URL(`${base}/`).pathname;
   const tokens = { none: undefined, unknown: 'rec_which-nobody-gave-out', reader: readToken };
   return async function send(request, waits = 0): Promise<Response> {
     const body = textOf(request) ?? null;
@@ -159,32 +149,29 @@ function createClient({ url, token, readToken }: RunOptions): Send {
       return send(request, waits + 1);
     }
     // Addresses in the responses of a service below a path begin with it.
-    const headers = [...response.headers].map(([name, value]) => [name, value.replaceAll(`${prefix}/api/`, '/api/')]);
+    const headers = [...response.headers].map(([name, value]) => [name, value.replaceAll(`${prefix}api/`, '/api/')]);
     return { status, headers: Object.fromEntries(headers), text, body: parsedJson(text) ?? null };
   };
 }
 
 // Comparing.
 
-const difference = (place: string, expected: JsonValue | undefined, actual: JsonValue | undefined): Difference => {
-  const text = (value: JsonValue | undefined): string => (value === undefined ? 'nothing' : JSON.stringify(value));
-  const wanted = expected === ANY ? 'any value' : expected === ABSENT ? 'nothing' : text(expected);
-  return { place, expected: wanted, actual: text(actual) };
-};
+const shown = (value: JsonValue | undefined): string =>
+  value === ANY ? 'any value' : value === undefined || value === ABSENT ? 'nothing' : JSON.stringify(value);
 
 /** Where the value differs from what is expected. A record (`type`) may have more fields and relations than are expected. */
 function compare(
   expected: JsonValue | undefined,
   actual: JsonValue | undefined,
   place: string,
-  type: RecordType | undefined,
+  type?: RecordType,
 ): readonly Difference[] {
   if (expected === ANY && actual !== undefined) return [];
   if (expected === ABSENT && actual === undefined) return [];
   if (Array.isArray(expected) && Array.isArray(actual) && actual.length === expected.length)
     return expected.flatMap((one: JsonValue, at) => compare(one, actual[at], `${place}/${at}`, type));
   if (!isObject(expected) || !isObject(actual))
-    return isDeepStrictEqual(expected, actual) ? [] : [difference(place, expected, actual)];
+    return isDeepStrictEqual(expected, actual) ? [] : [{ place, expected: shown(expected), actual: shown(actual) }];
   const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !(type && isKnown(type, key)));
   return [...Object.keys(expected), ...others].flatMap((key) => {
     const [wanted, got, field] = [expected[key], actual[key], type?.fields.get(key)];
@@ -204,30 +191,31 @@ function compareHeader(name: string, expected: string | null, actual: string | u
   return equal ? [] : [{ place: `header ${name}`, expected: expected ?? 'nothing', actual: actual ?? 'nothing' }];
 }
 
-function compareProblem({ code, pointers, parameters, status }: Expected, { body }: Response): readonly Difference[] {
-  const found = isObject(body) ? body : {};
-  const errors = (Array.isArray(found['errors']) ? found['errors'] : []) as readonly JsonValue[];
-  const unique = (all: readonly string[]): readonly string[] => [...new Set(all)].toSorted();
-  const places = (kind: string): readonly string[] =>
-    unique(errors.flatMap((one) => (isObject(one) && kind in one ? [String(one[kind])] : [])));
+/** The code of a problem, and the places of its errors. */
+function compareProblem({ code, pointers, parameters, status }: Expected, body: JsonValue): readonly Difference[] {
+  const { errors = [], ...found } = isObject(body) ? body : {};
+  const places = (kind: 'pointer' | 'parameter', expected: readonly string[] | undefined): readonly Difference[] => {
+    const actual = (errors as readonly JsonObject[]).flatMap((one) => one[kind] ?? []).map(String);
+    const [wanted, got] = [expected ?? [], actual].map((all) => [...new Set(all)].toSorted());
+    return expected ? compare(wanted, got, `${kind}s of the errors`) : [];
+  };
   return [
-    ...compare(`urn:problem:${String(code)}`, found['type'], 'type', undefined),
-    ...compare(status, found['status'], 'status', undefined),
-    ...(pointers ? compare(unique(pointers), places('pointer'), 'pointers of the errors', undefined) : []),
-    ...(parameters ? compare(unique(parameters), places('parameter'), 'parameters of the errors', undefined) : []),
+    ...compare(`urn:problem:${String(code)}`, found['type'], 'type'),
+    ...compare(status, found['status'], 'status'),
+    ...places('pointer', pointers),
+    ...places('parameter', parameters),
   ];
 }
 
-function differencesOf(expected: Expected, response: Response): readonly Difference[] {
-  const { status, text } = response;
+function differencesOf(expected: Expected, { status, text, headers, body }: Response): readonly Difference[] {
   if (status !== expected.status)
     return [{ place: 'status', expected: String(expected.status), actual: `${status} ${text.slice(0, MAX_TEXT)}` }];
-  const headers = Object.entries(expected.headers ?? {}).flatMap(([name, value]) =>
-    compareHeader(name, value, response.headers[name]),
+  const inHeaders = Object.entries(expected.headers ?? {}).flatMap(([name, value]) =>
+    compareHeader(name, value, headers[name]),
   );
-  if (expected.code !== undefined) return [...headers, ...compareProblem(expected, response)];
-  if (expected.body === undefined) return headers;
-  return [...headers, ...compare(expected.body, parsedJson(text) ?? text, '', expected.type)];
+  if (expected.code !== undefined) return [...inHeaders, ...compareProblem(expected, body)];
+  if (expected.body === undefined) return inHeaders;
+  return [...inHeaders, ...compare(expected.body, parsedJson(text) ?? text, '', expected.type)];
 }
 
 // Cases.
@@ -252,8 +240,7 @@ export const createdId = ({ headers }: Response): number => Number(headers['loca
 function requestText(request: Request): string {
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
   const text = textOf(request)?.slice(0, MAX_TEXT);
-  const first = [`${request.method} ${request.path}`, ...headers].join('  ');
-  return text === undefined ? first : `${first}\n${text}`;
+  return [`${request.method} ${request.path}`, ...headers].join('  ') + (text === undefined ? '' : `\n${text}`);
 }
 
 /** Records in the response to a write are new if no request or response named them before. */
@@ -291,26 +278,23 @@ async function remove(records: readonly Address[], send: Send): Promise<void> {
 async function runCase(one: Case, send: Send, { model, readOnly = false }: RunOptions): Promise<Result> {
   const started = performance.now();
   const { made, remember } = createTracker(model);
+  let result: Omit<Result, 'case' | 'milliseconds'> = { outcome: 'passed', request: '', differences: [] };
   const expect: Expect = async (request, expected) => {
     if (readOnly && !['GET', 'HEAD', 'OPTIONS'].includes(request.method)) throw new Skip();
     const response = await send(request);
     remember(request, response);
     const differences = differencesOf(typeof expected === 'function' ? expected(response) : expected, response);
-    if (differences.length > 0) throw new Mismatch(requestText(request), differences);
-    return response;
+    if (differences.length === 0) return response;
+    result = { outcome: 'failed', request: requestText(request), differences };
+    throw new Mismatch();
   };
-  let result: Pick<Result, 'outcome' | 'request' | 'differences'> = { outcome: 'passed', request: '', differences: [] };
   try {
     await one.run(expect);
   } catch (error) {
+    const cause = error instanceof TypeError ? (error.cause ?? error) : error;
+    const differences = [{ place: 'response', expected: 'a response', actual: String(cause) }];
     if (error instanceof Skip) result = { ...result, outcome: 'skipped' };
-    else if (error instanceof Mismatch)
-      result = { outcome: 'failed', request: error.message, differences: error.differences };
-    else {
-      const cause = error instanceof TypeError ? (error.cause ?? error) : error;
-      const differences = [{ place: 'response', expected: 'a response', actual: String(cause) }];
-      result = { outcome: 'failed', request: one.title, differences };
-    }
+    else if (!(error instanceof Mismatch)) result = { outcome: 'failed', request: one.title, differences };
   }
   await remove(made, send).catch(() => undefined);
   return { case: one, ...result, milliseconds: performance.now() - started };
@@ -323,7 +307,7 @@ export async function run(cases: readonly Case[], options: RunOptions): Promise<
   return results;
 }
 
-// Results for people and for build servers.
+// Results for people.
 
 const nameOf = ({ case: { type } }: Result): string => type || 'Service';
 
@@ -340,8 +324,6 @@ export const failureText = (result: Result): string =>
   ].join('\n');
 
 const OUTCOMES = ['passed', 'failed', 'skipped'] as const;
-const counts = (results: readonly Result[]): readonly number[] =>
-  OUTCOMES.map((outcome) => results.filter((result) => result.outcome === outcome).length);
 
 /** How many passed, failed and were skipped, by type. */
 export function summaryText(results: readonly Result[]): string {
@@ -349,31 +331,11 @@ export function summaryText(results: readonly Result[]): string {
   const width = Math.max(...['Service', ...types.keys()].map((type) => type.length));
   const row = (name: string, cells: readonly (string | number)[]): string =>
     [name.padEnd(width), ...cells.map((cell) => String(cell).padStart(8))].join('');
-  return [row('Type', OUTCOMES), ...[...types].map(([type, all]) => row(type, counts(all)))].join('\n');
-}
-
-/** Text of XML 1.0, which cannot express most control characters. */
-const escaped = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\uFFFD')
-    .replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
-
-function testcase(result: Result): string {
-  const { case: one, outcome, milliseconds, request } = result;
-  const time = (milliseconds / 1000).toFixed(3);
-  const open = `    <testcase classname="${escaped(nameOf(result))}" name="${escaped(one.title)}" time="${time}"`;
-  if (outcome === 'passed') return `${open}/>`;
-  const [first = ''] = request.split('\n');
-  const failure = `<failure message="${escaped(first)}">${escaped(failureText(result))}</failure>`;
-  return `${open}>${outcome === 'skipped' ? '<skipped/>' : failure}</testcase>`;
-}
-
-export function junitXml(results: readonly Result[]): string {
-  const suites = [...Map.groupBy(results, nameOf)].map(([type, all]) => {
-    const [, failed, skipped] = counts(all);
-    const tests = `tests="${all.length}" failures="${failed}" skipped="${skipped}"`;
-    return [`  <testsuite name="${escaped(type)}" ${tests}>`, ...all.map(testcase), '  </testsuite>'].join('\n');
-  });
-  return ['<?xml version="1.0" encoding="UTF-8"?>', '<testsuites>', ...suites, '</testsuites>', ''].join('\n');
+  const rows = [...types].map(([type, all]) =>
+    row(
+      type,
+      OUTCOMES.map((outcome) => all.filter((result) => result.outcome === outcome).length),
+    ),
+  );
+  return [row('Type', OUTCOMES), ...rows].join('\n');
 }

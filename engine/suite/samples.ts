@@ -6,19 +6,12 @@ import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
 import { collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
 
-/** Numbers that make values differ. */
-export interface Samples {
-  seed: number;
-}
-
-/** The context of a case. */
 export interface Context {
   readonly expect: Expect;
-  readonly samples: Samples;
+  /** Each value has a seed of its own, so that values differ. */
+  readonly samples: { seed: number };
   /** Types of which a record is being obtained. */
   readonly pending: Set<RecordType>;
-  /** Identifiers of the records that the case has borrowed. */
-  readonly borrowed: Map<RecordType, number[]>;
 }
 
 /** A record as the default view shows it. */
@@ -37,9 +30,17 @@ export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
 
-/** The fields and relations that clients may write. `via`: the relation that the record is nested in. */
+/** The fields that clients may write. `via`: the relation that the record is nested in. */
 export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
   (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
+
+export const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue | undefined): JsonObject =>
+  Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = valueOf(field);
+      return value === undefined ? [] : [[field.name, value]];
+    }),
+  );
 
 /** Whether a value must differ from those of other records, whatever they are linked to. */
 const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
@@ -56,7 +57,7 @@ export const isScarce = (type: RecordType): boolean =>
     return isAlone(type, field) && new Set(keys).size < keys.length;
   });
 
-/** A value that is not the one that is stored. */
+/** A value other than the stored one. */
 export const differing = (field: Field, stored: JsonValue): JsonValue | undefined =>
   [1, 2, 3, 4]
     .map((seed) => field.type.good(field, seed))
@@ -65,8 +66,8 @@ export const differing = (field: Field, stored: JsonValue): JsonValue | undefine
 const LONGEST_SAMPLE = 10_000;
 
 /**
- * Values at the limits that the descriptor sets, and values just beyond them. The samples of the field type would follow
- * the faults that its validator has.
+ * Values at the limits that the descriptor sets, and values just beyond them. They are made here, because the samples of
+ * the field type would follow the faults of its validator.
  */
 export function limitsOf(shape: Shape, type: Field['type']) {
   const { constraints } = shape;
@@ -79,14 +80,10 @@ export function limitsOf(shape: Shape, type: Field['type']) {
   };
   const sized = (word: 'Length' | 'Items', step: 0 | 1): readonly JsonValue[] => {
     const fill = type.item?.(shape)?.type.good(type.item(shape) ?? shape, 1) ?? 1;
-    const sizes = [numeric(shape, `min${word}`, -1) - step, numeric(shape, `max${word}`, -2) + step];
-    return sizes
+    return [numeric(shape, `min${word}`, -1) - step, numeric(shape, `max${word}`, -2) + step]
       .filter((size) => size >= 0 && size <= LONGEST_SAMPLE)
       .map((size) => (word === 'Length' ? 'x'.repeat(size) : Array.from({ length: size }, () => fill)));
   };
-  const unmatched = ['', ' ', 'no match', '!'].filter(
-    (text) => typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text),
-  );
   const digits = numeric(shape, 'scale', 0);
   const isFree = pattern === undefined && format === undefined;
   return {
@@ -100,7 +97,9 @@ export function limitsOf(shape: Shape, type: Field['type']) {
       ...moved(maximum, 1),
       ...sized('Length', 1),
       ...sized('Items', 1),
-      ...unmatched,
+      ...['', ' ', 'no match', '!'].filter(
+        (text) => typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text),
+      ),
       ...('scale' in constraints ? [`0.${'1'.repeat(digits + 1)}`] : []),
       ...('precision' in constraints ? ['9'.repeat(numeric(shape, 'precision', 0) - digits + 1)] : []),
       ...(typeof values?.[0] === 'string' ? [`${values.join('')}x`] : []),
@@ -149,22 +148,20 @@ export async function newBody(
 ): Promise<JsonObject> {
   const fields = writable(type, via);
   if ([...type.fields.values()].some((field) => field.required && !fields.includes(field))) throw new Skip();
-  const needed = fields.filter(
-    (field) => full || field.required || (isAlone(type, field) && field.default !== undefined),
-  );
-  const body: Record<string, JsonValue> = {};
-  for (const field of needed) body[field.name] = goodValue(context, field);
+  const isNeeded = (field: Field): boolean =>
+    full || field.required || (isAlone(type, field) && field.default !== undefined);
+  const links: Record<string, JsonValue> = {};
   for (const relation of neededBy(type, via))
-    if (!Object.hasOwn(values, relation.name)) body[relation.name] = await relatedBody(context, relation);
-  return meeting(type, { ...body, ...values }, values) ?? Promise.reject(new Skip());
+    if (!Object.hasOwn(values, relation.name)) links[relation.name] = await relatedBody(context, relation);
+  const own = valuesOf(fields.filter(isNeeded), (field) => goodValue(context, field));
+  return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
 }
 
 /** A value of a relation: a link to a record, else a new record. */
 export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
   const { target, nested } = relation;
-  const { inRecord, name } = target.identifier;
-  if (inRecord && isObtainable(target) && !context.pending.has(target))
-    return { [name]: (await obtain(context, target)).id };
+  if (target.identifier.inRecord && isObtainable(target) && !context.pending.has(target))
+    return idOf(target, (await obtain(context, target)).id);
   if (nested !== 'write') throw new Skip();
   return newBody(context, target, { via: relation });
 }
@@ -174,35 +171,28 @@ export const missingLinks = ({ samples }: Context, type: RecordType): JsonObject
   Object.fromEntries(
     neededBy(type)
       .filter(({ target }) => target.identifier.inRecord)
-      .map(({ name, target }) => [name, { [target.identifier.name]: MISSING + (samples.seed += 1) }]),
+      .map(({ name, target }) => [name, idOf(target, MISSING + (samples.seed += 1))]),
   );
 
 // Records that a case needs.
 
-/** A record, for the case alone where it can be created; else one that is there already, which the case does not change. */
+/** A record, for the case alone where it can be created; else the first that is there, which the case does not change. */
 export async function obtain(context: Context, type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
-  const { pending } = context;
+  const { pending, expect } = context;
   if (!isObtainable(type) || pending.has(type)) throw new Skip();
+  if (!type.operations.has('create')) {
+    const request = { method: 'GET', path: collection(type, `?${condition(['limit', '1'], 1)}`) };
+    const { body } = await expect(request, { status: 200 });
+    const [record] = body as readonly JsonObject[];
+    if (!record) throw new Skip();
+    return { id: Number(record[type.identifier.name]), record };
+  }
   pending.add(type);
   try {
-    return type.operations.has('create')
-      ? await create(context, type, await newBody(context, type, wish))
-      : await borrow(context, type);
+    return await create(context, type, await newBody(context, type, wish));
   } finally {
     pending.delete(type);
   }
-}
-
-async function borrow({ expect, borrowed }: Context, type: RecordType): Promise<Obtained> {
-  const key = type.identifier.name;
-  const others = borrowed.get(type) ?? [];
-  const conditions = [condition(['limit', '1'], 1), ...others.map((id) => condition([key, 'ne'], id))];
-  const { body } = await expect({ method: 'GET', path: collection(type, `?${conditions.join('&')}`) }, { status: 200 });
-  const [record] = body as readonly JsonObject[];
-  if (!record) throw new Skip();
-  const id = Number(record[key]);
-  borrowed.set(type, [...others, id]);
-  return { id, record };
 }
 
 /** Creates a record, and expects what the body says. `include`: the relations that are shown. */
@@ -214,18 +204,14 @@ export async function create(
 ): Promise<Obtained> {
   const query = include ? `?include=${include.map(encodeURIComponent).join(',')}` : '';
   const headers = { location: `${collection(type)}/*`, etag: tagOf(type) };
+  const targets = [...type.relations.values()].filter(({ name }) => Object.hasOwn(body, name));
+  const mayConflict = [type, ...targets.map(({ target }) => target)].some(isScarce);
   const response = await context.expect({ method: 'POST', path: collection(type, query), body }, (received) => {
-    if (received.status === 409 && typesIn(type, body).some(isScarce)) throw new Skip();
+    if (received.status === 409 && mayConflict) throw new Skip();
     return shows(type, 201, created(type, createdId(received), body, include), headers);
   });
   return { id: createdId(response), record: response.body as JsonObject };
 }
-
-/** The types of the records that a body may create. */
-const typesIn = (type: RecordType, body: JsonObject): readonly RecordType[] => [
-  type,
-  ...[...type.relations.values()].filter(({ name }) => Object.hasOwn(body, name)).map(({ target }) => target),
-];
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
@@ -233,10 +219,11 @@ export const tagOf = ({ preconditions }: RecordType): string | null => (precondi
 
 /** A record as the response shows it that was created with this body. */
 function created(type: RecordType, id: number, given: JsonObject, include: readonly string[] | undefined): JsonObject {
-  const { fields } = type.defaultVariant;
-  const plain = fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
-  const record: Record<string, JsonValue> = { ...idOf(type, id) };
-  for (const { name, default: value } of plain) record[name] = value ?? null;
+  const plain = type.defaultVariant.fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
+  const record: Record<string, JsonValue> = {
+    ...idOf(type, id),
+    ...valuesOf(plain, ({ default: value }) => value ?? null),
+  };
   for (const [name, value] of Object.entries(given)) {
     const relation = type.relations.get(name);
     if (!relation) record[name] = value;

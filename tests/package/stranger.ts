@@ -159,7 +159,7 @@ export function expectWorks(strangerOf: () => Stranger): void {
       expect((await text('/docs/swagger-ui.css')).length).toBeGreaterThan(100_000);
       expect(JSON.parse(await text('/openapi.json')).openapi).toBe('3.1.0');
       expect(existsSync(join(folder, 'data/records.db'))).toBe(true);
-      expect(await strangerOf().records('suite', '--url', serving.url)).toMatchObject({ code: 0 });
+      expect(await strangerOf().records('suite', serving.url)).toMatchObject({ code: 0 });
     } finally {
       expect(await serving.stop()).toBe(0);
     }
