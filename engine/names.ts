@@ -73,9 +73,12 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   if (name.length > LONGEST_MEANT) return undefined;
   let best: string | undefined;
   let bestDistance = name.length > 2 ? Math.max(2, Math.floor(name.length / 3)) + 1 : 2;
+  const lower = name.toLowerCase();
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
-    const candidateDistance = distance(name.toLowerCase(), candidate.toLowerCase());
+    const other = candidate.toLowerCase();
+    // Of names at the same distance, one that begins alike is nearer: of "asc" and "desc", "dsc" means the latter.
+    const candidateDistance = distance(lower, other) + (lower[0] === other[0] ? 0 : 0.5);
     if (candidateDistance < Math.min(bestDistance, name.length, candidate.length))
       [best, bestDistance] = [candidate, candidateDistance];
   }

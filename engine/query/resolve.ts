@@ -2,7 +2,7 @@
 import { createCache, memoized } from '../memo.ts';
 import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
 import { namedUniques, relationsFor, type Rights } from '../model/rights.ts';
-import { nearest } from '../names.ts';
+import { didYouMean, nearest } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
 import type { DeleteQuery, ListQuery, QueryLimits, QueryReading, UpsertQuery, WriteQuery } from './list-query.ts';
@@ -67,7 +67,8 @@ function variantOf(
   const found = name === undefined ? defaultVariant : variants.get(name);
   if (found && name !== '') return found;
   const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
-  complainAbout(faults, 'variant')('unknown-variant', `${typeName} has no variant${known}`);
+  const hint = (): string => didYouMean(name ?? '', variants.keys());
+  complainAbout(faults, 'variant')('unknown-variant', `${typeName} has no variant${known}`, hint);
   // Continue with all fields, so that this fault causes no others.
   return { name: '', fields: [...fields.values()] };
 }

@@ -88,6 +88,7 @@ describe('lists', () => {
     [{ filter: { q: 'd' } }, [3, 4], '0-1/2'],
     [{ filter: { mentor: 1 } }, [2], '0-0/1'],
     [{ filter: { mentor: null } }, [1, 3, 4], '0-2/3'],
+    [{ filter: { mentor_ne: null } }, [2], '0-0/1'],
     [{ filter: { mentor: { name: 'Ann' } } }, [2], '0-0/1'],
     [{ filter: { name: 'null' } }, [], '*/0'],
     [{ filter: { name: ['Cid, the', 'Ann'] } }, [1, 3], '0-1/2'],
@@ -124,6 +125,21 @@ describe('lists', () => {
 
   const refused = test.each<[path: string, parameter: string, code: string, message: string]>([
     ['json-server/authors?rnak=1', 'rnak', 'unknown-parameter', 'Unknown parameter "rnak"; did you mean "rank"?'],
+    ['json-server/authors?rnak_ne=1', 'rnak_ne', 'unknown-parameter', '; did you mean "rank_ne"?'],
+    [
+      'json-server/authors?nam:startsWith=1',
+      'nam:startsWith',
+      'unknown-parameter',
+      '; did you mean "name:startsWith"?',
+    ],
+    ['json-server/authors?mentor.nam=x', 'mentor.nam', 'unknown-parameter', '; did you mean "mentor.name"?'],
+    ['json-server/authors?mentro.name_ne=x', 'mentro.name_ne', 'unknown-parameter', '; did you mean "mentor.name_ne"?'],
+    [
+      'json-server/authors?books.titel_like=x',
+      'books.titel_like',
+      'unknown-parameter',
+      'did you mean "books.title_like"?',
+    ],
     ['json-server/authors?limit=5', 'limit', 'unknown-parameter', 'did you mean "_limit"?'],
     ['json-server/cards?q=x', 'q', 'unknown-parameter', 'No field can be searched'],
     [
@@ -145,6 +161,9 @@ describe('lists', () => {
     ['json-server/authors?_page=1&_end=3', '_end', 'mixed-forms', 'together with pages'],
     ['json-server/authors?_order=asc', '_order', 'misplaced-direction', 'needs "_sort"'],
     ['json-server/authors?_sort=rank&_order=up', '_order', 'invalid-value', '"up" is not asc or desc'],
+    ['json-server/authors?_sort=rank,name&_order=UP,dsc', '_order', 'invalid-value', '"UP" is not asc or desc'],
+    ['json-server/authors?_sort=rank&_order=dsc', '_order', 'invalid-value', 'did you mean "desc"?'],
+    ['json-server/authors?_sort=nmae', '_sort', 'unknown-field', 'did you mean "name"?'],
     ['json-server/authors?_embed=bosk', '_embed', 'unknown-relation', 'did you mean "books"?'],
     ['json-server/authors/1?_sort=rank', '_sort', 'unknown-parameter', 'can only be used with lists'],
     ['json-server/authors?name=null', 'name', 'invalid-value', 'use _cnd[name][null]=true'],
@@ -156,6 +175,20 @@ describe('lists', () => {
     ['simple-rest/authors?filter={bad', 'filter', 'invalid-value', 'filter={"name":"x"}'],
     ['simple-rest/authors?range=[0,5000]', 'range', 'limit-too-large', 'largest limit'],
     ['simple-rest/authors?range=[0,1]&range=[0,2]', 'range', 'repeated', 'given twice'],
+    ['simple-rest/authors?sort=["rank","UP"]', 'sort', 'invalid-value', '"UP" is not asc or desc'],
+    ['simple-rest/authors?sort=["rank"]', 'sort', 'invalid-value', 'sort takes a field and its direction'],
+    ['simple-rest/authors?filter={"rank":1,"rank":2}', 'filter', 'invalid-value', 'the key "rank" is repeated'],
+    ['simple-rest/authors?filter={"mentor":{"name":"a","name":"b"}}', 'filter', 'invalid-value', 'is repeated'],
+    ['simple-rest/authors?filter={"name":"\\ud800"}', 'filter', 'lone-surrogate', 'half of a surrogate pair'],
+    ['simple-rest/authors?filter={"name":"\\u0000"}', 'filter', 'nul-character', 'U+0000'],
+    ['simple-rest/authors?filter={"\\ud800":1}', 'filter', 'lone-surrogate', 'half of a surrogate pair'],
+    ['simple-rest/authors?filter={"__proto__":1}', 'filter', 'reserved-key', 'reserved'],
+    ['simple-rest/authors?filter={"rank":1e999}', 'filter', 'number-range', 'too large'],
+    ['simple-rest/authors?sort=["\\ud800","ASC"]', 'sort', 'lone-surrogate', 'half of a surrogate pair'],
+    ['simple-rest/authors?embed=["\\ud800"]', 'embed', 'lone-surrogate', 'half of a surrogate pair'],
+    ['simple-rest/authors?filter={"rank_lt":null}', 'rank_lt', 'invalid-value', 'null'],
+    ['simple-rest/authors?filter={"q":null}', 'q', 'invalid-value', 'null'],
+    ['simple-rest/authors?filter={"mentor":{"nam":"x"}}', 'mentor.nam', 'unknown-parameter', 'mean "mentor.name"?'],
     ['simple-rest/authors?filter=[]', 'filter', 'invalid-value', 'takes a JSON object'],
     ['simple-rest/authors?filter={"rnak":1}', 'rnak', 'unknown-parameter', 'did you mean "rank"?'],
     ['simple-rest/authors?filter={"mentor":{}}', 'mentor', 'invalid-value', 'compared with nothing'],
@@ -167,6 +200,7 @@ describe('lists', () => {
     const { status, errors } = JSON.parse(answer.text);
     expect([status, errors[0].parameter, errors[0].code]).toEqual([400, parameter, code]);
     expect(errors[0].message).toContain(message);
+    expect(new Set(errors.map((fault: { parameter: string }) => fault.parameter))).toEqual(new Set([parameter]));
   });
 
   test.each<[path: string, shown: readonly string[]]>([

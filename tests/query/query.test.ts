@@ -293,6 +293,8 @@ describe('messages', () => {
   test.each([
     ['_cnd[positon]=1', 'did you mean "position"?'],
     ['_cnd[orderby]=title', 'did you mean "orderBy"?'],
+    ['_cnd[orderBy]=title,dsc', 'did you mean "desc"?'],
+    ['_cnd[orderBy]=title,acs', 'did you mean "asc"?'],
     ['_cnd[autor.name]=1', 'did you mean "author"?'],
     ['_cnd[title][lik]=1', 'did you mean "like"?'],
     ['include[]=author', 'did you mean "include"?'],

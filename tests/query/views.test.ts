@@ -1,6 +1,6 @@
 import type { RecordType } from '../../engine/model/model.ts';
 import { countRelations } from '../../engine/query/paths.ts';
-import { faultsOf, list, typeOf, view, viewText } from '../support/library.ts';
+import { faultsOf, list, problemOf, typeOf, view, viewText } from '../support/library.ts';
 
 describe('views', () => {
   test.each([
@@ -63,6 +63,13 @@ describe('variants', () => {
   ])('?%s', (search, variant, expected) => {
     expect(view(`${search}&include=`, shelf).variant).toBe(shelf.variants.get(variant));
     expect(viewText(view(`${search}&include=`, shelf))).toBe(expected);
+  });
+
+  test.each([
+    ['variant=shrot', 'Shelf has no variant "shrot"; it has full, short, label; did you mean "short"?'],
+    ['variant=Label', 'did you mean "label"?'],
+  ])('?%s: %s', (search, message) => {
+    expect(problemOf(() => view(search, shelf)).errors[0]?.message).toContain(message);
   });
 
   test.each([

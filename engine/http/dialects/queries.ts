@@ -1,12 +1,19 @@
 /** The query strings of json-server and ra-data-simple-rest, as parameters of `/api`, and how their lists name the page. */
 import type { OperatorName } from '../../field-types/field-type.ts';
-import { isObject, type JsonValue, parsedJson } from '../../json/json.ts';
+import { isObject, type JsonValue, readJson } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
 import { relationsFor } from '../../model/rights.ts';
-import { didYouMean } from '../../names.ts';
-import type { Fault } from '../../problem.ts';
+import { didYouMean, nearest } from '../../names.ts';
+import { type Fault, Problem } from '../../problem.ts';
 import type { PathNames } from '../../query/list-query.ts';
-import { type Complain, complainAbout, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
+import {
+  type Complain,
+  complainAbout,
+  didYouMeanHint,
+  type Parameter,
+  parseParameters,
+  quote,
+} from '../../query/parameters.ts';
 import { namesOf, resolveSubject } from '../../query/paths.ts';
 import type { ParseSearch } from '../../query/resolve.ts';
 import { type FrameList, linksTo } from '../lists.ts';
@@ -40,11 +47,14 @@ const parserOf =
     return { all: read(values, namesOf(type, type.defaultVariant, rights), faults), faults };
   };
 
-/** `_cnd[orderBy]`; another direction than asc and desc is refused. */
+const DIRECTIONS = ['asc', 'desc'];
+
+/** `_cnd[orderBy]`; another direction than asc and desc is refused, and left out. */
 function orderedBy(key: string, field: string, direction: string, complain: Complain): readonly Parameter[] {
-  const value = direction.toLowerCase();
-  if (value !== 'asc' && value !== 'desc') complain('invalid-value', `${quote(direction)} is not asc or desc`);
-  return [field, value].map((word) => ({ key, steps: ['orderBy'], value: word }));
+  const isDirection = DIRECTIONS.includes(direction.toLowerCase());
+  if (!isDirection)
+    complain('invalid-value', `${quote(direction)} is not asc or desc`, () => didYouMean(direction, DIRECTIONS));
+  return (isDirection ? [field, direction] : [field]).map((value) => ({ key, steps: ['orderBy'], value }));
 }
 
 /** `_cnd[limit]`; without `limit`, all from the offset on. */
@@ -131,17 +141,37 @@ function searched({ type }: PathNames, values: readonly string[], faults: Fault[
 }
 
 /** `others`: parameters that are not conditions. */
-function unknown({ type, rights }: PathNames, key: string, faults: Fault[], others: readonly string[]): [] {
+function unknown(names: PathNames, key: string, faults: Fault[], others: readonly string[]): [] {
   complainAbout(faults, key)('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
     if (key.startsWith('_cnd')) return FOR_API;
-    if (others.includes(`_${key}`)) return `; did you mean "_${key}"?`;
+    if (others.includes(`_${key}`)) return didYouMeanHint(`_${key}`);
+    for (const word of COMPARISONS.keys()) {
+      const end = key.slice(-word.length - 1);
+      const path = end.slice(1) === word ? nearestPath(names, key.slice(0, -end.length)) : undefined;
+      if (path !== undefined) return didYouMeanHint(path + end);
+    }
     const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
-    if (type.fields.has(name))
+    if (names.type.fields.has(name))
       return `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`;
-    const relations = relationsFor(rights, type).keys();
-    return didYouMean(key, [type.identifier.name, ...type.fields.keys(), ...relations, ...others]);
+    return didYouMeanHint(nearestPath(names, key, others));
   });
   return [];
+}
+
+/** The path that has the nearest name in place of each one that is misspelled. `others`: further names, without a dot. */
+function nearestPath({ type, rights }: PathNames, text: string, others: readonly string[] = []): string | undefined {
+  const steps = text.split('.');
+  const found: string[] = [];
+  let from = type;
+  for (const step of steps) {
+    const relations = relationsFor(rights, from);
+    const values = found.length < steps.length - 1 ? [] : [from.identifier.name, ...from.fields.keys()];
+    const name = nearest(step, [...values, ...relations.keys(), ...(steps.length === 1 ? others : [])]);
+    if (name === undefined) return undefined;
+    found.push(name);
+    from = relations.get(name)?.target ?? from;
+  }
+  return found.join('.');
 }
 
 const FOR_API = '; parameters like this are for /api';
@@ -240,47 +270,76 @@ export const jsonServer: HttpDialect = {
 
 // ra-data-simple-rest: `sort`, `range` and `filter` as JSON, and `Content-Range`.
 
-interface ReadingContext {
-  readonly names: PathNames;
-  readonly faults: Fault[];
-  readonly complain: Complain;
-}
-
 const listIn = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : []);
 
 const isPlace = (value: JsonValue | undefined, least: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= least;
 
-const READERS: Readonly<Record<string, (value: JsonValue, context: ReadingContext) => readonly Parameter[]>> = {
-  /** `range=[0,24]`: the first and the last place. */
-  range: (value, { complain }) => {
-    const [first, last, ...rest] = listIn(value);
-    // A page of no records ends before it begins.
-    if (isPlace(first, 0) && isPlace(last, first - 1) && rest.length === 0)
-      return limitedTo('range', first, last - first + 1);
-    return complain('invalid-value', 'range takes the places of the first and the last record: range=[0,24]') ?? [];
+interface JsonParameter {
+  readonly usage: string;
+  /** Returns undefined for a value of another form. */
+  readonly read: (value: JsonValue, names: PathNames, faults: Fault[]) => readonly Parameter[] | undefined;
+}
+
+const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
+  range: {
+    usage: 'range takes the places of the first and the last record: range=[0,24]',
+    read: (value) => {
+      const [first, last, ...rest] = listIn(value);
+      // A page of no records ends before it begins.
+      const isRange = isPlace(first, 0) && isPlace(last, first - 1) && rest.length === 0;
+      return isRange ? limitedTo('range', first, last - first + 1) : undefined;
+    },
   },
-  /** `sort=["position","DESC"]`; further pairs may follow. */
-  sort: (value, { complain }) => {
-    const items = listIn(value).flat();
-    if (items.length === 0 || items.length % 2 > 0 || !items.every((item) => typeof item === 'string'))
-      return complain('invalid-value', 'sort takes a field and its direction: sort=["name","ASC"]') ?? [];
-    return items.flatMap((item, index) =>
-      index % 2 > 0 ? [] : orderedBy('sort', item, items[index + 1] ?? '', complain),
-    );
+  sort: {
+    usage: 'sort takes a field and its direction: sort=["name","ASC"]; further pairs may follow',
+    read: (value, _, faults) => {
+      const items = listIn(value).flat();
+      if (items.length === 0 || items.length % 2 > 0 || !items.every((item) => typeof item === 'string'))
+        return undefined;
+      return items.flatMap((item, index) =>
+        index % 2 > 0 ? [] : orderedBy('sort', item, items[index + 1] ?? '', complainAbout(faults, 'sort')),
+      );
+    },
   },
-  /** `filter={"id":[1,2],"position_gte":5,"author":{"name":"x"}}`. */
-  filter: (value, { names, faults, complain }) => {
-    if (isObject(value)) return Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, names, faults));
-    return complain('invalid-value', 'filter takes a JSON object: filter={"name":"x"}') ?? [];
+  filter: {
+    usage: 'filter takes a JSON object: filter={"name":"x"}',
+    read: (value, names, faults) =>
+      isObject(value)
+        ? Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, names, faults))
+        : undefined,
   },
-  /** `embed=["author"]`: the relations to show. */
-  embed: (value, { complain }) => {
-    const paths = Array.isArray(value) ? listIn(value) : [value];
-    if (paths.every((path) => typeof path === 'string')) return [shownRelations(paths)];
-    return complain('invalid-value', 'embed takes the names of relations: embed=["author"]') ?? [];
+  embed: {
+    usage: 'embed takes the names of relations: embed=["author"]',
+    read: (value) => {
+      const paths = Array.isArray(value) ? listIn(value) : [value];
+      return paths.every((path) => typeof path === 'string') ? [shownRelations(paths)] : undefined;
+    },
   },
 };
+
+/** The URL limits the keys and items. */
+const JSON_LIMITS = { bodyKeys: Infinity, bodyItems: Infinity, bodyDepth: 32 };
+
+/** Refuses what bodies refuse: repeated keys, and strings that cannot be stored. */
+function readParameter(
+  key: string,
+  text: string,
+  { usage, read }: JsonParameter,
+  names: PathNames,
+  faults: Fault[],
+): readonly Parameter[] {
+  const complain = complainAbout(faults, key);
+  try {
+    const { value, faults: refused } = readJson(text, { limits: JSON_LIMITS, what: key });
+    for (const { code, message } of refused) complain(code, message);
+    if (refused.length > 0) return [];
+    return read(value, names, faults) ?? complain('invalid-value', usage) ?? [];
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return complain('invalid-value', `${error.message}; ${usage}`) ?? [];
+  }
+}
 
 function filtered(key: string, value: JsonValue, names: PathNames, faults: Fault[]): readonly Parameter[] {
   const complain = complainAbout(faults, key);
@@ -289,13 +348,18 @@ function filtered(key: string, value: JsonValue, names: PathNames, faults: Fault
     if (inside.length === 0) return complain('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
     return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
   }
-  if (!Array.isArray(value)) {
-    // `null` as a value asks for records without one.
-    const [text, operator] = value === null ? ['true', 'null'] : [String(value), 'eq'];
-    return conditionsOf(names, key, [text], faults).map((parameter) =>
-      parameter.steps?.length === 1 ? { ...parameter, steps: [...parameter.steps, operator] } : parameter,
-    );
+  if (value === null) {
+    const [path = '', operator = key === SEARCH ? SEARCH : undefined] = comparedBy(names, key) ?? [];
+    if (operator === undefined) return unknown(names, key, faults, []);
+    if (operator === 'eq' || operator === 'ne')
+      return [{ key, steps: [path, 'null'], value: String(operator === 'eq') }];
+    return complain('invalid-value', `${quote(key)} takes a value, not null`) ?? [];
   }
+  if (!Array.isArray(value))
+    return conditionsOf(names, key, [String(value)], faults).map((parameter) =>
+      // The text "null" is a value like any other.
+      parameter.steps?.length === 1 ? { ...parameter, steps: [...parameter.steps, 'eq'] } : parameter,
+    );
   const values = listIn(value);
   if (values.some((item) => item === null || typeof item === 'object'))
     return complain('invalid-value', `${quote(key)} has an item that is not a value`) ?? [];
@@ -305,12 +369,11 @@ function filtered(key: string, value: JsonValue, names: PathNames, faults: Fault
 }
 
 export const simpleRest: HttpDialect = {
-  parser: parserOf(Object.keys(READERS), (values, names, faults) =>
+  parser: parserOf(Object.keys(JSON_PARAMETERS), (values, names, faults) =>
     [...values].flatMap(([key, [text = '']]) => {
+      const parameter = Object.hasOwn(JSON_PARAMETERS, key) ? JSON_PARAMETERS[key] : undefined;
+      if (parameter) return readParameter(key, text, parameter, names, faults);
       const complain = complainAbout(faults, key);
-      const read = Object.hasOwn(READERS, key) ? READERS[key] : undefined;
-      // Text that is not JSON is read as null, which no parameter takes: each says what it expects.
-      if (read) return read(parsedJson(text) ?? null, { names, faults, complain });
       return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
     }),
   ),
@@ -329,5 +392,5 @@ export const simpleRest: HttpDialect = {
 function hint(key: string, { type }: PathNames): string {
   if (key.startsWith('_cnd')) return FOR_API;
   if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
-  return didYouMean(key, Object.keys(READERS));
+  return didYouMean(key, Object.keys(JSON_PARAMETERS));
 }
