@@ -40,7 +40,7 @@ export function modelDocument(
   prefix: string,
 ): JsonObject {
   const types = [...seenModel(model, rights).types.values()];
-  const listed = types.filter(({ operations }) => operations.has('list')).map(chainsFrom);
+  const listed = types.filter(({ operations }) => operations.has('list'));
   return {
     title: about.title,
     version: about.version,
@@ -56,7 +56,7 @@ const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 
 const withoutTables = (described: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word)));
 
-function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly Chains[]): JsonObject {
+function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly RecordType[]): JsonObject {
   const isIndexed = (order: readonly OrderBy[]): boolean => servedByIndex({ view: { type }, order });
   const described = withoutTables(describeType(type));
   return {
@@ -87,54 +87,46 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
         canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
       };
     }),
-    foundThrough: type.operations.has('list') ? [] : chainsTo(type, listed),
+    foundThrough: type.operations.has('list') ? [] : waysTo(type, listed),
   };
 }
 
 const labelOf = (type: RecordType, shown: readonly Field[]): string | null => labelAmong(type, shown)?.name ?? null;
 
-// Records of a type without a list of its own are found in the lists and summaries of the types that lead to them.
-
 /** Relations that lead to a type one after the other. */
 type Chain = readonly Relation[];
 
-type Chains = ReadonlyMap<RecordType, readonly Chain[]>;
-
 const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
 
-/**
- * The ways from a type to the others: its own relations, and where none leads, the first of the shortest ways. Through
- * relations to one record, a summary finds every record once, and in order: such ways count as shorter.
- */
-function chainsFrom(type: RecordType): Chains {
-  const found = new Map<RecordType, readonly Chain[]>();
-  for (const relation of type.relations.values())
-    found.set(relation.target, [...(found.get(relation.target) ?? []), [relation]]);
-  for (const onlyToOne of [true, false]) {
-    const queue = [...found.values()].flat().filter((chain) => !onlyToOne || isToOne(chain));
-    for (const chain of queue) {
-      if (chain.length === MAX_INCLUDE_DEPTH) continue;
-      for (const relation of chain.at(-1)?.target.relations.values() ?? []) {
-        if (found.has(relation.target) || (onlyToOne && relation.toMany)) continue;
-        const longer = [...chain, relation];
-        found.set(relation.target, [longer]);
-        queue.push(longer);
-      }
-    }
+/** The shortest chains from one type to the other. */
+function chainsBetween(from: RecordType, to: RecordType): readonly Chain[] {
+  const seen = new Set<RecordType>();
+  let chains: readonly Chain[] = [[]];
+  for (let depth = 0; depth < MAX_INCLUDE_DEPTH; depth += 1) {
+    const longer = chains.flatMap((chain) =>
+      [...(chain.at(-1)?.target ?? from).relations.values()].map((relation) => ({
+        relation,
+        chain: [...chain, relation],
+      })),
+    );
+    const found = longer.filter(({ relation }) => relation.target === to);
+    if (found.length > 0) return found.map(({ chain }) => chain);
+    const further = longer.filter(({ relation: { target } }) => !seen.has(target) && seen.add(target));
+    chains = further.map(({ chain }) => chain);
   }
-  return found;
+  return [];
 }
 
-const byEffort = (one: Chain, other: Chain): number =>
-  Number(isToOne(other)) - Number(isToOne(one)) || one.length - other.length;
-
-/** `toMany`: a summary cannot group by it. */
-const chainsTo = (target: RecordType, listed: readonly Chains[]): readonly JsonObject[] =>
+/**
+ * The lists and summaries in which records of a type without a list are found. A summary cannot group by a chain with
+ * `toMany`, so these come last.
+ */
+const waysTo = (target: RecordType, listed: readonly RecordType[]): readonly JsonObject[] =>
   listed
-    .flatMap((chains) => chains.get(target) ?? [])
-    .toSorted(byEffort)
-    .map((chain) => ({
-      type: chain[0]?.source.name ?? '',
+    .flatMap((from) => chainsBetween(from, target).map((chain) => ({ from, chain })))
+    .toSorted((a, b) => Number(isToOne(b.chain)) - Number(isToOne(a.chain)) || a.chain.length - b.chain.length)
+    .map(({ from, chain }) => ({
+      type: from.name,
       relation: chain.map(({ name }) => name).join('.'),
       toMany: !isToOne(chain),
     }));
