@@ -6,7 +6,6 @@ import { resolveModel } from './model/resolve.ts';
 import { createValidators } from './validation/compile.ts';
 import { checkDefaults, checkSeeds } from './validation/seeds.ts';
 
-/** `schema` is undefined if a diagnostic is an error. */
 export function checkSchema(directory: string) {
   const { files, diagnostics } = loadDescriptors(directory);
   if (diagnostics.some(isError)) return { schema: undefined, diagnostics };

@@ -5,9 +5,7 @@ import { didYouMean } from './names.ts';
 import { nodeFault, print, printError, VERSION } from './process.ts';
 
 interface CommandEntry {
-  /** One sentence for `--help`. */
   readonly description: string;
-  /** Loads only the command that runs. */
   readonly load: () => Promise<Command>;
 }
 

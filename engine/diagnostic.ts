@@ -4,18 +4,17 @@ export type Severity = 'error' | 'warning';
 export interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly severity: Severity;
-  /** Path of the descriptor, relative to the working directory. */
   readonly file: string;
   readonly line: number;
-  /** 1-based, in UTF-16 code units, as editors count. */
+  /** 1-based, in UTF-16 code units. */
   readonly column: number;
-  /** One sentence with the fault, the expected value, and the nearest valid name. */
+  /** The fault, the expected value, and the nearest valid name. */
   readonly message: string;
   /** The source line, with carets under the location. */
   readonly frame: string;
 }
 
-/** Every code of a diagnostic. Their causes and cures are in docs/reference/diagnostics.md. */
+/** docs/reference/diagnostics.md has their causes and cures. */
 export const severities = {
   // Files
   'no-schema': 'error',

@@ -36,12 +36,11 @@ import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
 
 export interface Engine {
-  /** Serves every record; in front of an http server, or mounted in an Express app. */
   readonly handler: Handler;
-  /** For a host that serves more than records: the steps that hold for its other requests as well. */
+  /** For a host application: the steps of the handler that hold for its other requests as well. */
   readonly host: HostSteps;
   readonly model: Model;
-  /** The model as the client of the request may see it; without a known token it is empty. */
+  /** Without a known token it is empty. */
   modelFor(request: IncomingMessage): Model;
   clients(): Clients;
   readonly readContent: ReadContent;
@@ -51,14 +50,14 @@ export interface Engine {
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   ready(): Promise<ModelNumbers>;
-  /** From now on each answer closes its connection. */
+  /** From now on each response closes its connection. */
   drain(): void;
-  /** Closes the database. Requests must have been answered. */
+  /** All requests must have been answered. */
   close(): Promise<void>;
 }
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
-  /** For tests: the time that records are stamped with. Default: the clock of the database. */
+  /** For tests; default: the clock of the database. */
   readonly clock?: Clock | undefined;
   readonly waits?: boolean | undefined;
 };
@@ -74,7 +73,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const forget = (): void => void (clients = undefined);
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, forget)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
-  // An engine inside an application does not know its host, and leaves limits to the application.
+  // A host application limits rates itself.
   const rateLimit = [AUTO_RATE, Infinity].includes(settings.rateLimit)
     ? undefined
     : await createRateLimit(settings.rateLimit, (request) => clientOf(request, addressOf(request), access));
@@ -106,7 +105,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   );
   const readContent = contentReader(settings, budget);
   const { idempotencyHours } = settings;
-  // One that fails is tried again a minute later.
+  // A failure is repeated a minute later.
   const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
   const dialects = dialectsByRoot(settings.dialects);
   const servedBy = memoized((served: Model) => {
@@ -170,7 +169,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
 
 const MINUTE = 60_000;
 
-/** The library is loaded only if it is needed, as for rate limits: a start without both takes 30 ms less. */
+/** Loaded only if needed: that saves 30 ms of a start. */
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });

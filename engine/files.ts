@@ -9,7 +9,7 @@ const OWNER_ONLY = 0o600;
 export const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 export interface NewFile {
-  /** Path of the file until it is complete; created empty. */
+  /** The path until `finish`; created empty. */
   readonly partial: string;
   finish(): void;
   discard(): void;
@@ -17,7 +17,6 @@ export interface NewFile {
 
 interface OutputOptions {
   readonly force: boolean;
-  /** The database file, which is never replaced; undefined without one. */
   readonly database: string | undefined;
 }
 
@@ -25,7 +24,7 @@ export function newFile(file: string, { force, database }: OutputOptions): NewFi
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))
     throw new StartError(`${file} is the database itself, or belongs to it; choose another name. Nothing was changed.`);
-  // Even a link that leads nowhere has the name.
+  // A link that leads nowhere exists as well.
   if (!force && lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw taken(file);
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   writing(file, () => closeSync(openSync(partial, 'wx', OWNER_ONLY)));
@@ -45,9 +44,9 @@ export function newFile(file: string, { force, database }: OutputOptions): NewFi
   };
 }
 
-/** Creates the database file readable by its owner only; an existing one keeps its mode. SQLite's companion files get the same mode. */
+/** Creates the database file for its owner only; SQLite gives its companion files the same mode. */
 export function makeOwnerOnly(file: string): void {
-  // Mode 'a' follows links and changes nothing in an existing file.
+  // Mode 'a' changes nothing in a file that exists.
   if (!existsSync(file)) writing(file, () => closeSync(openSync(file, 'a', OWNER_ONLY)));
 }
 
@@ -81,21 +80,19 @@ function writing(file: string, work: () => void): void {
   }
 }
 
-// Changes. File system events are not reliable enough: they stop when another file is moved into place, and do not exist on
-// network file systems, in some containers, or above the limit of watches.
+// Changes are polled for: events of file systems are lost on network file systems, in containers, and after a rename.
 
 export interface Looking<T> {
   readonly look: () => Promise<T>;
   readonly textOf: (found: T) => string;
   readonly every: number;
-  /** Called when two polls in a row have found the same change. The next poll waits for its result. */
+  /** Called when two polls in a row find the same change. */
   readonly changed: (found: T) => unknown;
 }
 
-/** A change that does not settle is reported after this many polls. */
 const MAX_LOOKS = 3;
 
-/** `first`: the text of the known state. Returns a function that stops polling. */
+/** Returns a function that stops polling. */
 export function followSettled<T>(first: string, { look, textOf, every, changed }: Looking<T>): () => Promise<void> {
   let [known, last, looks] = [first, first, 0];
   const stopping = new AbortController();

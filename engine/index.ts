@@ -49,7 +49,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     );
   const engine = await startEngine(settings);
   const inProcess = inProcessCalls(engine.budget, () => engine.clients().unrestricted);
-  // The pages bring Express, which a host that only needs the records does not have to load.
+  // The pages bring Express, which not every host needs.
   const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
     const load = lazy(async () => (await import('./server/app.ts')).createMounted(engine, settings, which));
     return (request, response, next) =>

@@ -20,10 +20,10 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
   );
 }
 
-/** Bytes that wait for a full disk; what comes then is dropped. */
+/** Bytes that wait for a full disk; more are dropped. */
 const MAX_HELD = 1024 * 1024;
 
-/** A log that cannot be written, as on a full disk, does not end the service. */
+/** A log that cannot be written does not end the service. */
 const standardError = () =>
   destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
 
@@ -33,7 +33,7 @@ function onTerminal(): { write(line: string): void } {
   return { write: (line) => void terminal.write(printable(line)) };
 }
 
-/** Messages that may contain values: those of PostgreSQL have an SQLSTATE, those of JSON.parse quote the text. */
+/** Messages that may contain values: PostgreSQL's have an SQLSTATE, those of JSON.parse quote the text. */
 const SQLSTATE = /^(?!EPIPE$)[0-9A-Z]{5}$/;
 const messageOf = ({ name, message, code }: Error & { readonly code?: unknown }): string => {
   if (typeof code === 'string' && SQLSTATE.test(code)) return 'the database rejected a statement';

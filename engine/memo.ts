@@ -1,6 +1,6 @@
-/** Memoizes `work` by its first argument, an object, for as long as that object is referenced. */
+/** Calls `work` once for each first argument. */
 export function memoized<K extends object, A extends readonly unknown[], T>(
-  /** `always`: must be the same each time for the same key. */
+  /** `always`: the same each time for the same key. */
   work: (key: K, ...always: A) => T,
 ): (key: K, ...always: A) => T {
   const known = new WeakMap<K, { readonly made: T }>();
@@ -13,7 +13,7 @@ export function memoized<K extends object, A extends readonly unknown[], T>(
   };
 }
 
-/** A least-recently-used cache: returns the value of a key, and makes it if it is not known. */
+/** A least-recently-used cache. */
 export function createCache<T>(most: number): (key: string, make: () => T) => T {
   // A Map keeps insertion order, so its first key is the least recently used.
   const known = new Map<string, T>();
@@ -29,13 +29,12 @@ export function createCache<T>(most: number): (key: string, make: () => T) => T 
 
 const MAX_SHAPES = 1000;
 
-/** Compiles each shape of query once. */
 export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string, query: Q) => C {
   const known = createCache<C>(MAX_SHAPES);
   return (shape, query) => known(shape, () => compile(query));
 }
 
-/** Loads at the first call, once for all that call meanwhile; the next call after a failure tries again. */
+/** Loads once, at the first call; after a failure, the next call tries again. */
 export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () =>

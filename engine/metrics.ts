@@ -1,4 +1,4 @@
-/** Metrics for Prometheus: requests by type and operation, statements, and those of Node itself. */
+/** Metrics for Prometheus. */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnWait } from './storage/database.ts';
@@ -10,7 +10,7 @@ export interface Metrics {
   observe(request: AnsweredRequest): void;
   statement(milliseconds: number): void;
   readonly wait: OnWait;
-  /** Sets the functions that count connections and ask the database, which are called whenever metrics are read. */
+  /** Both functions are called whenever metrics are read. */
   watch(usage: () => readonly ServerUsage[], ask: () => Promise<{ isReady: boolean; isReachable: boolean }>): void;
   readonly contentType: string;
   text(): Promise<string>;
@@ -29,7 +29,7 @@ export function createMetrics(): Metrics {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
-  // Gauges with the name of a counter.
+  // Gauges that have the name of a counter.
   for (const what of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Counter({
     name: 'records_http_requests_total',
@@ -66,7 +66,7 @@ export function createMetrics(): Metrics {
     statement: (milliseconds) => statements.observe(milliseconds / 1000),
     wait: (purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000),
     watch: (usage, ask) => {
-      // Of several processes, the one that is worst off counts.
+      // Several processes report the worst value.
       const aggregator = 'min';
       const gauge = <L extends string>(
         name: string,
@@ -108,7 +108,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-// Workers: whichever is asked for metrics asks the first process, which adds up those of all.
+// A worker that is asked for metrics asks the first process, which adds up those of all.
 
 const QUESTION = 'metrics';
 

@@ -7,7 +7,6 @@ import { pluralize } from 'inflection';
 const MAX_BYTES = 60;
 const HASH_LENGTH = 8;
 
-/** `defaultVATRate` as `['default', 'VAT', 'Rate']`. */
 function wordsAsWritten(name: string): string[] {
   return name
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
@@ -29,15 +28,14 @@ export const defaultTable = (type: string): string => plural(type, '_');
 
 export const snakeCase = (name: string): string => words(name).join('_');
 
-/** Names are no longer, and longer values of an enum are texts of their own. */
+/** A longer text is a value of an enum, not a name. */
 const LATIN_NAME = /^[\p{Script=Latin}\p{N}_]{1,60}$/u;
-/** Other scripts have no capitals, or no plural that is made in the English way. */
+/** Other scripts have no plural in the English way. */
 const LATIN_END = /\p{Script=Latin}$/u;
 const ACRONYM = /^\p{Lu}[\p{Lu}\p{N}]*$/u;
-/** Always written in capitals, although names have them in small letters. */
 const INITIALS: ReadonlySet<string> = new Set(['api', 'html', 'id', 'ip', 'json', 'uri', 'url', 'uuid']);
 
-/** The title that a name makes, or a value of an enum: `defaultVATRate` -> `Default VAT rate`. Names in other scripts stay as they are. */
+/** `defaultVATRate` -> `Default VAT rate`. */
 export function titleFrom(name: string): string {
   if (!LATIN_NAME.test(name)) return name;
   const title = wordsAsWritten(name).map((word) => {
@@ -47,10 +45,10 @@ export function titleFrom(name: string): string {
   return capitalized(title.join(' ')) || name;
 }
 
-/** Of several records, for the title of one: `Tax class` -> `Tax classes`. */
+/** `Tax class` -> `Tax classes`. */
 export const pluralOf = (title: string): string => (LATIN_END.test(title) ? pluralize(title) : title);
 
-/** The parts joined by `_`; a name that is too long is cut and ends in its hash. */
+/** Joined by `_`; a name that is too long ends in its hash. */
 export function generatedName(...parts: readonly string[]): string {
   const name = parts.join('_');
   if (Buffer.byteLength(name) <= MAX_BYTES) return name;
@@ -60,13 +58,13 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
-/** Characters of a name, value or step of a path that a message repeats of what a client sent. */
+/** Characters of a client's text that a message repeats. */
 export const MAX_ECHO = 100;
 
 export const shortened = (text: string, most = MAX_ECHO): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
-/** Longer names get no suggestion: comparing them would take too long. */
+/** Comparing longer names would take too long. */
 const LONGEST_MEANT = 200;
 
 export function nearest(name: string, known: Iterable<string>): string | undefined {
@@ -85,7 +83,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** `; did you mean "x"?` or the empty text: the end of every message about an unknown name. */
+/** `; did you mean "x"?` or the empty text. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const candidate = nearest(name, known);
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;
@@ -93,7 +91,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Whether the names differ by one missing, added, replaced or swapped letter, without regard to case. */
+/** Whether one letter is missing, added, replaced or swapped; case is ignored. */
 export function isOneEditAway(given: string, name: string): boolean {
   const [one, other] = [given.toUpperCase(), name.toUpperCase()];
   const isSwap = [...one].toSorted().join('') === [...other].toSorted().join('');

@@ -1,10 +1,10 @@
-/** Errors: those that clients see (RFC 9457) with the catalogue of their codes, and those that operators see. */
+/** Errors for clients (RFC 9457), and errors for operators. */
 import { MAX_ECHO, shortened } from './names.ts';
 
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** Seconds after which the client may try again (RFC 9110, 10.2.3), if trying again can help. */
+  /** Seconds; missing where trying again does not help (RFC 9110, 10.2.3). */
   readonly retryAfter?: number | undefined;
 }
 
@@ -55,7 +55,6 @@ export const problemKinds = {
 
 export type ProblemCode = keyof typeof problemKinds;
 
-/** The location of a fault: in the body (JSON Pointer, RFC 6901), in a query parameter, in a header, or in a relation. */
 type FaultPlace =
   | { readonly pointer: string }
   | { readonly parameter: string }
@@ -65,9 +64,9 @@ type FaultPlace =
 export type Fault = FaultPlace & {
   readonly code: string;
   readonly message: string;
-  /** In bodies that hold a record on each line: the number of the line, from 1. */
+  /** Of the body, from 1. */
   readonly line?: number;
-  /** The stored records in the way, or the first of many; only those that the token may read. */
+  /** The stored records in the way; only those that the token may read. */
   readonly records?: readonly RecordName[];
 };
 
@@ -97,7 +96,7 @@ const shortenedFault = (fault: Fault): Fault => ({
   ...('parameter' in fault ? { parameter: shortened(fault.parameter) } : {}),
 });
 
-/** Thrown anywhere during a request, and turned into a response in one place. */
+/** Can be thrown anywhere during a request. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -116,7 +115,7 @@ export class Problem extends Error {
     this.headers = headers;
   }
 
-  /** The same problem with its faults in other words, of which the first stands in its message. */
+  /** The same problem with its faults in other words; its message has the first one. */
   withErrors(errors: readonly Fault[]): Problem {
     const { code, message, headers, cause, retryAfter } = this;
     const [before, after] = [this.errors[0], errors[0]];
@@ -125,14 +124,13 @@ export class Problem extends Error {
   }
 }
 
-/** A problem made of faults: its detail is the first message and the number of the others. */
 export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
 }
 
-/** Throws what all of these checks refuse for the reason of the first. */
+/** Runs all checks, and throws the faults of those that fail with the same code as the first. */
 export function throwTogether(checks: readonly (() => void)[]): void {
   const problems: Problem[] = [];
   for (const check of checks)
@@ -185,12 +183,12 @@ export const answerTooLong = (cause: unknown): Problem =>
     { cause },
   );
 
-/** Why the engine cannot start; the message can be printed as it is. */
+/** The service or command cannot start; the message can be printed as it is. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
 
-/** The database cannot be reached, or is still starting: a start may wait for it. */
+/** The database cannot be reached yet: a start may wait for it. */
 export class NotYetThere extends StartError {}
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The sources and the compiled code are at different depths below the package. */
+/** Sources and compiled code are at different depths. */
 function folderOfPackage(directory: string): string {
   const found = existsSync(join(directory, 'package.json')) || dirname(directory) === directory;
   return found ? directory : folderOfPackage(dirname(directory));
@@ -19,7 +19,7 @@ const manifest = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), '
 
 export const { name: PACKAGE_NAME, version: VERSION } = manifest;
 
-/** Why this Node.js will not do; undefined if it will. The database driver would crash without a message. */
+/** Why this version of Node.js is refused; the database driver would crash without a message. */
 export function nodeFault(version = process.versions.node): string | undefined {
   const needed = Number(/\d+/.exec(manifest.engines.node)?.[0]);
   if (Number.parseInt(version, 10) >= needed) return undefined;
@@ -28,7 +28,7 @@ export function nodeFault(version = process.versions.node): string | undefined {
 
 export const WORKER_VARIABLE = 'RECORDS_WORKER';
 
-/** The number of this process among those of WORKERS, from 1; undefined in a process that serves alone. */
+/** 1 to WORKERS; undefined in a process that serves alone. */
 export const workerNumber: number | undefined = cluster.isWorker
   ? Number(process.env[WORKER_VARIABLE]) || undefined
   : undefined;
@@ -37,7 +37,7 @@ export const workerNumber: number | undefined = cluster.isWorker
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
 
-/** Escapes the characters that could move the cursor or disguise text, as JSON does, so that JSON stays equivalent. */
+/** Escapes characters that could move the cursor or disguise text, in the way of JSON. */
 export const printable = (text: string): string =>
   text.replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 

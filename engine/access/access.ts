@@ -14,7 +14,7 @@ import type { Settings } from '../settings/settings.ts';
 import { type Grant, grantOf, parseGrants } from './tokens.ts';
 
 export interface Access {
-  /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  /** Throws `unauthorized`. */
   grantOf(request: IncomingMessage): Grant;
   close(): void;
 }
@@ -22,20 +22,18 @@ export interface Access {
 type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
-  /** The file was reloaded: the grants that are valid now. */
   readonly changed: (grants: readonly Grant[]) => void;
-  /** Lines of the file that give no access, and why. */
+  /** Why lines of the file give no access. */
   readonly refused: (faults: readonly string[]) => void;
 }
 
-/** Milliseconds between polls of the file. A change takes effect after two polls, so within two seconds. */
+/** A change is seen by two polls, so within two seconds. */
 const POLL_MS = 500;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 const BEARER_SCHEME = /^Bearer(?: |$)/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
-/** Throws a StartError if the tokens cannot be read. */
 export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports: Reports): Access {
   const unreadable = `TOKENS_FILE is "${file}", which cannot be read`;
   const parsed = (text = '') => parseGrants({ name: file, text }, { name: 'TOKENS', text: tokens });
@@ -73,10 +71,9 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
   return { grantOf: grantedTo, close: () => void stop?.() };
 }
 
-/** The file at one poll. If it is missing or unreadable, it has no tokens: otherwise removing it would revoke nothing. */
+/** The file at one poll. Without it there are no tokens: removing it revokes all. */
 interface TokenText {
   readonly text?: string;
-  /** Why there is no text. */
   readonly reason?: string;
 }
 
@@ -88,13 +85,12 @@ function readTokens(file: string, unreadable: string): string {
   }
 }
 
-/** The name of the client for the rate limit: that of its token, else its address. An unknown token counts as none. */
+/** The name of the token, else the address, for the rate limit. */
 export function clientOf(request: IncomingMessage, address: string, access: Access | undefined): string {
   const name = tokenNameOf(request, access);
   return name === undefined ? networkOf(address) : `token ${name}`;
 }
 
-/** undefined without a token, or for one that is unknown. */
 export function tokenNameOf(request: IncomingMessage, access: Access | undefined): string | undefined {
   if (access === undefined || request.headers.authorization === undefined) return undefined;
   try {
@@ -106,7 +102,7 @@ export function tokenNameOf(request: IncomingMessage, access: Access | undefined
 
 function identified(header: string | undefined, grants: readonly Grant[]): Grant {
   if (header === undefined) throw unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
-  // Another scheme counts as no credentials (RFC 6750, 3), so that the client does not discard a token.
+  // Another scheme counts as no credentials (RFC 6750, 3): the client keeps its token.
   if (!BEARER_SCHEME.test(header))
     throw unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
   const [, token] = BEARER.exec(header) ?? [];
@@ -121,29 +117,25 @@ const unauthorized = (message: string, challenge: string): Problem =>
     headers: { 'WWW-Authenticate': challenge },
   });
 
-// A client: rights, routes and documents, kept once per set of rights.
-
 export interface Client {
   readonly rights: Rights;
-  /** The name of its token; null without tokens. */
+  /** null without tokens. */
   readonly tokenName: string | null;
-  /** All types. */
   readonly model: Model;
-  /** The part of the Model that the client may see, for documents: the same for all clients with equal rights. */
+  /** What the client may see; the same object for all clients with equal rights. */
   seen(): Model;
   serviceOf(type: RecordType): Service;
-  /** The routes below `/api`, or below the root of a dialect. */
   routesBelow(root: string): Routes;
 }
 
 export interface Clients {
-  /** Throws a Problem, `unauthorized`, if there is no token, or an unknown one. */
+  /** Throws `unauthorized`. */
   of(request: IncomingMessage): Client;
   granted(granted: Granted, name: string): Client;
   readonly unrestricted: Client;
 }
 
-/** Sets of rights whose models are kept, with the documents about these. */
+/** Models that are kept, with the documents about them. */
 const MOST_KEPT = 16;
 
 type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routesBelow'>;

@@ -3,9 +3,9 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Granted, TypeNames } from '../model/rights.ts';
 
 export interface Grant extends Granted {
-  /** The name appears in logs, unlike the token. */
+  /** Stands in logs, unlike the token. */
   readonly name: string;
-  /** SHA-256 of the token, which has 256 random bits, so that a slow hash is not needed. */
+  /** SHA-256: a token has 256 random bits, so a slow hash is not needed. */
   readonly hash: Buffer;
 }
 
@@ -27,16 +27,14 @@ export function tokenLine({ name, read, write }: Granted & { readonly name: stri
 export const parseTypes = (text: string): TypeNames =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
 
-/** A file or a setting with token lines: its name and its text. */
 interface TokenSource {
   readonly name: string;
   readonly text: string;
 }
 
 interface ParsedGrants {
-  /** The grants of the well-formed lines that do not conflict with others. */
   readonly grants: readonly Grant[];
-  /** A message for each faulty line, with its location but without its text, which may contain a token. */
+  /** Without the text of the line, which may contain a token. */
   readonly faults: readonly string[];
 }
 
@@ -45,10 +43,7 @@ interface GrantLine {
   readonly grant: Grant;
 }
 
-/**
- * A faulty line gives no access. Neither do lines that share a name or a hash: if the first one won, a line meant to
- * replace it would have no effect. A repeated line counts once.
- */
+/** Lines that share a name or a hash give no access: a line meant to replace the other would have no effect. */
 export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
   const faults: string[] = [];
   const lines = new Map<string, GrantLine>();
@@ -72,7 +67,7 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
   return { grants, faults };
 }
 
-/** Lines, and entries of a line between semicolons, without empty ones and comments. */
+/** Lines and, between semicolons, entries, without comments. */
 const entriesOf = ({ name, text }: TokenSource): readonly { readonly place: string; readonly text: string }[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim().startsWith('#')) return [];
@@ -92,7 +87,7 @@ function parseGrant(line: string): Grant | undefined {
   return { name, read, write, hash: Buffer.from(hash, 'hex') };
 }
 
-/** Compares every grant in constant time, so that the time reveals nothing. */
+/** Compares every grant in constant time. */
 export function grantOf(token: string, grants: readonly Grant[]): Grant | undefined {
   const hash = hashOf(token);
   const same = grants.map((grant) => timingSafeEqual(grant.hash, hash));

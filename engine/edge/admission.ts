@@ -1,17 +1,17 @@
-/** Which requests reach the service, whatever they ask for: their host, the site that sends them, the client and its rate. */
+/** Admission: the host of a request, the site that sends it, its client and the rate. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { workerNumber } from '../process.ts';
 
-// Hosts and sites. Without tokens, a web page of another site could read and write as if it were a person at this machine.
+// Hosts and sites. Without tokens, a page of another site could read and write like a person at this machine.
 
 type Admit = (request: IncomingMessage) => void;
 
 interface AdmissionOptions {
   readonly guarded: boolean;
-  /** Names of the service; `*` among them allows every name. Empty: the host application decides. */
+  /** `*` allows every name. Empty: the host application decides. */
   readonly allowedHosts: readonly string[];
   readonly publicUrl: string;
   readonly cors: { allows(origin: string): boolean };
@@ -24,7 +24,7 @@ export const createAdmission =
     if (!options.guarded) refuseOtherSites(request, options);
   };
 
-/** For agents: even in a host application, a page can reach them under a name of its own (DNS rebinding). */
+/** For agents: a page could reach them under a name of its own (DNS rebinding), in a host application too. */
 export const createAgentAdmission =
   (options: AdmissionOptions): Admit =>
   (request) => {
@@ -35,7 +35,7 @@ export const createAgentAdmission =
       throw otherSite('Origin', origin);
   };
 
-/** Addresses and names of this machine: no name server decides where they lead. */
+/** Addresses and names that no name server decides about. */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 
 function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUrl }: AdmissionOptions): void {
@@ -50,7 +50,7 @@ function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUr
   );
 }
 
-/** Refuses by Fetch Metadata, which browsers send to https and to this machine, else by Origin or Referer. */
+/** By Fetch Metadata, which browsers send to https and to this machine, else by Origin or Referer. */
 function refuseOtherSites(request: IncomingMessage, { cors, publicUrl }: AdmissionOptions): void {
   const { origin, referer = '', 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && cors.allows(origin)) return;
@@ -63,14 +63,14 @@ function refuseOtherSites(request: IncomingMessage, { cors, publicUrl }: Admissi
     throw otherSite(origin === undefined ? 'Referer' : 'Origin', from);
 }
 
-/** A link to a page for people, whose content no other site can read. */
+/** A link to a page for people: other sites cannot read the response. */
 const isNavigation = (request: IncomingMessage): boolean =>
   request.method === 'GET' &&
   request.headers['sec-fetch-mode'] === 'navigate' &&
   request.headers['sec-fetch-dest'] === 'document' &&
   /^\/(?:$|\?|(?:docs|studio)(?:[/?]|$))/.test(request.url ?? '');
 
-/** The scheme is not known behind a proxy that ends TLS. */
+/** A proxy that ends TLS hides the scheme. */
 function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publicUrl: string): boolean {
   if (publicUrl !== '' && new URL(publicUrl).origin === origin) return true;
   const urls = ['http', 'https'].map((scheme) => `${scheme}://${host}`);
@@ -90,7 +90,7 @@ function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from: string
 
 export type AddressOf = (request: IncomingMessage) => string;
 
-/** The peer of the connection; behind trusted proxies, the last forwarded address that is not one of them. */
+/** The peer; behind trusted proxies, the last forwarded address that is not one of them. */
 export function createAddressOf(trustedProxies: readonly string[]): AddressOf {
   const peerOf: AddressOf = ({ socket }) => plain(socket.remoteAddress ?? '');
   if (trustedProxies.length === 0) return peerOf;
@@ -103,7 +103,7 @@ export function createAddressOf(trustedProxies: readonly string[]): AddressOf {
   }
   return (request) => {
     let client = peerOf(request);
-    // Each proxy appends the address that it was asked from.
+    // Each proxy appends the address of its peer.
     const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
     while (isIP(client) > 0 && trusted.check(client, familyOf(client))) {
       const before = addressIn(forwarded.pop() ?? '');
@@ -120,10 +120,10 @@ function addressIn(text: string): string | undefined {
   return isIP(address) > 0 ? address : undefined;
 }
 
-/** An address of version 4 has this form where the service listens on both versions. */
+/** Sockets for both versions show an IPv4 address in IPv6 notation. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** The key that a client is counted by: its IPv4 address, or the /64 network of its IPv6 address. */
+/** The IPv4 address, or the /64 network of an IPv6 address. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [before = [], after] = address
@@ -137,7 +137,7 @@ export function networkOf(address: string): string {
 
 // The rate limit (draft-ietf-httpapi-ratelimit-headers).
 
-/** Returns the headers that say how many requests are left. Throws a Problem, `rate-limited`. */
+/** Returns the RateLimit headers; throws `rate-limited`. */
 export type RateLimit = (request: IncomingMessage) => Promise<Readonly<Record<string, string>>>;
 
 const SECONDS = 60;

@@ -1,16 +1,15 @@
 /**
- * The memory budget, shared by bodies, pages, chunks of lists, unsent responses and pipelined requests. When it is used
- * up, the responses that have waited longest for their readers are cut off; if that is not enough, the request gets 503.
- * The last eighth is reserved for small requests, so that large ones cannot shut them out.
+ * The memory budget of bodies, pages, unsent responses and pipelined requests. When it is used up, the responses that have
+ * waited longest for their readers are cut off; then requests get 503. Only small requests may use the last eighth.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 
 export interface Budget {
-  /** Reserves bytes. Throws `overloaded` if not enough are left now, and `content-too-large` if there never are. */
+  /** Throws `overloaded` if not enough bytes are left, `content-too-large` if there never are. */
   take(bytes: number): Share;
-  /** Counts bytes that are in memory already. Never throws: `cutOff` frees them if others need the memory. */
+  /** Counts bytes that are in memory already; `cutOff` frees them if others need the memory. */
   keep(bytes: number, cutOff: () => void): Share;
   readonly limit: number;
   readonly used: number;
@@ -18,14 +17,13 @@ export interface Budget {
 
 export interface Share {
   grow(bytes: number): void;
-  /** Gives back what it has beyond this many bytes. */
+  /** Gives back all but this many bytes. */
   shrink(most: number): void;
-  /** Gives everything back; a second call does nothing. */
+  /** Gives everything back. */
   release(): void;
   readonly bytes: number;
 }
 
-/** Bytes that one request may take from the last eighth. */
 const SMALL = 64 * 1024;
 
 export function createBudget(limit: number): Budget {
@@ -59,7 +57,7 @@ export function createBudget(limit: number): Budget {
         const most = isLarge ? limit - limit / 8 : limit;
         if (!cutOff) {
           if (bytes + more > most) throw tooMuchAtOnce(bytes + more, most);
-          // Cut nobody off if it would not fit anyway.
+          // Cutting others off would not be enough.
           if (used - keptBytes + more > most) throw overloaded();
         }
         count(more);
@@ -107,7 +105,7 @@ const tooMuchAtOnce = (bytes: number, most: number): Problem =>
 const overloaded = (): Problem =>
   new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');
 
-// A response that a connection does not take at once stays in memory: for a limited time, and within the budget.
+// Unsent responses stay in memory for a limited time, and within the budget.
 
 /** Bytes a second that a client must read. */
 const SLOWEST = 32 * 1024;
@@ -117,14 +115,14 @@ const patience = (length: number, timeout: number): number =>
   Math.min(LONGEST_TIMER, timeout + Math.ceil((length / SLOWEST) * 1000));
 
 /**
- * Called after a write to a response: closes the connection if the client does not read in time. Returns a function that
- * stops the timer. `least`: bytes that wait elsewhere, such as in middleware that compresses.
+ * Called after a write to a response: resets the connection if the client does not read in time. Returns a function that
+ * ends the wait. `least`: bytes that wait elsewhere, such as in middleware that compresses.
  */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
 
 export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
   return ({ socket }, response, least = 0) => {
-    // Includes what waits in the response itself: all of it, if it is behind other responses of its connection.
+    // The response itself holds what waits behind other responses of its connection.
     const length = Math.max(least, response.writableLength);
     if (length === 0 || socket.destroyed) return () => undefined;
     const giveUp = (): void => disconnect(socket);
@@ -135,13 +133,13 @@ export function createSlowReaders(timeout: number, budget: Budget): AwaitReader 
       response.off('timeout', giveUp).off('close', stop);
       share.release();
     };
-    // Closes the connection within twice the time if nothing is read at all. Node resets it with the next request.
+    // The timeout of the socket, which the next request resets.
     response.setTimeout(timeout).once('timeout', giveUp).once('close', stop);
     return stop;
   };
 }
 
-/** The system would keep what it has not sent yet; a reset drops it. */
+/** A reset drops what the system has not sent yet. */
 export function disconnect(socket: Socket): void {
   const isPlain = socket.remoteAddress !== undefined && !('encrypted' in socket);
   if (isPlain) socket.resetAndDestroy();

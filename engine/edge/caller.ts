@@ -1,25 +1,25 @@
-/** The client that waits for the result of some work. Long work stops when its client has gone. */
+/** The client that waits for some work, which stops when the client has gone. */
 export interface Caller {
   readonly isGone: boolean;
   readonly origin: string;
   readonly most: number;
-  /** Reserves memory from the budget; throws `overloaded` if not enough is left, `content-too-large` if it never fits. */
+  /** Reserves memory; throws like `Budget.take`. */
   take(bytes: number): void;
-  /** Returns a function that gives back what is taken from now on: for work that is begun again. */
+  /** Starts a savepoint; the returned function releases what was taken since. */
   drawing?(): () => void;
-  /** The position in the log of the database that the client has seen; undefined asks for nothing. */
+  /** The position in the database's log that the client has seen. */
   readonly position?: string | undefined;
   wrote?(position: string): void;
-  /** Calls the listener when the client disconnects, at once if it already has. Returns a function to stop listening. */
+  /** Calls the listener when the client disconnects, at once if it has. Returns a function that stops listening. */
   onGone(listener: () => void): () => void;
 }
 
-/** The position of the last write in the log of the database: later reads, of replicas too, see the write. */
+/** The position of the last write in the database's log: later reads, of replicas too, see the write. */
 export interface Position {
   last: string | undefined;
 }
 
-/** For work that always runs to its end: commands, and the start of the service. */
+/** For commands and the start, which always run to the end. */
 export const PATIENT: Caller = Object.freeze({
   isGone: false,
   origin: '',

@@ -1,4 +1,4 @@
-/** JSON: types of values, pointers (RFC 6901), a reader in one pass, texts kept as written, the order of faults in a body. */
+/** JSON: pointers, a reader in one pass, texts kept as written, the order of faults in a body. */
 import { isDeepStrictEqual } from 'node:util';
 import { memoized } from '../memo.ts';
 import { shortened } from '../names.ts';
@@ -13,18 +13,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `/a~1b/0` for `['a/b', 0]`; the empty string for the whole document (RFC 6901, section 3). */
+/** RFC 6901: `/a~1b/0` for `['a/b', 0]`; the empty string for the whole. */
 export function pointer(path: readonly (string | number)[]): string {
   return path.map((step) => `/${escapeStep(step)}`).join('');
 }
 
 export function escapeStep(step: string | number): string {
   const text = String(step);
-  // Runs for every key of every write, and hardly any key needs escaping.
+  // This runs for every key of every write.
   return text.includes('/') || text.includes('~') ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
-/** The place that a pointer leads to, and each place around it except the whole document: `/a/0` and `/a` for `/a/0`. */
+/** `/a/0` and `/a` for `/a/0`. */
 export function enclosing(place: string): readonly string[] {
   const places: string[] = [];
   for (let rest = place; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) places.push(rest);
@@ -44,36 +44,31 @@ export function parsedJson(text: string): JsonValue | undefined {
   }
 }
 
-// Reading: values, repeated keys, limits, strings that cannot be stored, and texts kept as written.
-
 export interface TextLimits {
   readonly bodyKeys: number;
-  /** Levels of nested objects and arrays in a request body. */
   readonly bodyDepth: number;
   readonly bodyItems: number;
 }
 
-/** The members to store as written: by record of a body, then by key in text order. */
+/** By object, the members whose texts are stored, by key. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
 export type RawMembers = ReadonlyMap<string, RawMember>;
 
 export const NO_RAW_VALUES: RawValues = new Map();
 
 export interface RawMember {
-  /** The key with its quotes and escapes. */
   readonly name: string;
-  /** The value, without white space between its tokens. */
   readonly text: string;
 }
 
-/** Which members of an object are kept as they are written; `undefined`: neither the member nor anything inside it. */
+/** Which members of an object keep their text; `undefined`: nothing inside the member does. */
 export interface KeptMembers {
   of(key: string): 'text' | KeptMembers | undefined;
 }
 
 interface ReadingOptions {
   readonly limits: TextLimits;
-  /** Of the object, or of each object in the array; `text` for the whole. */
+  /** For the object, or for each object of the array; `text`: the whole is kept. */
   readonly kept?: 'text' | KeptMembers | undefined;
   readonly what?: string;
   readonly number?: (text: string) => JsonValue;
@@ -81,14 +76,13 @@ interface ReadingOptions {
 
 interface JsonText {
   readonly value: JsonValue;
-  /** The whole as it is kept; empty if it is not. */
   readonly text: string;
   readonly keys: number;
   readonly raw: RawValues;
   readonly faults: readonly Fault[];
 }
 
-/** Objects and arrays for each key that a text may have: many empty ones take far more memory than their text. */
+/** Objects and arrays for each key that is allowed: empty ones take far more memory than text. */
 const CONTAINERS = 5;
 
 const TAB = 0x09;
@@ -132,9 +126,8 @@ class Tokenizer {
   #at = 0;
   #keys = 0;
   #containers = 0;
-  /** Within a value that is kept as text, numbers of any size are allowed. */
   #isKept = false;
-  /** The text that is kept, up to the last white space, and the index after that. */
+  /** The kept text so far, and the index after it. */
   #kept = '';
   #keptTo = 0;
 
@@ -163,7 +156,7 @@ class Tokenizer {
     return this.#scalar();
   }
 
-  /** Reads a value whose text is kept, without white space between its tokens. */
+  /** Keeps the text of a value, without white space between its tokens. */
   #keep(): JsonValue {
     this.#skipSpace();
     this.#kept = '';
@@ -252,7 +245,7 @@ class Tokenizer {
     this.#at = at + 1;
     if (isPlain) return this.#text.slice(start + 1, at);
     const value = String(JSON.parse(this.#text.slice(start, at + 1)));
-    // Only an escape can bring U+0000 or half a pair into a string: neither is JSON, or UTF-8, as it stands.
+    // Unescaped, neither U+0000 nor half a pair can get here.
     const fault = textFault(value, role);
     if (fault) this.#refuse(...fault, role === 'The key' ? [...this.#path, value] : this.#path);
     return value;
@@ -267,7 +260,7 @@ class Tokenizer {
     if (text === 'true' || text === 'false') return text === 'true';
     if (this.#options.number) return this.#options.number(text);
     const value = Number(text);
-    // `1e999` is valid JSON, but JavaScript has no such number.
+    // `1e999` is valid JSON.
     if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
     return value;
   }
@@ -311,7 +304,7 @@ class Tokenizer {
     return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#placeOf(at)}`, pointer(this.#path));
   }
 
-  /** A part of something with lines of its own has none. */
+  /** A text of one line that is part of another text has no line number. */
   #placeOf(at: number): string {
     const before = this.#text.slice(0, at);
     const column = `column ${at - before.lastIndexOf('\n')}`;
@@ -350,7 +343,7 @@ export const kindOf = (value: unknown): string =>
         ? 'an object'
         : `a ${typeof value}`;
 
-// Values that are stored as they are written: compared and patched without loss. Somebody else may have stored what is not JSON.
+// Stored texts. Other programs may have stored what is not JSON.
 
 const STORED: ReadingOptions = {
   limits: { bodyDepth: Infinity, bodyKeys: Infinity, bodyItems: Infinity },
@@ -373,7 +366,7 @@ export function membersOf(text: string): RawMembers {
 export const rawObject = (members: Iterable<RawMember>): string =>
   `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
 
-/** JSON Merge Patch (RFC 7396, section 2): what the patch does not name stays as it was written, where it was. */
+/** JSON Merge Patch (RFC 7396): what the patch does not name keeps its text and place. */
 export function mergePatch(target: string | undefined, patch: string): string {
   if (!patch.startsWith('{')) return patch;
   const members = new Map(membersOf(target ?? ''));
@@ -385,22 +378,21 @@ export function mergePatch(target: string | undefined, patch: string): string {
   return rawObject(members.values());
 }
 
-/** Whether two texts are the same value, whatever the order of keys, the escapes and the notation of numbers. */
+/** Whether the values are equal, whatever the order of keys, the escapes and the notation of numbers. */
 export function sameValue(a: string, b: string): boolean {
   if (a === b) return true;
   const [one, other] = [a, b].map((text) => readStored(text, COMPARED));
   return one !== undefined && other !== undefined && isDeepStrictEqual(one.value, other.value);
 }
 
-/** No string that is stored begins as the numbers do. */
+/** A number is compared as a text that no string can be. */
 const COMPARED: ReadingOptions = { ...STORED, kept: undefined, number: (text) => `\0${canonicalNumber(text)}` };
 
 const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The digits without zeros around them, and the exponent. */
 function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(text) ?? [];
-  // An exponent too large for exact arithmetic is kept: the number only equals the same text.
+  // Exact arithmetic is not possible: the number only equals the same text.
   if (!Number.isSafeInteger(Number(exponent))) return text;
   const digits = (whole + fraction).replace(/^0+/, '');
   let end = digits.length;
@@ -428,7 +420,6 @@ export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
 
 type Rank = readonly number[];
 
-/** Once for each object: bodies are not changed while they are checked. */
 const indexesOf = memoized((value: JsonObject) => new Map(Object.keys(value).map((key, index) => [key, index])));
 
 const ranking =
@@ -442,7 +433,7 @@ const ranking =
     });
   };
 
-/** A location comes before those inside it. */
+/** Locations come before those inside them. */
 function compare(one: Rank, other: Rank): number {
   const at = one.findIndex((index, depth) => index !== other[depth]);
   if (at < 0) return one.length - other.length;

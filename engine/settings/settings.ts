@@ -11,7 +11,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const DIALECT_NAMES = ['json-server', 'simple-rest'] as const;
 export type HttpDialectName = (typeof DIALECT_NAMES)[number];
 
-// The settings: one table, read from the environment and checked at start. docs/reference/settings.md describes them.
+// docs/reference/settings.md describes the settings.
 
 interface Setting<T> extends SettingValue<T> {
   readonly name: string;
@@ -26,11 +26,11 @@ const setting = <T>(name: string, usual: string, value: SettingValue<T>): Settin
 
 const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;
-/** Minimum seconds for timeouts of clients: with 0, no request could succeed. */
+/** Seconds: with 0, no request could succeed. */
 const MIN_PATIENCE = 0.1;
 const MAX_SECONDS = 86_400;
 
-/** `auto` of RATE_LIMIT is resolved once the host is known, that of WORKERS once the size of the pool is. */
+/** Until the host, and the size of the pool, are known. */
 export const AUTO_RATE = -1;
 export const AUTO_WORKERS = 0;
 
@@ -73,7 +73,7 @@ export const settingsTable = {
     expected: 'the path of a file',
     parse: (text) => (text === 'none' ? '' : text),
   }),
-  // No name means `auto`, which is resolved once it is known whether there are tokens.
+  // No name means `auto`, until it is known whether there are tokens.
   allowedHosts: setting(
     'ALLOWED_HOSTS',
     'auto',
@@ -118,7 +118,7 @@ export const settingsTable = {
   }),
 } satisfies Record<string, Setting<unknown>>;
 
-/** The limits that protect the process, besides those that are settings. Only `createEngine` overrides them, for tests. */
+/** Fixed limits; only tests override them, with `createEngine`. */
 export interface Limits extends TextLimits {
   readonly batchLimit: number;
   readonly writeRows: number;
@@ -126,10 +126,10 @@ export interface Limits extends TextLimits {
   readonly headerLimit: number;
   readonly maxFilters: number;
   readonly maxIncludes: number;
-  /** Whole lists read at the same time; the default is the driver's: 64 on SQLite, `pool` on PostgreSQL. */
+  /** Whole lists read at once; default: 64 on SQLite, `pool` on PostgreSQL. */
   readonly maxStreams: number | undefined;
   readonly slowReaderTimeout: number;
-  /** Milliseconds for open requests to end after SIGTERM and DRAIN_DELAY. */
+  /** Milliseconds for open requests, after DRAIN_DELAY. */
   readonly shutdownTimeout: number;
 }
 
@@ -157,7 +157,7 @@ export type Settings = Limits & {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An empty variable counts as not set. Throws a StartError that names every invalid setting. */
+/** An empty variable counts as not set. Throws a StartError that names every faulty setting. */
 export function readSettings(environment: Environment): Settings {
   const entries = Object.entries<Setting<unknown>>(settingsTable);
   const values = Object.fromEntries(
@@ -168,7 +168,7 @@ export function readSettings(environment: Environment): Settings {
   return { ...LIMITS, ...values } as Settings;
 }
 
-/** Warnings: variables that are almost the name of a setting, and empty secrets. */
+/** Warnings about variables that are almost settings, and empty secrets. */
 export function doubtsAbout(environment: Environment): readonly string[] {
   const names = Object.values<Setting<unknown>>(settingsTable).map(({ name }) => name);
   const known = new Set(names);
@@ -186,15 +186,13 @@ const fault = ({ name, expected, secret }: Setting<unknown>, environment: Enviro
 
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
-/** A quarter of the heap or of half the memory: strings are in the heap, buffers beside it, and garbage needs room as well. */
+/** A quarter of the heap or of half the memory: buffers are beside the heap, and garbage needs room. */
 export function automaticLimit(
   heap = getHeapStatistics().heap_size_limit,
   memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
 ): number {
   return Math.max(MIN_MEMORY, Math.floor(Math.min(heap, memory / 2) / 4));
 }
-
-// Values of settings, and of the parameters of database URLs.
 
 interface SettingValue<T> {
   readonly expected: string;
@@ -255,7 +253,7 @@ function seconds(minimum = 0): SettingValue<number> {
   };
 }
 
-/** Only signs that stand in headers and pages as they are. */
+/** Characters that can stand in headers and pages as they are. */
 const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 
 function publicUrlOf(text: string): string | undefined {
