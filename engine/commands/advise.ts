@@ -1,4 +1,4 @@
-/** `advise`: the indexes that lists in a log would be faster with, judged by what they ask for. */
+/** `advise`: indexes that would make lists in a log faster. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isObject, parsedJson } from '../json/json.ts';
@@ -15,11 +15,10 @@ const USAGE =
 
 interface Advice {
   readonly type: string;
-  /** The word of the descriptor: `date: { index: true }` below `fields`, or `indexes: [[status, date]]`. */
+  /** `date: { index: true }` below `fields`, or `indexes: [[status, date]]`. */
   readonly advice: string;
-  /** How many lists in the log it would help. */
   readonly lists: number;
-  /** The duration of their slow statements together; undefined in the log of a proxy. */
+  /** Together; undefined in the log of a proxy. */
   readonly milliseconds?: number;
 }
 
@@ -29,18 +28,16 @@ export const advise = command(USAGE, { json: BOOLEAN }, 1, async ({ json }, [fil
   return all.length === 0 ? 0 : 2;
 });
 
-/** A list as a line of the log has it. */
 interface LoggedList {
   /** The name of the type, or the last part of its path. */
   readonly of: string;
-  /** The query string; its values may be left out. */
   readonly query: string;
-  /** The same for several slow statements of one list. */
+  /** Shared by the slow statements of one request. */
   readonly request?: string | undefined;
   readonly milliseconds?: number;
 }
 
-/** The address of a request for a list, in the log of any server. */
+/** In the log of any server. */
 const REQUEST = /(?:^|[\s"])(?:GET\s+)?(?:https?:\/\/[^/\s"]+)?(?<path>\/[^\s"?]*)\?(?<query>[^\s"]+)/;
 
 async function readLog(file: string | undefined): Promise<readonly LoggedList[]> {
@@ -69,7 +66,7 @@ function requestedList(line: string): LoggedList | undefined {
   return path === undefined || query === undefined ? undefined : { of: path.slice(path.lastIndexOf('/') + 1), query };
 }
 
-/** The lists that take most time come first. */
+/** Sorted by the time that the lists take. */
 function together(lists: readonly LoggedList[], model: Model): readonly Advice[] {
   const types = [...model.types.values()].filter((type) => type.operations.has('list'));
   const byName = new Map(
@@ -84,21 +81,20 @@ function together(lists: readonly LoggedList[], model: Model): readonly Advice[]
   const all = [...groups.values()].map((same): Advice => {
     const { type, advice } = same[0] ?? { type: '', advice: '' };
     const milliseconds = same.reduce((sum, one) => sum + (one.milliseconds ?? 0), 0);
-    // Several slow statements may belong to one request; a line of a proxy is one.
+    // A request can have several slow statements.
     const count = new Set(same.map((one) => one.request ?? one)).size;
     return milliseconds > 0 ? { type, advice, lists: count, milliseconds } : { type, advice, lists: count };
   });
   return all.toSorted((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.lists - a.lists);
 }
 
-// The rule: what is asked for by value, then what the list is sorted by.
+// Fields that are compared with a value come first, then the order.
 
-/** Members that an index is advised to have. */
 const MAX_MEMBERS = 4;
 
 type Member = Field | Relation;
 
-/** The index that finds what the filters ask for, in order; undefined if there is one, or none would help. */
+/** undefined if the index is there, or none would help. */
 function missingIndex(type: RecordType, query: string): readonly Member[] | undefined {
   const [equal, listed]: [Set<Member>, Set<Member>] = [new Set(), new Set()];
   const words: string[] = [];
@@ -109,15 +105,14 @@ function missingIndex(type: RecordType, query: string): readonly Member[] | unde
     else if (member && (operator ?? 'eq') === 'eq') equal.add(member);
   }
   const ordered = sortedMembers(type, words).filter((member) => !equal.has(member));
-  // A range is left out: databases often prefer the order of the list to an index that finds it.
+  // Databases often prefer an index of the order to one of a range.
   const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
   const isThere = type.indexes.some(({ members }) => all.every((member, place) => members[place] === member));
-  // A relation to one record has an index of its own.
+  // Each relation to one record has an index.
   const needsNone = all.every((member) => 'link' in member) && all.length < 2;
   return all.length === 0 || isThere || needsNone ? undefined : all;
 }
 
-/** A possible member of an index: a field of the record itself, or its link to another one. */
 function memberOf({ fields, relations }: RecordType, name: string): Member | undefined {
   const relation = relations.get(name);
   return fields.get(name) ?? (relation?.link.at === 'source' ? relation : undefined);
@@ -125,7 +120,7 @@ function memberOf({ fields, relations }: RecordType, name: string): Member | und
 
 const DIRECTION = /^(?:asc|desc)$/i;
 
-/** The fields of the order, if an index can give it, and none does. */
+/** Empty if an index already gives the order, or none can. */
 function sortedMembers(type: RecordType, words: readonly string[]): readonly Field[] {
   const names = words.filter((word) => word !== '' && !DIRECTION.test(word));
   const fields = names.flatMap((name) => type.fields.get(name) ?? []);
@@ -135,7 +130,6 @@ function sortedMembers(type: RecordType, words: readonly string[]): readonly Fie
   return fields.length === names.length && isOneWay && !servedByIndex({ view: { type }, order }) ? fields : [];
 }
 
-/** The words of a descriptor that add the index. */
 function wordsOf(members: readonly Member[]): string {
   const [first] = members;
   return members.length === 1 && first

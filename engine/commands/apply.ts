@@ -1,7 +1,4 @@
-/**
- * `apply`: carries out the plan in one transaction. Steps by which records could lose something must be allowed, one by
- * one; what the descriptors do not name stays until its drop is allowed.
- */
+/** `apply`: carries out the plan. Each step by which records could lose something must be allowed. */
 import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../edge/caller.ts';
 import type { Model } from '../model/model.ts';
@@ -57,7 +54,7 @@ export const apply = command(
 const STOPPED =
   'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
 
-/** Applied by mistake, such descriptors would turn the tables around under newer instances. */
+/** Older descriptors, applied by mistake, would undo the changes of newer instances. */
 function refuseBehind(model: Model, standing: Standing): void {
   const { state, last, own } = standing;
   if (state !== 'behind') return;
@@ -68,7 +65,7 @@ function refuseBehind(model: Model, standing: Standing): void {
   );
 }
 
-/** Allowed steps may make other steps unnecessary. */
+/** Checks with and without the allowed steps, which can make other steps unnecessary. */
 function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   const pending = [...new Set(plans.flatMap(({ steps, kept }) => [...steps, ...kept].map(stepId)))];
   const unknown = allow.find((id) => !pending.includes(id));
@@ -79,7 +76,7 @@ function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
 }
 
 interface Outcome extends Applied {
-  /** Whether another migration had been stopped, and what it had prepared is gone. */
+  /** Whether what a stopped migration had prepared was removed. */
   readonly isTakenBack: boolean;
 }
 
@@ -97,20 +94,16 @@ function format({ steps, backup, isTakenBack }: Outcome): string {
   ].join('\n');
 }
 
-// Shows on standard error how far a migration has come, and lets signals stop it.
-
 interface Following {
   readonly watch: Follower;
-  /** The exit code of a process that a signal has stopped; undefined without one. */
+  /** The exit code after a signal. */
   readonly stopCode: () => number | undefined;
-  /** Signals end the process again. */
   readonly end: () => void;
 }
 
 interface FollowOptions {
-  /** Prints events as JSON, one a line. */
   readonly json: boolean;
-  /** Whether signals are handled. A migration in one transaction of a file is rolled back when a signal ends the process. */
+  /** Without handling, a signal ends the process, and SQLite rolls the transaction back. */
   readonly isStoppable: boolean;
 }
 
@@ -134,7 +127,7 @@ function follow({ json, isStoppable }: FollowOptions): Following {
     }
     if (event.kind === 'doing' && event.number !== number) [number, began] = [event.number, performance.now()];
     const text = textOf(event, performance.now() - began);
-    // Batches of rows are short: a line is printed for each tenth of the work.
+    // A line for each tenth of the work.
     const part = event.kind === 'doing' ? `${number} ${Math.floor(10 * shareOf(event))}` : text;
     if (part !== shown) printError(text);
     shown = part;
@@ -147,7 +140,6 @@ const UNDONE = 'Nothing is changed then; the same command begins again.';
 
 const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));
 
-/** Rows per second; undefined before the first. */
 const rateOf = ({ rows }: Doing, milliseconds: number): number | undefined =>
   rows === 0 ? undefined : Math.round((1000 * rows) / Math.max(1, milliseconds));
 

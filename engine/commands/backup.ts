@@ -1,4 +1,4 @@
-/** `backup FILE`: copies the database as it is now, while the service goes on. `restore FILE` replaces it with the copy. */
+/** `backup FILE` copies the database while the service goes on; `restore FILE` replaces the database with the copy. */
 import { Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Assessed, assessIn, blockers, formatSteps } from '../storage/migrate/assess.ts';
@@ -20,7 +20,6 @@ export const backup = command(BACKUP, { force: BOOLEAN }, 1, async ({ force = fa
   return 0;
 });
 
-/** The file of the database. PostgreSQL has tools of its own: `instead`. */
 function sqliteFile(settings: Settings, instead: string): string {
   const file = databaseFile(settings);
   if (file !== undefined) return file;
@@ -52,7 +51,7 @@ const refuseForeign = (from: string, foreign: readonly string[]): string =>
     'Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.',
   ].join('\n');
 
-/** A service must be able to start with it: throws a StartError where somebody would have to decide something first. */
+/** Throws a StartError if the service could not start with the copy without a decision. */
 async function fits(settings: Settings, from: string, copy: string): Promise<void> {
   const steps = await stepsFor(settings, copy);
   if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
@@ -66,13 +65,12 @@ async function stepsFor(settings: Settings, copy: string): Promise<readonly Asse
     return await withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
       const plan = await planFor(model, driver);
       if (plan.standing.state !== 'behind') return await assessIn(plan, driver, new Set());
-      // Made for newer descriptors: a start changes nothing, and throws a StartError if it could not serve the tables.
+      // The copy was made for newer descriptors: throws a StartError if a start could not serve it.
       ownView(model, plan.standing);
       return [];
     });
   } catch (error) {
     if (error instanceof StartError || error instanceof Problem) throw error;
-    // Another program has changed the engine's own tables in the file.
     throw new StartError('The file remembers tables in a form that this engine does not know. Nothing was changed.', {
       cause: error,
     });

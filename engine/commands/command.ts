@@ -1,4 +1,4 @@
-/** Shared by the commands, each of which has a file of its own. */
+/** What commands share. */
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
@@ -14,13 +14,13 @@ import type { Driver } from '../storage/driver.ts';
 import { databaseAt } from '../storage/open.ts';
 
 export interface Command {
-  /** Printed by `--help`, and after an error in the command line. */
+  /** Printed by `--help`, and after a wrong command line. */
   readonly usage: string;
-  /** Resolves with the exit code. If it throws, the error is printed and the exit code is 1. */
+  /** Resolves with the exit code; an error that it throws is printed, and the code is 1. */
   run(options: readonly string[]): Promise<number>;
 }
 
-/** Resolves at the first SIGTERM or SIGINT, with its name. A second signal has no listener and ends the process at once. */
+/** The first SIGTERM or SIGINT. A second one ends the process at once. */
 export async function stopSignal(): Promise<string> {
   const heard = new AbortController();
   const { signal } = heard;
@@ -29,23 +29,21 @@ export async function stopSignal(): Promise<string> {
   return name;
 }
 
-/** Runs a command and sets the exit code of the process. */
 export function runProcess(run: () => Promise<number>): void {
-  // The stack trace that Node prints by default may contain values of records.
+  // The stack trace that Node prints may contain values of records.
   process.once('uncaughtException', (error) => {
     printError(errorText(error));
     process.exit(1);
   });
-  // Workers have the same environment as the process that starts them.
+  // Only once, not by each worker.
   if (workerNumber === undefined) for (const doubt of doubtsAbout(process.env)) printError(`Warning: ${doubt}`);
   void exitCode(run).then((code) => (process.exitCode = code));
 }
 
-/** The plain message if an operator can act on it; for a bug, also where it happened. */
+/** Bugs are printed with a stack trace, other errors without. */
 export const messageOf = (error: unknown): string =>
   error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
 
-/** An error of the operating system, such as a full disk. */
 const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
 async function exitCode(run: () => Promise<number>): Promise<number> {
@@ -64,7 +62,7 @@ type Known = NonNullable<ParseArgsConfig['options']>;
 
 type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
 
-/** `words`: the maximum number of positional arguments. Throws a StartError with the usage if the command line is wrong. */
+/** `words`: the maximum number of arguments that are no options. */
 export const command = <const O extends Known>(
   usage: string,
   options: O,
@@ -88,7 +86,7 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   }
 }
 
-/** The model of a schema directory. Throws a StartError with every diagnostic if there are errors. */
+/** Throws a StartError with all diagnostics. */
 export function readModel(directory: string): Model {
   const { schema, diagnostics } = checkSchema(directory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
@@ -101,7 +99,6 @@ export function typeNamed({ types }: Model, name: string): RecordType {
   throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}`);
 }
 
-/** Throws a StartError where rights name a type that there is not. */
 export function refuseUnknownTypes(
   model: Model,
   rights: { readonly read: TypeNames; readonly write: TypeNames },
@@ -110,7 +107,7 @@ export function refuseUnknownTypes(
   if (unknown !== undefined) typeNamed(model, unknown);
 }
 
-/** The file of an SQLite database; undefined for PostgreSQL. */
+/** undefined for PostgreSQL. */
 export const databaseFile = ({ databaseUrl }: Settings): string | undefined =>
   databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 
@@ -128,10 +125,10 @@ export async function withDatabase<T>(
 }
 
 const WIDTH = 30;
-/** Milliseconds between updates: of one line on a terminal, of new lines elsewhere. */
+/** Milliseconds, on a terminal and elsewhere. */
 const INTERVAL = { line: 50, lines: 5000 };
 
-/** Shows progress on standard error: a bar on a terminal, lines elsewhere. */
+/** Progress on standard error: a bar on a terminal, lines elsewhere. */
 export function progressBar(): (done: number, all: number) => void {
   const { stderr } = process;
   const interval = stderr.isTTY ? INTERVAL.line : INTERVAL.lines;

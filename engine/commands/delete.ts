@@ -1,4 +1,4 @@
-/** `delete`: deletes a record and everything that goes with it, in short transactions, while the service runs. */
+/** `delete`: deletes a record and all that goes with it, in short transactions. */
 import { StartError } from '../problem.ts';
 import { deleteTree, TreeRestricted } from '../storage/write/cascade.ts';
 import { planFor } from '../storage/migrate/apply.ts';
@@ -8,10 +8,10 @@ import { BOOLEAN, command, typeNamed, withDatabase } from './command.ts';
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
-/** Steps that would drop what may refer to the records that are deleted. */
+/** Steps that drop what may refer to the deleted records. */
 const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
 
-/** Milliseconds between two lines of progress. */
+/** Milliseconds between lines of progress. */
 const INTERVAL = 1000;
 
 export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }, [name = '', text = ''], settings) => {
@@ -41,7 +41,6 @@ function explain(error: unknown): never {
   throw error;
 }
 
-/** Prints a line to standard error every second. */
 function reportProgress(): { readonly add: (rows: number) => void; readonly rows: () => number } {
   let rows = 0;
   let shownAt = performance.now();

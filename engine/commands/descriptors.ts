@@ -1,4 +1,4 @@
-/** `check`, `describe` and `diff`: commands that read descriptors, and no database. */
+/** `check`, `describe` and `diff`, which need no database. */
 import { stringify } from 'yaml';
 import { checkSchema } from '../check.ts';
 import { describeType, mermaidOf } from '../describe/describe.ts';
@@ -67,7 +67,6 @@ function formatChanges(changes: readonly Change[]): string {
   return `${formatTable(rows)}\n\n${breaking} of ${changes.length} break clients.`;
 }
 
-/** Rows of text in columns. */
 function formatTable(rows: readonly (readonly string[])[]): string {
   const width = (column: number): number => Math.max(...rows.map((row) => [...(row[column] ?? '')].length));
   const widths = (rows[0] ?? []).map((_, column) => width(column));

@@ -1,4 +1,4 @@
-/** `dev`: serves the records and watches the descriptors: a saved change takes effect within a second if it has no errors. */
+/** `dev`: serves the records, and reloads descriptors within a second after they are saved. */
 import { statSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,7 +57,7 @@ const follow = (directory: string, before: string, changed: () => Promise<void>)
     changed,
   });
 
-/** Identity, size and times of every descriptor, with symbolic links followed; or why they cannot be read. */
+/** Identity, size and times of all descriptors, or why they cannot be read. */
 function stateOf(directory: string): string {
   try {
     return findDescriptors(directory).map(describeFile).join('\n');
@@ -71,12 +71,12 @@ function describeFile(file: string): string {
   return found === undefined ? file : `${file} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
 }
 
-// A service whose engine can be replaced: each request is finished by the engine that started it.
+// A service whose engine is replaced: each request is finished by the engine that started it.
 
 interface Reloading {
   readonly url: string;
   readonly engine: () => Engine;
-  /** Throws a StartError if the engine cannot start with the new schema; the old engine then keeps running. */
+  /** Throws a StartError if the new descriptors cannot be served; the old engine runs on. */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
@@ -84,7 +84,6 @@ interface Reloading {
 interface Generation {
   readonly engine: Engine;
   readonly answer: RequestListener;
-  /** Closes the engine after its last response. */
   retire(): Promise<void>;
 }
 

@@ -29,7 +29,6 @@ export const exportRecords = command(USAGE, { force: BOOLEAN }, 1, async ({ forc
   return 0;
 });
 
-/** The model, where the database keeps it. */
 async function requireApplied(own: Model, driver: Driver): Promise<Model> {
   const { steps, kept, model } = await planFor(own, driver);
   if (steps.length + kept.length > 0)

@@ -34,7 +34,7 @@ export const importRecords = command(
       return 0;
     } catch (error) {
       if (!(error instanceof LinesRefused)) throw error;
-      // The database finds the faults of a line later than the validator.
+      // The database finds faults later than the validator.
       const faults = error.faults.toSorted((a, b) => a.line - b.line);
       writeReport(output, faults);
       const rest = faults.length < mostFaults ? '' : '; the rest was not read';
@@ -51,9 +51,8 @@ export const importRecords = command(
   },
 );
 
-/** Faults in a report: each takes memory until the import ends. */
+/** Each fault takes memory until the import ends. */
 const MOST_REPORTED = 100_000;
-/** Maximum characters of a pointer in the output. */
 const MAX_POINTER = 200;
 
 function textOf({ line, fault }: LineFault): string {
@@ -61,22 +60,21 @@ function textOf({ line, fault }: LineFault): string {
   return `Line ${line}${place}: ${fault.message}`;
 }
 
-/** All faults, a line of JSON each. */
 function writeReport(file: NewFile | undefined, faults: readonly LineFault[]): void {
   if (file === undefined) return;
   writeFileSync(file.partial, faults.map(({ line, fault }) => `${JSON.stringify({ line, ...fault })}\n`).join(''));
   file.finish();
 }
 
-/** The maximum length of a line, in body limits: a record can grow over several requests, but the values of a longer line might not fit into memory. */
+/** In body limits: a record can grow over several requests. */
 const BODIES = 16;
-/** The longest string that Node.js can decode, with a margin. */
+/** Node.js cannot decode much longer strings. */
 const LONGEST = 256 * 1024 * 1024;
 
 const linesOf = (file: string, { bodyLimit }: Settings): AsyncGenerator<readonly LineText[]> =>
   readLines(file, Math.min(LONGEST, BODIES * bodyLimit));
 
-/** Checks the head of the file before a database is created for it. */
+/** Checks the head before a database is created. */
 async function refuseForeign(file: string, settings: Settings): Promise<void> {
   for await (const [index, text] of firstLines(file, settings)) return void headOf(text, index + 1);
   throw new StartError(`${file} is empty. Nothing was changed.`);
@@ -103,9 +101,7 @@ const imported = (file: string, settings: Settings, mostFaults: number, isUnchec
     }),
   );
 
-// Checks one line of an export: its record, or all its faults.
-
-/** Wider than the limits of a request: a record may come from another service, or have grown over several requests. */
+/** A record may come from a service with wider limits. */
 const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
 
 function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
@@ -133,7 +129,7 @@ const keptBy = ({ fields }: RecordType): ReadonlySet<string> =>
 
 type Parsed = { readonly object: JsonObject; readonly texts: RawMembers } | { readonly faults: readonly Fault[] };
 
-/** The texts are those of the fields. */
+/** `texts`: of the fields. */
 function parse(text: string, what: string, kept?: KeptMembers): Parsed {
   try {
     const { object, raw, faults: found } = readObject(text, LIMITS, what, kept);
@@ -147,7 +143,7 @@ function parse(text: string, what: string, kept?: KeptMembers): Parsed {
   }
 }
 
-/** Faults in the unknown keys of an open type, which a line holds as JSON text. */
+/** A line holds the unknown keys of an open type as JSON text. */
 function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
   const { type: name, open: text } = line;
   const type = types.get(String(name));

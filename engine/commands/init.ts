@@ -1,4 +1,4 @@
-/** `init`: sets up a project in the working directory, an empty one as well. Files that are there stay as they are. */
+/** `init`: sets up a project in the working directory; existing files are kept. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findDescriptors } from '../descriptor/load.ts';
@@ -24,10 +24,10 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   test: 'node --test',
 };
 
-/** `npm install` writes none in a folder below one that has one. */
+/** Without one, `npm install` would use that of a folder above. */
 const NEW_MANIFEST = '{ "private": true }';
 
-/** The test script that `npm init` writes by default. */
+/** `npm init` writes this script. */
 const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
 const IGNORED = ['node_modules/', 'data/'];
@@ -68,7 +68,7 @@ function parsed(text: string): JsonValue {
   }
 }
 
-/** Returns what to say of it. */
+/** Returns lines to print. */
 function addScripts({ text, value, scripts }: Manifest): readonly string[] {
   const isFree = (name: string): boolean => scripts[name] === undefined || PLACEHOLDER.test(String(scripts[name]));
   const isNew = !existsSync(MANIFEST);

@@ -1,4 +1,4 @@
-/** `mcp`: serves agents over standard input and output, from a database of its own settings. */
+/** `mcp`: serves agents over standard input and output. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../access/access.ts';
@@ -40,17 +40,15 @@ interface RightsOptions {
   readonly write?: string | undefined;
 }
 
-/** `--write` without types, the last word or before another option, means all of them. */
+/** `--write` without types means all. */
 const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 
-/** The rights of agents; without options, they read everything and write nothing. */
 const rightsIn = ({ read = '*', write }: RightsOptions): Granted => ({
   read: parseTypes(read),
   write: write === undefined ? new Set() : parseTypes(write),
 });
 
-/** Resolves when the agent has left, or at a signal. */
 async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
   const client = (): Client => engine.clients().granted(granted, 'mcp');

@@ -23,7 +23,7 @@ export const create = command(USAGE, {}, 1, async (_, [type], { schemaDirectory 
   return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
 });
 
-/** Returns the path of the new file, for messages. */
+/** Returns the path of the new file. */
 export function writeDescriptor(type: string, directory: string): string {
   const fault = nameFault(type);
   if (fault) throw new StartError(fault.message);

@@ -1,4 +1,4 @@
-/** `plan`: what the descriptors would change in the database, and what that would do to its records. Changes nothing. */
+/** `plan`: what `apply` would do. Changes nothing. */
 import type { Model } from '../model/model.ts';
 import { NO_MODEL } from '../storage/migrate/applied.ts';
 import { type Location, databaseAt } from '../storage/open.ts';
@@ -25,9 +25,8 @@ interface Looked {
   readonly standing: Standing | undefined;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
-  /** Whether there is a database. */
   readonly isThere: boolean;
-  /** The columns and tables that others have added. */
+  /** Columns and tables that this engine did not make. */
   readonly others: readonly string[];
 }
 
@@ -57,7 +56,7 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   try {
     const found = await planFor(model, driver, allowed);
     const { standing } = found;
-    // A start would change nothing. It throws a StartError if it could not serve the tables.
+    // Throws a StartError if a start could not serve the tables.
     const isBehind = standing.state === 'behind' && !back;
     if (isBehind) ownView(model, standing);
     const drift = driftOf(found.applied, found.catalogue);

@@ -6,14 +6,13 @@ import { pagesAt, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { BOOLEAN, command, stopSignal } from './command.ts';
 
-/** Milliseconds after which the process exits, even if handles are still open. */
+/** Milliseconds until handles that are still open are given up. */
 const EXIT_DELAY = 100;
 
 const USAGE =
   'records start [--no-migrate]: serves the records, with settings from the environment; --no-migrate changes no tables, and fails if they do not suit the descriptors';
 
 export const start = command(USAGE, { 'no-migrate': BOOLEAN }, 0, async (values, _, read) => {
-  // The workers are started with the same options.
   const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
   if (workerNumber !== undefined) return work(settings);
   return settings.workers === 1 ? alone(settings) : together(settings);
@@ -23,7 +22,7 @@ async function alone(settings: Settings): Promise<number> {
   const serving = await serve({ ...settings, waits: true });
   const { warnings } = serving.engine;
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
-  // The listener is added before anyone can know that the service is up.
+  // A signal may come as soon as anyone knows that the service is up.
   const stopped = stopSignal();
   const log = createLog(settings);
   log.info({ ...about(serving.url, settings), model: await modelOf(serving) }, 'serving');
@@ -37,14 +36,14 @@ const about = (url: string, { databaseUrl }: Settings): Readonly<Record<string, 
   database: withoutPassword(databaseUrl),
 });
 
-/** undefined if the database stopped answering in the moment of the start. */
+/** undefined if the database stopped answering meanwhile. */
 const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
   engine.ready().then(
     ({ serves }) => serves,
     () => undefined,
   );
 
-/** The module is loaded only if it is needed, because it brings the driver of PostgreSQL. */
+/** Loaded only if needed: it brings the driver of PostgreSQL. */
 const loadWorkers = () => import('../server/workers.ts');
 
 async function together(settings: Settings): Promise<number> {
@@ -60,13 +59,13 @@ async function together(settings: Settings): Promise<number> {
   return stop(serving.close, log, await stopped);
 }
 
-/** Runs one worker; the first one prints for all. */
+/** A worker; only the first one prints. */
 async function work(settings: Settings): Promise<number> {
   const { stopMessage, tellReady } = await loadWorkers();
-  // The message to stop may arrive before the worker serves.
+  // The message may come before the worker serves.
   const told = stopMessage();
   const serving = await serve({ ...settings, waits: true }).catch((error: unknown) => {
-    // Its channel to the first process would keep it alive, once the error is printed.
+    // The channel to the first process would keep this one alive.
     setImmediate(() => process.exit(1));
     throw error;
   });
@@ -81,14 +80,14 @@ async function work(settings: Settings): Promise<number> {
 
 const servingAt = (url: string): string => `Serving records at ${url}/api/`;
 
-/** Without a signal, the process that sent the message has logged it. */
+/** Without a signal, the first process has logged that it stops. */
 async function stop(close: () => Promise<boolean>, log: Log, signal?: string): Promise<number> {
   if (signal !== undefined) log.info({ signal }, 'stopping');
   const began = performance.now();
   const inTime = await close();
   if (!inTime) printError('Requests that were still open were cut off');
   if (signal !== undefined) log.info({ inTime, milliseconds: Math.round(performance.now() - began) }, 'stopped');
-  // A connection to an unresponsive database server may keep the process alive.
+  // A connection to an unresponsive database may keep the process alive.
   setTimeout(() => process.exit(0), EXIT_DELAY).unref();
   return 0;
 }

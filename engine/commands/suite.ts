@@ -35,7 +35,7 @@ export const suite = command(USAGE, OPTIONS, 1, async (options, [url = ''], { sc
   const { write = false, yes = false, json = false, token, type, 'read-token': readToken } = options;
   const model = readModel(schemaDirectory);
   if (type !== undefined) typeNamed(model, type);
-  // Another seed for each run: its values are not those that an earlier run left behind.
+  // An earlier run may have left its values behind.
   const seed = 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
   const all = suiteOf(model, { seed, guarded: token !== undefined, hasReader: readToken !== undefined });
   const cases = all.filter((one) => type === undefined || one.type === type);

@@ -1,4 +1,4 @@
-/** `token`: creates a token and its line for the service. The token itself is printed once and stored nowhere. */
+/** `token`: creates a token, which is stored nowhere, and its line for the service. */
 import { createToken, parseGrants, parseTypes, tokenLine } from '../access/tokens.ts';
 import type { TypeNames } from '../model/rights.ts';
 import { StartError } from '../problem.ts';

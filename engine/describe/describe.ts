@@ -1,4 +1,4 @@
-/** A resolved type as a descriptor with every default written out. */
+/** Types as descriptors with every default, the template of a descriptor, the diagram. */
 import { constraintsOf } from '../descriptor/grammar.ts';
 import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
@@ -85,7 +85,7 @@ export function describeField(field: Field): JsonObject {
   });
 }
 
-/** Only of values that people call something else. */
+/** Only titles that differ from the value. */
 function titlesOf({ valueTitles }: Field): JsonObject | undefined {
   const others = [...valueTitles].filter(([value, title]) => value !== title);
   return others.length > 0 ? Object.fromEntries(others) : undefined;
@@ -122,10 +122,10 @@ const describeCheck = (check: Check): JsonObject => ({
   at: check.at.name,
 });
 
-/** Without indexes on a single field, which the field declares, and the index implied by the default order. */
+/** Without indexes that a field or the default order declares. */
 function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
-  // A token may not know all relations.
+  // The token may not see all relations.
   const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
@@ -148,13 +148,11 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
   return { default: defaultVariant.name, omit: Object.fromEntries(omitted) };
 }
 
-// The descriptor of a new type: one field to start with, and the other keywords as comments.
-
 interface Template {
   readonly type: string;
-  /** Path of the grammar, relative to the descriptor's folder. */
+  /** Its path, relative to the folder of the descriptor. */
   readonly grammar: string;
-  /** A type for the example of a relation. */
+  /** For the example of a relation. */
   readonly other: string;
 }
 
@@ -186,11 +184,11 @@ fields:
 #   - { id: 1, name: First }
 `;
 
-// The entity-relationship diagram as Mermaid text, which GitHub and most editors draw.
+// Mermaid text, which GitHub and most editors draw.
 
 export function mermaidOf(model: Model): string {
   const types = [...model.types.values()];
-  // A client that may not see a type does not see which relations lead there.
+  // A hidden type is not shown as a target.
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)
@@ -202,7 +200,7 @@ export function mermaidOf(model: Model): string {
 
 const quoted = (name: string): string => `"${name}"`;
 
-/** From the type that has the column to the one that it refers to. */
+/** From the type with the column to its target. */
 const columnLine = (type: RecordType, { target, relation, required, unique }: Reference): string =>
   line(type, `${unique ? '|o' : '}o'}--${required ? '||' : 'o|'}`, target, relation?.name ?? '');
 

@@ -1,4 +1,4 @@
-/** Pages for client authors: the interactive reference, the guide, and `/llms.txt`; and the form for a token. */
+/** Pages for client authors: the reference, the guide, `/llms.txt`; and the form for a token. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Marked } from 'marked';
@@ -7,7 +7,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { html, type Html, layout, NO_HTML } from './page.ts';
 
-// The reference is Swagger UI, started by a script of its own, since nothing inline may run.
+// Swagger UI, started by a script of its own: nothing inline may run.
 
 export const docsPage = (title: string, guarded: boolean): string =>
   layout({
@@ -31,10 +31,7 @@ export const docsPage = (title: string, guarded: boolean): string =>
       >`,
   });
 
-/**
- * A script keeps the token while the tab is open, and sends it in a header as every other client does: it is never in a URL
- * or a cookie, and other tabs and later visitors cannot see it.
- */
+/** The token is kept by a script for one tab and sent in a header; it is never in a URL or a cookie. */
 export const tokenForm = (guarded: boolean): Html =>
   guarded
     ? html`<form class="access" id="access" data-page="." hidden>
@@ -50,7 +47,7 @@ export const tokenForm = (guarded: boolean): Html =>
 export const tokenScript = (guarded: boolean): Html =>
   guarded ? html`<script src="docs/token.js" defer></script>` : NO_HTML;
 
-// The guide: the pages of docs/reference that are about requests, as one page.
+// The guide: pages of docs/reference as one page.
 
 const PAGES = ['reading', 'writing', 'problems'];
 
@@ -59,13 +56,13 @@ const FILE_LINK = /\[([^\]]+)\]\((?!https?:)([\w./-]+\.md)(#[\w-]+)?\)/g;
 
 const COMMENT = /^<!--.*?-->\n+/;
 
-/** The address in the examples of the guide. */
+/** In the examples of the guide. */
 const LOCAL = 'http://127.0.0.1:3000';
 
 const MARKED = new Marked({
   async: false,
   renderer: {
-    /** The name that GitHub gives to a heading: the guide links to its own sections. */
+    /** The anchors of GitHub, since the guide links to its sections. */
     heading({ depth, text, tokens }) {
       const anchor = text
         .toLowerCase()
@@ -76,7 +73,7 @@ const MARKED = new Marked({
   },
 });
 
-/** Has `publicUrl` in its examples unless that is empty. Links between its parts lead within the page; others are text. */
+/** Links to other parts lead within the page; other links to files become text. */
 export async function guidePage(title: string, publicUrl: string): Promise<string> {
   const files = PAGES.map((name) => readFile(join(PACKAGE_FOLDER, 'docs/reference', `${name}.md`), 'utf8'));
   const parts = (await Promise.all(files)).map((text) => text.replace(COMMENT, ''));
@@ -98,19 +95,19 @@ export async function guidePage(title: string, publicUrl: string): Promise<strin
   });
 }
 
-// `/llms.txt`: how an agent that knows only the address begins (llmstxt.org).
+// `/llms.txt` tells an agent how to begin (llmstxt.org).
 
 interface AgentsGuide {
   readonly title: string;
   readonly guarded: boolean;
-  /** Whether agents can connect to `/mcp`. */
+  /** Whether `/mcp` is offered. */
   readonly agents: boolean;
 }
 
-/** More would fill the reader's context, and tools and the document name them all. */
+/** More would fill the agent's context. */
 const MAX_LISTED = 100;
 
-/** `model`: as the token sees it; `base`: what stands before each path. */
+/** `base`: before each path. */
 export function llmsText({ types }: Model, { title, guarded, agents }: AgentsGuide, base: string): string {
   const served = [...types.values()].filter(({ operations }) => operations.size > 0);
   const link = (path: string): string => `[${base}${path}](${base}${path})`;

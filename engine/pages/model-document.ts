@@ -17,7 +17,6 @@ import { defaultOrder, orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/lists.ts';
 
-/** The limits that a request can reach. Those of a type's lists are among what is said of the type. */
 const LIMITS = [
   'batchLimit',
   'bodyDepth',
@@ -32,7 +31,7 @@ const LIMITS = [
 
 export type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 
-/** The same for all clients with equal rights. `prefix`: the path that the service is reached under. */
+/** The same for all clients with equal rights. `prefix`: the path of the service. */
 export function modelDocument(
   model: Model,
   rights: Rights,
@@ -50,7 +49,7 @@ export function modelDocument(
   };
 }
 
-/** The words of descriptors that are about tables, or about other versions of the descriptor. */
+/** Keywords about tables, or former names. */
 const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 'column', 'through']);
 
 const withoutTables = (described: JsonObject): JsonObject =>
@@ -83,7 +82,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
         label: labelOf(target, fields),
         operators: toMany ? [] : [...integer.operators],
         readOnly: isReadOnly,
-        // An update of a record that is there needs no more than "nested: write".
+        // Unlike create, an update of a related record needs no more than "nested: write".
         canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
       };
     }),
@@ -93,12 +92,12 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
 
 const labelOf = (type: RecordType, shown: readonly Field[]): string | null => labelAmong(type, shown)?.name ?? null;
 
-/** Relations that lead to a type one after the other. */
+/** Relations, each from the target of the one before. */
 type Chain = readonly Relation[];
 
 const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
 
-/** The shortest chains from one type to the other. */
+/** The shortest chains. */
 function chainsBetween(from: RecordType, to: RecordType): readonly Chain[] {
   const seen = new Set<RecordType>();
   let chains: readonly Chain[] = [[]];
@@ -117,10 +116,7 @@ function chainsBetween(from: RecordType, to: RecordType): readonly Chain[] {
   return [];
 }
 
-/**
- * The lists and summaries in which records of a type without a list are found. A summary cannot group by a chain with
- * `toMany`, so these come last.
- */
+/** Lists and summaries that find records of a type without a list. Summaries cannot group by `toMany`: those come last. */
 const waysTo = (target: RecordType, listed: readonly RecordType[]): readonly JsonObject[] =>
   listed
     .flatMap((from) => chainsBetween(from, target).map((chain) => ({ from, chain })))

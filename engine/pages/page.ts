@@ -1,4 +1,4 @@
-/** The base of all pages: HTML by template, the frame, the security policy, GET and HEAD alone, and static files. */
+/** HTML by template, the frame of pages, the security policy, static files. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
@@ -11,7 +11,7 @@ export interface Html {
 
 type HtmlPart = string | number | Html | readonly Html[];
 
-/** Values are escaped, unless they are HTML already. */
+/** Escapes values that are not HTML. */
 export const html = (strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html => ({
   html: String.raw({ raw: strings }, ...parts.map(filled)),
 });
@@ -39,7 +39,7 @@ interface PageLayout {
   readonly body: Html;
 }
 
-/** Paths in it are relative, so that a service behind any prefix finds its own. */
+/** Paths are relative: the service may be behind a prefix. */
 export const layout = ({ title, head, body }: PageLayout): string =>
   html`<!doctype html>
     <html lang="en">
@@ -70,7 +70,7 @@ const DIRECTIVES = {
   'frame-ancestors': "'none'",
 } as const;
 
-/** The Content-Security-Policy: nothing comes from elsewhere, nothing inline runs, no other site frames the page. */
+/** Nothing from elsewhere, nothing inline, no frames. */
 export const contentPolicy = (own: Readonly<Record<string, string>> = {}): string =>
   Object.entries({ ...DIRECTIVES, ...own })
     .map(([name, sources]) => `${name} ${sources}`)
@@ -78,7 +78,7 @@ export const contentPolicy = (own: Readonly<Record<string, string>> = {}): strin
 
 const METHODS = 'GET, HEAD';
 
-/** Serves GET, from which Express makes HEAD, and refuses every other method. */
+/** Express makes HEAD from GET. */
 export function readOnly(router: IRouter, path: string, ...serve: RequestHandler[]): void {
   router
     .route(path)
@@ -90,13 +90,13 @@ export function readOnly(router: IRouter, path: string, ...serve: RequestHandler
     });
 }
 
-/** Files of libraries. The published package has copies beside this module, so that it does not depend on the libraries. */
+/** Files of libraries; the published package has copies beside this module. */
 export const ASSETS = {
   'swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   'swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 } as const;
 
-/** The name of a file of a library or of engine/pages/public. */
+/** A file of ASSETS or of engine/pages/public. */
 export function sendFile(name: string): RequestHandler {
   const copy = join(__dirname, name);
   const library = new Map<string, string>(Object.entries(ASSETS)).get(name);
@@ -107,6 +107,6 @@ export function sendFile(name: string): RequestHandler {
         ? copy
         : require.resolve(library);
   return (_, response) =>
-    // Folders above the file may begin with a dot.
+    // A folder above may begin with a dot.
     response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
 }

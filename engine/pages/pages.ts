@@ -1,4 +1,4 @@
-/** Pages for people: start page, reference and guide; and the OpenAPI document. */
+/** Start page, reference, guide, studio, and the OpenAPI document. */
 import type { IncomingMessage } from 'node:http';
 import compression from 'compression';
 import { type Request, type RequestHandler, Router } from 'express';
@@ -19,44 +19,41 @@ import { type ServiceInfo, startPage } from './start.ts';
 import { serveStudio, studioBuild } from './studio.ts';
 
 interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
-  /** Whether agents can connect to `/mcp`. */
   readonly agents: boolean;
-  /** Whether people can browse and edit the records. */
   readonly studio: boolean;
   readonly limits: RequestLimits;
 }
 
-/** The part of the engine that pages use. */
+/** The part of Engine that pages need. */
 interface PagesEngine {
-  /** The model as the client may see it. */
   modelFor(request: IncomingMessage): Model;
-  /** Throws a Problem without a token that is known. */
+  /** Throws `unauthorized`. */
   clients(): { of(request: IncomingMessage): Client };
   readonly host: { readonly cors: Cors };
 }
 
-/** Texts of one model: they differ by the path that the service is mounted under, of which a client may invent many. */
+/** Texts of one model differ by the mount path, and clients can invent paths. */
 const MAX_KEPT = 50;
 
-/** `pages`: all of them; `documents`: the OpenAPI document only. `before` runs before each page. */
+/** `documents`: the OpenAPI document only. `before` runs before each page. */
 export function createPages(
   options: PagesOptions,
   { modelFor, clients, host: { cors } }: PagesEngine,
   ...before: readonly RequestHandler[]
 ): { readonly pages: Router; readonly documents: Router } {
-  // All pages are text; the scripts of the studio are compressed already.
+  // The studio's scripts are compressed already.
   const first = [...before, compression({ filter: () => true })];
   const { title, guarded, publicUrl } = options;
   const built = options.studio ? studioBuild() : undefined;
   const about = { ...options, hasStudio: built !== undefined };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
   const textsOf = memoized((_about: object) => createCache<string>(MAX_KEPT));
-  /** Makes a text once for what it is about, and for each of its kinds. */
+  /** Made once for each kind of text about the subject. */
   const kept = (subject: object, kind: string, make: () => string): string => textsOf(subject)(kind, make);
 
   const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
     readOnly(router, path, ...first, ...handlers);
-    // The links of pages are relative: behind a slash they would lead elsewhere.
+    // The pages' relative links would lead elsewhere.
     if (path !== '/') router.all(`${path}/`, removeSlash);
   };
 
@@ -69,12 +66,12 @@ export function createPages(
   ): void =>
     serve(router, path, ...then, async (request, response) => {
       if (guarded) response.vary('Authorization');
-      // Express adds a charset to text, which JSON does not have.
+      // Express would add a charset, which JSON does not have.
       response.set('Cache-Control', 'no-cache').setHeader('Content-Type', mediaType);
       response.send(Buffer.from(await textFor(request)));
     });
 
-  /** Pages of other origins may read the document like records. */
+  /** The document allows the same origins as records. */
   const document = (path: string, mediaType: string, print: (document: JsonObject) => string): void => {
     const allow = allowOrigins(cors);
     documents.options(path, ...first, allow, answerPreflight);
@@ -92,7 +89,7 @@ export function createPages(
     return kept(model, '/', () => startPage(model, about));
   });
   document('/openapi.json', 'application/json', (text) => JSON.stringify(text));
-  // Each value is written out where it stands: anchors would save little, and few readers know them.
+  // Few readers know anchors.
   document('/openapi.yaml', 'application/yaml', (text) => stringify(text, { aliasDuplicateObjects: false }));
   page('/llms.txt', 'text/plain; charset=utf-8', (request) =>
     llmsText(modelFor(request), about, publicUrl || request.baseUrl),
@@ -128,7 +125,6 @@ const HTML = 'text/html; charset=utf-8';
 
 const PROFILE = 'profile';
 
-/** `?profile=simple`, and nothing else. */
 function profileIn(url: string): Profile {
   const parameters = new URLSearchParams(url.split('?', 2)[1]);
   const fault = (parameter: string, code: string, message: string): Fault => ({ parameter, code, message });
@@ -152,7 +148,7 @@ const allowOrigins =
     next();
   };
 
-/** Browsers send it without a token. */
+/** Preflights have no token. */
 const answerPreflight: RequestHandler = ({ headers }, response, next) => {
   if (headers['access-control-request-method'] === undefined) next();
   else response.status(204).end();

@@ -1,19 +1,17 @@
-/** The start page: what runs here, a request with its response, the record types, and how they belong together. */
+/** The start page. */
 import { mermaidOf } from '../describe/describe.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, recordExample } from '../openapi/examples.ts';
 import { tokenForm, tokenScript } from './docs.ts';
 import { type Html, html, layout, NO_HTML } from './page.ts';
 
-/** Facts about the service that the pages show. */
 export interface ServiceInfo {
   readonly title: string;
   readonly version: string;
-  /** The address of the service for clients; the empty string if PUBLIC_URL is not set. */
+  /** Empty without PUBLIC_URL. */
   readonly publicUrl: string;
-  /** Whether there is a studio, in which people browse and edit records. */
   readonly hasStudio: boolean;
-  /** Whether requests need a token, and pages differ by it. */
+  /** Whether requests need a token; pages differ by it. */
   readonly guarded: boolean;
 }
 
@@ -23,7 +21,7 @@ export function startPage(model: Model, { title, version, hasStudio, guarded, pu
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
-  // Without a known token, no type is shown.
+  // Without a known token.
   const isLocked = guarded && types.length === 0;
   const byToken = guarded ? html` data-by-token` : NO_HTML;
   const body = html`<a class="skip" href="#types">Skip to the record types</a>
@@ -91,7 +89,7 @@ const relatedSection = (types: readonly RecordType[]): Html =>
       )}
     </dl>`;
 
-/** The example uses one type, with few fields and no required relation where there is a choice. */
+/** Of the type with the fewest fields and required relations. */
 function exampleSection(served: readonly RecordType[], publicUrl: string, guarded: boolean): Html {
   const size = ({ fields, relations }: RecordType): number =>
     fields.size + relations.size + 100 * [...relations.values()].filter(({ required }) => required).length;

@@ -1,4 +1,4 @@
-/** The studio, in which people browse and edit records: its page, and the files that `deploy/studio.ts` builds. */
+/** The studio: its page, and the files that `deploy/studio.ts` builds. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,6 @@ import { PACKAGE_FOLDER } from '../process.ts';
 import { Problem } from '../problem.ts';
 import { contentPolicy, html, layout, readOnly } from './page.ts';
 
-/** In a clone and in the published package. */
 const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');
 
 interface Built {
@@ -21,14 +20,14 @@ export function studioBuild(): Built | undefined {
   return existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')) as Built) : undefined;
 }
 
-/** `first` runs before each answer. */
+/** `first` runs before each response. */
 export function serveStudio(router: IRouter, title: string, built: Built, ...first: readonly RequestHandler[]): void {
   const page = sendPage(title, built);
   readOnly(router, '/studio', ...first, page);
   for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.js')))
     readOnly(router, `/studio/${name}`, ...first, sendScript(name));
   readOnly(router, '/studio/*address', ...first, (request, response, next) => {
-    // A file of a former build is no address within the studio.
+    // The file of a former build is not an address within the studio.
     if (FILE.test(request.path)) missing();
     return page(request, response, next);
   });
@@ -36,10 +35,7 @@ export function serveStudio(router: IRouter, title: string, built: Built, ...fir
 
 const FILE = /^\/studio\/[^/]+\.(?:js|json|map)$/;
 
-/**
- * Style elements need the nonce of the response that they are in; the libraries of the studio make them while it runs.
- * Scripts cannot write HTML into the page.
- */
+/** The libraries make style elements, which need the nonce of the response. Scripts cannot write HTML into the page. */
 const policyWith = (nonce: string): string =>
   contentPolicy({
     'style-src': `'nonce-${nonce}'`,
@@ -47,7 +43,7 @@ const policyWith = (nonce: string): string =>
     'trusted-types': "'none'",
   });
 
-/** The style until the studio has started. Its page says so if that takes long, or fails. */
+/** Until the studio has started: shows its text after 8 seconds. */
 const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }
   #studio > p { margin: 4rem; font: 1rem system-ui; visibility: hidden; animation: late 0s 8s forwards }
   @keyframes late { to { visibility: visible } }`;
@@ -55,7 +51,7 @@ const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { b
 const sendPage =
   (title: string, { entry, preload }: Built): RequestHandler =>
   ({ path }, response) => {
-    // A service behind a prefix does not know it; how deep a page is below the service, it knows.
+    // The prefix of the service is not known; the depth below the service is.
     const root = '../'.repeat(path.split('/').length - 2) || './';
     const nonce = randomBytes(16).toString('base64');
     const page = layout({
@@ -72,19 +68,19 @@ const sendPage =
           >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,
     });
-    // The nonce is good for one response.
+    // A nonce is good for one response.
     response.set({ 'Content-Security-Policy': policyWith(nonce), 'Cache-Control': 'no-store' });
     response.type('html').send(page);
   };
 
 const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
 
-/** A service that runs on while the studio is built again has lost the files that it has not read yet. */
+/** The files of the build that was replaced are gone. */
 function missing(): never {
   throw new Problem('path-not-found', 'The studio was built again since the service started; restart the service');
 }
 
-/** The build has compressed them. Their names change with what is in them. */
+/** The names change with the content, and the build has compressed it. */
 const sendScript =
   (name: string): RequestHandler =>
   (request, response, next) => {

@@ -1,4 +1,4 @@
-/** The Express app for everything that is not a record, with the same log, rate limit, slow readers and problems. */
+/** The Express app for everything that is not a record. */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
@@ -20,7 +20,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   const { host } = engine;
   const app = newApp();
   app.use(prepare(engine));
-  // Before the limit: probes may come as often as they like.
+  // Probes have no rate limit.
   readOnly(app, '/health/live', (_, response) => void response.set(TEXT).send('live\n'));
   readOnly(app, '/health/ready', async (_, response) => {
     const { isReady, says } = await readinessOf(engine);
@@ -37,7 +37,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   return app;
 }
 
-/** For a host application: the pages, the OpenAPI document only, or `/mcp`. Other paths are left to the host. */
+/** For a host application, which gets all other paths. */
 export function createMounted(
   engine: Engine,
   settings: EngineSettings,
@@ -51,12 +51,12 @@ export function createMounted(
     app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
   }
   app.use(answerErrors(engine));
-  // Its types have the third argument for requests of Express only.
+  // Express declares its own requests for the third argument.
   const handle: Handler = app as unknown as Handler;
   return (request, response, next) => {
     const prototypes = [request, response].map((one) => [one, Object.getPrototypeOf(one) as object] as const);
     handle(request, response, () => {
-      // Express gives them those of the app that they pass through.
+      // Express has set its own prototypes.
       for (const [one, prototype] of prototypes) Object.setPrototypeOf(one, prototype);
       if (next) next();
       else engine.host.notFound(request, response);
@@ -64,7 +64,7 @@ export function createMounted(
   };
 }
 
-/** The links of the start page are relative: without the slash they would lead beside the mount path. */
+/** Without the slash, the relative links of the start page would lead beside the mount path. */
 const addSlash: RequestHandler = ({ baseUrl, originalUrl }, response, next) => {
   const [path = '', ...query] = originalUrl.split('?');
   if (baseUrl === '' || path.endsWith('/')) next();
@@ -110,13 +110,13 @@ const prepare =
     });
   };
 
-/** `OPTIONS *`: whether there is a service at all, and what it can do somewhere (RFC 9110, 9.3.7). */
+/** `OPTIONS *` is about the whole server (RFC 9110, 9.3.7). */
 const asterisk: RequestHandler = ({ url }, response, next) => {
   if (url === '*') response.status(204).set('Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS').end();
   else next();
 };
 
-/** Loaded with the first request: the SDK takes a tenth of a second, and most services have no agents. */
+/** Loaded with the first request: the SDK takes a tenth of a second. */
 function agents(engine: Engine, settings: EngineSettings): RequestHandler {
   const load = lazy(async () => (await import('../mcp/endpoint.ts')).createAgentEndpoint(engine, settings));
   return async (request, response) => (await load())(request, response);

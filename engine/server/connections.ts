@@ -1,7 +1,6 @@
 /**
- * The connections of the http server, and the requests that it refuses itself. A connection has one request in flight: the
- * next one begins when the response before it is sent, at the end of a turn of the event loop, so that all connections
- * take turns.
+ * Connections have one request in flight: the next one begins after the response before it, at the end of a turn of the
+ * event loop, so that all connections take turns. Requests that Node's parser refuses are answered here as well.
  */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,7 +12,7 @@ import { destroyLater, isChunked } from '../http/request.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
 
 const REQUEST_BYTES = 4096;
-/** A chunked body may have MOST_PIECES pieces, each an object. */
+/** A chunked body has at most MOST_PIECES pieces, each an object. */
 const CHUNKED_BYTES = 300 * 1024;
 
 type ClientError = Error & { readonly code?: string };
@@ -22,12 +21,12 @@ interface Connection {
   readonly socket: Socket;
   current: ServerResponse | undefined;
   readonly waiting: { request: IncomingMessage; response: ServerResponse; share: Share | undefined }[];
-  /** Bytes that are not a request, and follow the requests that wait. */
+  /** A fault in the bytes that follow the requests that wait. */
   error: ClientError | undefined;
 }
 
 interface ConnectionOptions {
-  /** Beyond so many, the connection that has waited longest for a request is closed; if none waits, the new one. */
+  /** The connection that has been idle for longest is closed for a further one. */
   readonly most: number;
   readonly budget: Budget;
   readonly bodyLimit: number;
@@ -39,7 +38,7 @@ export function serveConnections(
   { most, budget, bodyLimit }: ConnectionOptions,
 ): ReadonlyMap<Duplex, Connection> {
   const connections = new Map<Duplex, Connection>();
-  /** In the order in which their last requests ended, or in which they were opened. */
+  /** The longest idle first. */
   const idle = new Set<Socket>();
 
   server.on('connection', (socket) => {
@@ -111,14 +110,13 @@ export function serveConnections(
     const last = waiting.at(-1)?.response ?? current;
     if (last === undefined) return answerClientError(error, socket);
     if (last.req.complete) return;
-    // The error is in the body of the last request.
     if (last !== current) waiting.pop()?.share?.release();
     // A second response cannot be sent in the middle of one that has begun.
     else if (last.headersSent) socket.destroy();
     else answerClientError(error, socket);
   }
 
-  /** A client that expects 100 must not send a body that is refused: its next bytes would be taken for that body. */
+  /** After a refusal, the client must not send the body: it would be taken for the next request. */
   const receiveExpecting: RequestListener = (request, response) => {
     const length = Number(request.headers['content-length'] ?? 0);
     if (length <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
@@ -129,7 +127,7 @@ export function serveConnections(
   server
     .on('request', receive)
     .on('checkContinue', receiveExpecting)
-    // An unknown expectation may be ignored (RFC 9110, 10.1.1).
+    // RFC 9110, 10.1.1: a server may ignore other expectations.
     .on('checkExpectation', receive)
     .on('clientError', refuse)
     .on('connect', (_, socket) => refuse(new Error('CONNECT'), socket));
@@ -143,21 +141,19 @@ function drop({ socket, waiting }: Connection): void {
   socket.resume();
 }
 
-// Bodies in chunks.
-
-/** Pieces that a chunked body may have, and one more for each so many bytes. */
+/** Pieces of a chunked body; one more is allowed for each LEAST_PIECE bytes. */
 const MOST_PIECES = 1000;
 const LEAST_PIECE = 100;
 const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 
-/** Calls `refuse` when a body arrives in too many small pieces: Node makes a call and an object for each. */
+/** Node makes a call and an object for each piece: refuses a body in too many small ones. */
 function limitPieces(request: IncomingMessage, response: ServerResponse, refuse: (error: ClientError) => void): void {
   let pieces = 0;
   let bytes = 0;
   let isRefused = false;
   const push = request.push.bind(request);
   request.push = (piece: Buffer | null) => {
-    // Node parses all bytes that it has read; for false, it would stop reading anew at each piece.
+    // After false, Node would stop and start reading at each piece.
     if (isRefused) return true;
     pieces += 1;
     bytes += piece?.length ?? 0;
@@ -171,7 +167,7 @@ function limitPieces(request: IncomingMessage, response: ServerResponse, refuse:
   response.once('prefinish', () => request.resume());
 }
 
-// A request that Node's parser refuses gets a problem like any other, and the connection is closed.
+// Requests that Node's parser refuses.
 
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],
@@ -195,16 +191,15 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Reading on would cost far more than it costs the client that floods the service.
+  // Reading on would cost more than it costs the client.
   if (error.code === TOO_MANY_PIECES) socket.once('finish', () => socket.destroy());
   else destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }
 
-// Request smuggling (RFC 9112, 11.2): a proxy in front may end such a request elsewhere, take it for another host's, or use
-// the other of two headers. Node's parser refuses most of these requests, but not all.
+// Request smuggling (RFC 9112, 11.2): a proxy could read such requests in another way. Node's parser lets some of them pass.
 
-/** Headers that a request must not repeat (RFC 9110, 5.3). */
+/** RFC 9110, 5.3 */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',
@@ -238,7 +233,7 @@ function framingFault({
   if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return undefined;
   const absolute = absoluteForm(url);
   if (absolute === undefined) return 'The URL has to begin with a slash';
-  // A port that the scheme implies may be left out.
+  // The port of the scheme may be left out.
   const port = absolute.scheme === 'https' ? /:443$/ : /:80$/;
   const names = [absolute.authority, host ?? absolute.authority].map((name) => name.toLowerCase().replace(port, ''));
   return names[0] === names[1] ? undefined : 'The URL names another host than the header Host';
@@ -255,20 +250,20 @@ function repeatedHeader(lines: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Refuses ambiguous requests and closes their connections, since the next bytes may belong to the body. */
+/** Refuses ambiguous requests and closes their connections: the next bytes may belong to a body. */
 export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
   return (request, response) => {
     const fault = framingFault(request);
     request.url = originForm(request.url ?? '/');
     if (fault === undefined && request.headers.upgrade === undefined) return serve(request, response);
-    // Node's parser drops what comes in one piece with a request for an upgrade, and would go on in the middle of it.
+    // Node's parser drops what comes in one piece with an upgrade, and would go on in the middle of it.
     response.shouldKeepAlive = false;
     if (fault === undefined) return serve(request, response);
     watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));
   };
 }
 
-/** `GET http://host/path` is as good as `GET /path` (RFC 9112, 3.2.2). `*` stays: it is about the service as a whole. */
+/** RFC 9112, 3.2.2: `GET http://host/path` means `GET /path`. */
 function originForm(url: string): string {
   if (url.startsWith('/') || url === '*') return url;
   const rest = absoluteForm(url)?.rest ?? '/';

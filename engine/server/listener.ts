@@ -1,4 +1,4 @@
-/** The http server: it listens or says why it cannot, and stops without loss. */
+/** The http server: listens, and stops without loss. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
@@ -18,18 +18,18 @@ type ListenerSettings = Pick<
 
 interface Listener {
   readonly url: string;
-  /** Stops accepting connections and answers the open requests. False if some were cut off after these milliseconds. */
+  /** Answers the open requests. False if some were cut off after so many milliseconds. */
   drain(timeout: number): Promise<boolean>;
 }
 
-/** Longer than proxies and clients keep connections: the side that sends should be the one that closes. */
+/** Longer than clients and proxies: the side that sends should close. */
 const KEEP_ALIVE_MS = 75_000;
-/** Connections that may wait to be accepted, up to the system's own limit. Further ones are retried after seconds. */
+/** Connections that wait to be accepted; clients retry further ones after seconds. */
 const BACKLOG = 4096;
 const CONNECTION_BYTES = 16 * 1024;
 const CHECK_MS = 5000;
 
-/** Each worker listens itself, so that no connection is lost on its way to a killed worker. Only Linux spreads them. */
+/** Each worker listens itself: a killed one loses no connection of the others. Only Linux spreads connections. */
 const PORT_SHARING =
   workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};
 
@@ -50,7 +50,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings,
 
 const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): ServerOptions => ({
   maxHeaderSize: headerLimit + 1,
-  // Node would refuse the request, but serve those pipelined behind it.
+  // Node would go on with requests that are pipelined behind the refused one.
   requireHostHeader: false,
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout,
@@ -58,7 +58,7 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Serve
   connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, Math.ceil(requestTimeout / 6))),
 });
 
-/** Bounded by MEMORY_LIMIT, and by three quarters of the files that the process may open. */
+/** By MEMORY_LIMIT, and three quarters of the files that may be open. */
 function mostConnections({ memoryLimit }: ListenerSettings): number {
   return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
 }

@@ -1,4 +1,4 @@
-/** The service of `npm start`: the engine directly on the http server, with an Express app behind it for everything else. */
+/** The service of `npm start`. */
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
@@ -13,7 +13,7 @@ import { listen } from './listener.ts';
 export interface Serving {
   readonly url: string;
   readonly engine: Engine;
-  /** Answers open requests, accepts no new ones, closes the database. False if requests had to be cut off. */
+  /** Answers open requests, and closes the database. False if requests were cut off. */
   close(): Promise<boolean>;
 }
 
@@ -46,10 +46,10 @@ export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): stri
   return lines.join('\n');
 }
 
-/** Requests a minute: enough for a person and a program, and too few to guess tokens or exhaust the service. */
+/** Requests a minute: too few to guess tokens. */
 const OPEN_RATE = 1200;
 
-/** The settings as they apply to this host. Throws a StartError if strangers could write. */
+/** Fills in what depends on the host. Throws a StartError if strangers could write. */
 export function forHost(settings: Settings): Settings {
   const { host, rateLimit, allowedHosts } = settings;
   const isOpen = !isGuarded(settings);
@@ -62,13 +62,12 @@ export function forHost(settings: Settings): Settings {
   return {
     ...settings,
     rateLimit: rateLimit === AUTO_RATE ? usualRate : rateLimit,
-    // With tokens any name will do: a stranger cannot do anything anyway.
+    // With tokens, any name is allowed: strangers have no access.
     allowedHosts: allowedHosts.length > 0 ? allowedHosts : [isOpen ? host : '*'],
   };
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
-/** In URLs and in `Host`, addresses of version 6 have brackets, and every name below localhost is this machine. */
 const isHere = (name: string): boolean => LOOPBACK.test(name.replace(/^\[|\]$/g, '')) || name.endsWith('.localhost');
 
 function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Generator<string> {
@@ -79,11 +78,11 @@ function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Ge
   if (other !== undefined) yield `ALLOWED_HOSTS has "${other}", the name of another machine`;
 }
 
-/** The engine's handler stands in front of the Express app: the router of Express would take longer than reading a record. */
+/** The handler stands in front of Express: its router would take longer than reading a record. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
-  // Links and locations begin with the path that a proxy has removed, as with the mount path of a host application.
+  // Links and locations begin with the path that a proxy has removed.
   const { pathname } = new URL(settings.publicUrl || 'http://localhost');
   const baseUrl = pathname.replace(/\/$/, '');
   return refuseUnclear(host, (request, response) => {

@@ -1,7 +1,4 @@
-/**
- * WORKERS: several processes serve one port, each with its share of connections and memory. The first process only starts
- * and restarts them, counts for their rate limit, and adds up their metrics.
- */
+/** WORKERS: several processes on one port. The first process starts the others, counts for their rate limit, and adds up metrics. */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism, totalmem } from 'node:os';
@@ -16,10 +13,10 @@ import { WORKER_VARIABLE } from '../process.ts';
 import { listen } from './listener.ts';
 import { forHost, type Serving } from './serve.ts';
 
-/** Milliseconds before a worker that has ended is started again; twice as many each time it ends soon. */
+/** Milliseconds before an ended worker is started again; doubled each time that it ends soon. */
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 10_000;
-/** A worker that has run for so long did not end because of its start. */
+/** A worker that ended later did not fail to start. */
 const STEADY = 10_000;
 const GRACE = 1000;
 
@@ -69,13 +66,13 @@ const isReady = (message: unknown): message is Ready =>
 
 type Crew = Ready & Pick<Serving, 'close'>;
 
-/** The first process. undefined if no worker could start: it has said why. */
+/** In the first process. undefined if no worker could start; the worker has printed why. */
 export async function serveByWorkers(settings: Settings, count: number): Promise<Crew | undefined> {
   const shares = sharesOf(settings, process.env, count);
   if (forHost(settings).rateLimit !== Infinity)
     void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
   if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
-  // Workers would share it with those of another service.
+  // The port could be shared with workers of another service.
   await (await listen(() => undefined, settings, createBudget(settings.memoryLimit))).drain(0);
   const log = createLog(settings);
   const restarts = new Set<NodeJS.Timeout>();
@@ -83,7 +80,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
 
   function start(number: number, delay = FIRST_DELAY): Worker {
     const worker = cluster.fork({ ...shares, [WORKER_VARIABLE]: String(number) });
-    // A message to one that has just ended.
+    // The worker may have ended before a message.
     worker.on('error', () => undefined);
     const began = performance.now();
     let serves = number > 1 || delay > FIRST_DELAY;
@@ -113,7 +110,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
     return inTime;
   }
 
-  // Alone: it changes the tables if the descriptors ask for it.
+  // The first worker starts alone, since it may change the tables.
   const first = start(1);
   const ready = await new Promise<Ready | undefined>((resolve) =>
     first.on('message', (message) => isReady(message) && resolve(message)).once('exit', () => resolve(undefined)),
@@ -124,7 +121,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
   return { ...ready, close };
 }
 
-/** In a worker: resolves at the message to stop, or at SIGTERM. SIGINT of a terminal is for the first process. */
+/** In a worker: the message to stop, or SIGTERM. SIGINT of a terminal is for the first process. */
 export async function stopMessage(): Promise<void> {
   process.on('SIGINT', () => undefined);
   const heard = new AbortController();

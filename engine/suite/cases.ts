@@ -1,4 +1,4 @@
-/** The cases of one record type: its fields, its relations, and the operations that it does not have. */
+/** The cases of one record type. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
@@ -66,8 +66,6 @@ type Place = readonly (string | number)[];
 const badBody = (...places: readonly Place[]): Expected =>
   problem(422, 'invalid-body', { pointers: places.map(pointer) });
 
-// Creation.
-
 const MOST_EDGES = 8;
 
 function creations(add: AddCase, type: RecordType): void {
@@ -95,10 +93,10 @@ function creations(add: AddCase, type: RecordType): void {
     );
 }
 
-/** Only one record can have a link to that one, whatever its other values are. */
+/** The linked record can have one such link only. */
 const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
-/** Two records with the same unique values; then a write that finds the first by them. */
+/** The second of two records with the same unique values is refused; an upsert finds the first. */
 async function taken(context: Context, type: RecordType, members: readonly (Field | Relation)[]): Promise<void> {
   const values: Record<string, JsonValue> = {};
   for (const member of members) {
@@ -109,7 +107,7 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
   const names = members.map(({ name }) => name);
   await obtain(context, type, { values });
   const body = await newBody(context, type, { values });
-  // The errors name the first field of the set; the first relation if it has no field.
+  // The errors name the first field, or without one the first relation.
   const pointers = [pointer([members.find((member) => 'column' in member)?.name ?? names[0] ?? ''])];
   const conflict = problem(409, 'unique-conflict', { pointers });
   await context.expect({ method: 'POST', path: collection(type), body }, conflict);
@@ -118,12 +116,11 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
     await context.expect({ method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
 }
 
-/** A body that is refused, and where. */
 type Refused = readonly [JsonObject, ...Place];
 
 const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value }, name];
 
-/** Sends all bodies as one array: each is refused at one place. */
+/** Sends all bodies as one array: each has a fault at one place. */
 async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
@@ -135,7 +132,7 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
 }
 
-/** A response names at most so many faults. */
+/** A response names at most so many. */
 const MOST_FAULTS = 100;
 
 function refusedCreations(add: AddCase, type: RecordType): void {
@@ -178,21 +175,18 @@ const badValues = (field: Field): readonly JsonValue[] => [
   ...field.type.bad(field),
 ];
 
-/** Items that an array does not accept. */
 function badItems(field: Field): readonly JsonValue[] {
   const items = field.type.item?.(field);
   const isFree = Number(field.constraints['minItems'] ?? 1) < 2;
   return items && isFree ? [...limitsOf(items, items.type).beyond, ...items.type.bad(items)].slice(0, 5) : [];
 }
 
-/** Values that read-only fields do not have on create. */
+/** Other values than those of a new record. */
 const otherFixedValues = (type: RecordType): JsonObject =>
   valuesOf(
     type.defaultVariant.fields.filter((field) => field.readOnly && !field.generated),
     (field) => differing(field, field.default ?? null),
   );
-
-// One record.
 
 function gets(add: AddCase, type: RecordType): void {
   add(`GET ${item(type, '{id}')}`, isObtainable(type), async (context) => {
@@ -257,8 +251,6 @@ const deletion = (add: AddCase, type: RecordType): void =>
     await context.expect(request, problem(404, 'record-not-found'));
   });
 
-// Lists.
-
 function lists(add: AddCase, type: RecordType): void {
   const path = collection(type);
   const isHad = isObtainable(type);
@@ -277,12 +269,12 @@ function lists(add: AddCase, type: RecordType): void {
   });
 }
 
-/** Operators whose condition holds for the operand itself, and those whose condition does not. */
+/** Whether the condition holds for the operand itself. */
 const HOLDING: readonly OperatorName[] = ['eq', 'lte', 'gte', 'in'];
 const FAILING: readonly OperatorName[] = ['ne', 'lt', 'gt'];
 const LONGEST_OPERAND = 200;
 
-/** All conditions that hold, together; then any of those that do not. */
+/** All conditions that hold, together, then any of those that fail. */
 async function filtered(context: Context, type: RecordType, field: Field): Promise<void> {
   const { id, record } = await obtain(context, type, { full: !field.readOnly });
   const value = record[field.name];
@@ -327,7 +319,7 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
   }
 }
 
-// Methods and fields that the type does not offer.
+// What the type does not offer.
 
 function refusedMethods(add: AddCase, type: RecordType, at: OperationPath, path: string): void {
   const offered = operationEntries.filter(([, entry]) => entry.path === at && isOffered(entry, type));
@@ -368,17 +360,17 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   );
 }
 
-// Relations, and deletions that other records depend on.
+// Relations.
 
-/** Whether records that are there can be linked: they have an identifier to name, and no owner to stay with. */
+/** An owned record stays with its owner. */
 const isLinkable = ({ owned, link, target }: Relation): boolean =>
   target.identifier.inRecord && !(owned && link.at !== 'join');
 
-/** Whether the related record cannot be without this one. */
+/** Whether the related record cannot exist without this one. */
 const staysLinked = ({ owned, inverse, link }: Relation): boolean =>
   inverse?.owned === true || (link.at === 'target' && link.reference.required && !owned);
 
-/** Whether any value of the field goes with any of the others. */
+/** Whether the field can change without regard to others. */
 export const isIndependent = (type: RecordType, field: Field): boolean =>
   writable(type).includes(field) &&
   !field.unique &&
@@ -392,7 +384,6 @@ const newChild = (context: Context, relation: Relation): Promise<JsonObject> =>
 const newLink = async (context: Context, { target }: Relation): Promise<JsonObject> =>
   idOf(target, (await obtain(context, target)).id);
 
-/** Creates a record with this value of the relation, which the response shows. */
 async function createWith(context: Context, { source, name }: Relation, value: JsonValue): Promise<Obtained> {
   return create(context, source, await newBody(context, source, { values: { [name]: value } }), [name]);
 }
@@ -408,7 +399,7 @@ function relationCases(add: AddCase, relation: Relation): void {
   const valueOf = (record: JsonValue): JsonValue => (toMany ? [record] : record);
   const at = (...steps: Place): Place => (toMany ? [name, 0, ...steps] : [name, ...steps]);
 
-  /** A POST with a value of the relation that is shown in the response, or is refused. */
+  /** A POST with this value of the relation: shown in the response, or refused. */
   const post = (
     text: string,
     isPossible: boolean,
@@ -494,7 +485,7 @@ function relationCases(add: AddCase, relation: Relation): void {
   );
 }
 
-/** A record that another one refers to is deleted, first as a dry run. */
+/** Deletes a record that another one refers to, first as a dry run. */
 function referredDeletion(add: AddCase, { type: child, reference }: RecordType['referrers'][number]): void {
   const { relation, onDelete } = reference;
   if (!relation || !child.operations.has('create') || !relation.target.identifier.inRecord) return;
@@ -518,7 +509,7 @@ function referredDeletion(add: AddCase, { type: child, reference }: RecordType['
   });
 }
 
-/** The report of a dry run that has this effect on the record, among others. */
+/** A dry run's report with this effect, among others. */
 function planned({ body }: Response, effect: { readonly effect: string; readonly type: string }, id: number): Expected {
   const effects = isObject(body) && Array.isArray(body['effects']) ? (body['effects'] as readonly JsonObject[]) : [];
   const isNamed = effects.some(

@@ -1,4 +1,4 @@
-/** Runs cases against a service: sends their requests, compares the responses, and removes the records that they made. */
+/** Sends the requests of cases, compares the responses, and removes the records that they made. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
@@ -10,21 +10,20 @@ export interface Request {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
-  /** Sent as it is, in place of `body`. */
+  /** In place of `body`, sent as it is. */
   readonly text?: string;
-  /** Sent with another token than the one of the run, or with none. */
+  /** In place of the token of the run. */
   readonly token?: 'none' | 'unknown' | 'reader';
 }
 
 export interface Expected {
   readonly status: number;
-  /** `*` stands for any run of characters; null: the header must be absent. */
+  /** `*` stands for any text; null: there is no such header. */
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** `ANY` may stand for values. */
   readonly body?: JsonValue;
-  /** The record type of the body, which knows how its values are compared. */
+  /** Of the body. */
   readonly type?: RecordType;
-  /** The code of the problem, and where its errors are, in any order. */
+  /** Of a problem; the places of its errors come in any order. */
   readonly code?: ProblemCode;
   readonly pointers?: readonly string[];
   readonly parameters?: readonly string[];
@@ -35,7 +34,7 @@ export const ANY: JsonObject = { $any: true };
 /** The key must not be there. */
 export const ABSENT: JsonObject = { $absent: true };
 
-/** An identifier that no record has, because clients cannot choose it. */
+/** Clients cannot choose so large an identifier. */
 export const MISSING = 2 ** 52 + 1;
 
 export const collection = ({ path }: RecordType, query = ''): string => `/api/${encodeURIComponent(path)}${query}`;
@@ -46,11 +45,11 @@ export const item = (type: RecordType, id: string | number, query = ''): string 
 export const condition = (steps: readonly string[], value: unknown): string =>
   `_cnd${steps.map((step) => `[${encodeURIComponent(step)}]`).join('')}=${encodeURIComponent(String(value))}`;
 
-/** Only records that the case knows. */
+/** Leaves out records that others made. */
 export const among = ({ identifier }: RecordType, ids: readonly number[]): string =>
   `?${ids.map((id) => condition([identifier.name, 'in'], id)).join('&')}`;
 
-/** The headers of a write to a record whose type requires If-Match. */
+/** For types that require If-Match. */
 export const guard = ({ preconditions }: RecordType): Pick<Request, 'headers'> =>
   preconditions === 'required' ? { headers: { 'if-match': '*' } } : {};
 
@@ -71,17 +70,16 @@ export interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Parsed; null where it is no JSON. */
+  /** null for text that is not JSON. */
   readonly body: JsonValue;
 }
 
-/** Sends a request and compares the response; the case fails where they differ. */
+/** Throws if the response differs. */
 export type Expect = (request: Request, expected: Expected | ((response: Response) => Expected)) => Promise<Response>;
 
 export interface Case {
-  /** The record type; '' where the case is about the service. */
+  /** Empty for cases about the service. */
   readonly type: string;
-  /** The request that the case is about. */
   readonly title: string;
   run(expect: Expect): Promise<unknown>;
 }
@@ -91,7 +89,6 @@ type Difference = Readonly<Record<'place' | 'expected' | 'actual', string>>;
 export interface Result {
   readonly case: Case;
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** The request that failed, as it was sent. */
   readonly request: string;
   readonly differences: readonly Difference[];
   readonly milliseconds: number;
@@ -101,13 +98,11 @@ interface RunOptions {
   readonly url: string;
   readonly model: Model;
   readonly token?: string | undefined;
-  /** A token that may only read. */
   readonly readToken?: string | undefined;
-  /** Skips the cases that write. */
   readonly readOnly?: boolean;
 }
 
-/** Ends a case that may not write, or for which the service has no record or no free value. */
+/** The case may not write, or lacks a record or a free value. */
 export class Skip extends Error {}
 
 class Mismatch extends Error {}
@@ -121,7 +116,7 @@ const MAX_TEXT = 1500;
 const textOf = ({ text, body }: Request): string | undefined =>
   text ?? (body === undefined ? undefined : JSON.stringify(body));
 
-/** Sends requests, and waits while a rate limit is used up. */
+/** Waits while a rate limit is used up. */
 function createClient({ url, token, readToken }: RunOptions): Send {
   const base = url.replace(/\/$/, '');
   const prefix = new URL(`${base}/`).pathname;
@@ -148,18 +143,16 @@ function createClient({ url, token, readToken }: RunOptions): Send {
       await sleep(seconds * 1000);
       return send(request, waits + 1);
     }
-    // Addresses in the responses of a service below a path begin with it.
+    // A service below a path puts it before addresses.
     const headers = [...response.headers].map(([name, value]) => [name, value.replaceAll(`${prefix}api/`, '/api/')]);
     return { status, headers: Object.fromEntries(headers), text, body: parsedJson(text) ?? null };
   };
 }
 
-// Comparing.
-
 const shown = (value: JsonValue | undefined): string =>
   value === ANY ? 'any value' : value === undefined || value === ABSENT ? 'nothing' : JSON.stringify(value);
 
-/** Where the value differs from what is expected. A record (`type`) may have more fields and relations than are expected. */
+/** A record (`type`) may have fields and relations that are not expected. */
 function compare(
   expected: JsonValue | undefined,
   actual: JsonValue | undefined,
@@ -191,7 +184,6 @@ function compareHeader(name: string, expected: string | null, actual: string | u
   return equal ? [] : [{ place: `header ${name}`, expected: expected ?? 'nothing', actual: actual ?? 'nothing' }];
 }
 
-/** The code of a problem, and the places of its errors. */
 function compareProblem({ code, pointers, parameters, status }: Expected, body: JsonValue): readonly Difference[] {
   const { errors = [], ...found } = isObject(body) ? body : {};
   const places = (kind: 'pointer' | 'parameter', expected: readonly string[] | undefined): readonly Difference[] => {
@@ -218,14 +210,12 @@ function differencesOf(expected: Expected, { status, text, headers, body }: Resp
   return [...inHeaders, ...compare(expected.body, parsedJson(text) ?? text, '', expected.type)];
 }
 
-// Cases.
-
 interface Address {
   readonly type: RecordType;
   readonly id: number;
 }
 
-/** The records in a body, those related to them included. */
+/** The records in a body, with those inside them. */
 function recordsIn(type: RecordType, value: JsonValue): readonly Address[] {
   if (Array.isArray(value)) return value.flatMap((one: JsonValue) => recordsIn(type, one));
   if (!isObject(value)) return [];
@@ -234,7 +224,6 @@ function recordsIn(type: RecordType, value: JsonValue): readonly Address[] {
   return [...(typeof id === 'number' ? [{ type, id }] : []), ...related];
 }
 
-/** Identifier in the address of a record that was created. */
 export const createdId = ({ headers }: Response): number => Number(headers['location']?.split('/').at(-1));
 
 function requestText(request: Request): string {
@@ -243,7 +232,7 @@ function requestText(request: Request): string {
   return [`${request.method} ${request.path}`, ...headers].join('  ') + (text === undefined ? '' : `\n${text}`);
 }
 
-/** Records in the response to a write are new if no request or response named them before. */
+/** A record is new if it appears first in the response to a write. */
 function createTracker({ types }: Model) {
   const [known, made] = [new Set<string>(), [] as Address[]];
   const keyOf = ({ type, id }: Address): string => `${type.name} ${id}`;
@@ -261,7 +250,7 @@ function createTracker({ types }: Model) {
   return { made, remember };
 }
 
-/** Deletes records, again and again, since one may keep another. */
+/** Repeats, since one record may keep another. */
 async function remove(records: readonly Address[], send: Send): Promise<void> {
   let left = records.filter(({ type }) => type.operations.has('delete')).toReversed();
   for (let before = Infinity; left.length > 0 && left.length < before;) {
@@ -307,11 +296,8 @@ export async function run(cases: readonly Case[], options: RunOptions): Promise<
   return results;
 }
 
-// Results for people.
-
 const nameOf = ({ case: { type } }: Result): string => type || 'Service';
 
-/** A failed case: the request, what was expected and what came. */
 export const failureText = (result: Result): string =>
   [
     `${nameOf(result)}: ${result.case.title}`,
@@ -325,7 +311,6 @@ export const failureText = (result: Result): string =>
 
 const OUTCOMES = ['passed', 'failed', 'skipped'] as const;
 
-/** How many passed, failed and were skipped, by type. */
 export function summaryText(results: readonly Result[]): string {
   const types = Map.groupBy(results, nameOf);
   const width = Math.max(...['Service', ...types.keys()].map((type) => type.length));

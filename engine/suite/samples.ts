@@ -1,4 +1,4 @@
-/** Bodies from the samples of the field types, the records that a case needs, and what responses show of them. */
+/** Bodies made from samples of field types, the records that a case needs, and what responses show of them. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, numeric, type Shape } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
@@ -8,9 +8,8 @@ import { collection, condition, createdId, type Expect, MISSING, shows, Skip } f
 
 export interface Context {
   readonly expect: Expect;
-  /** Each value has a seed of its own, so that values differ. */
   readonly samples: { seed: number };
-  /** Types of which a record is being obtained. */
+  /** Types of which a record is being made: required links may form a cycle. */
   readonly pending: Set<RecordType>;
 }
 
@@ -20,17 +19,17 @@ export interface Obtained {
   readonly record: JsonObject;
 }
 
-/** Adds a case, if the type makes it possible. */
+/** Adds a case if it is possible. */
 export type AddCase = (title: string, isPossible: boolean, work: (context: Context) => Promise<unknown>) => void;
 
-/** Whether requests can have a record of the type: create one, or borrow one that is there. */
+/** Whether a record can be created, or one that is there can be used. */
 export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
   operations.has('create') || (operations.has('list') && identifier.inRecord);
 
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
 
-/** The fields that clients may write. `via`: the relation that the record is nested in. */
+/** `via`: the relation that the record is nested in. */
 export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
   (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
 
@@ -42,14 +41,14 @@ export const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => Js
     }),
   );
 
-/** Whether a value must differ from those of other records, whatever they are linked to. */
+/** Whether the value must differ from those of all other records. */
 const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
 
 export const goodValue = ({ samples }: Context, field: Field): JsonValue => field.type.good(field, (samples.seed += 1));
 
-/** Whether its unique values are so few that another record may have them. */
+/** Whether another record may have its unique values, because they are few. */
 export const isScarce = (type: RecordType): boolean =>
   [...type.fields.values()].some((field) => {
     const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
@@ -57,7 +56,6 @@ export const isScarce = (type: RecordType): boolean =>
     return isAlone(type, field) && new Set(keys).size < keys.length;
   });
 
-/** A value other than the stored one. */
 export const differing = (field: Field, stored: JsonValue): JsonValue | undefined =>
   [1, 2, 3, 4]
     .map((seed) => field.type.good(field, seed))
@@ -65,10 +63,7 @@ export const differing = (field: Field, stored: JsonValue): JsonValue | undefine
 
 const LONGEST_SAMPLE = 10_000;
 
-/**
- * Values at the limits that the descriptor sets, and values just beyond them. They are made here, because the samples of
- * the field type would follow the faults of its validator.
- */
+/** Values at the limits and beyond. The samples of field types could share the faults of the validators. */
 export function limitsOf(shape: Shape, type: Field['type']) {
   const { constraints } = shape;
   const { minimum, maximum, pattern, format } = constraints;
@@ -108,10 +103,9 @@ export function limitsOf(shape: Shape, type: Field['type']) {
   };
 }
 
-/** Enough to change two fields at once. */
 const MOST_VARIATIONS = 3000;
 
-/** The body, and the same with other values in these fields: one field after the other, then several at once. */
+/** Other values in these fields, one by one and together. */
 export function variations(body: JsonObject, fields: readonly Field[]): readonly JsonObject[] {
   let all: readonly JsonObject[] = [body];
   for (const field of fields) {
@@ -123,7 +117,7 @@ export function variations(body: JsonObject, fields: readonly Field[]): readonly
   return all;
 }
 
-/** The body with other values in fields besides `fixed`, if that is needed to meet the checks. */
+/** Changes fields besides `fixed` until the checks are met. */
 export function meeting(type: RecordType, body: JsonObject, fixed: JsonObject): JsonObject | undefined {
   const fields = new Set(unmetBy(type, body).flatMap((check) => check.fields));
   const free = writable(type).filter(
@@ -134,13 +128,11 @@ export function meeting(type: RecordType, body: JsonObject, fixed: JsonObject): 
 
 interface BodyWish {
   readonly via?: Relation | undefined;
-  /** Every field, not only those that are required. */
   readonly full?: boolean;
-  /** Values that it must have. */
   readonly values?: JsonObject;
 }
 
-/** A body that create accepts, once what it links to has been created. */
+/** A body that create accepts. */
 export async function newBody(
   context: Context,
   type: RecordType,
@@ -157,7 +149,7 @@ export async function newBody(
   return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
 }
 
-/** A value of a relation: a link to a record, else a new record. */
+/** A link if possible, else a new record. */
 export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
   const { target, nested } = relation;
   if (target.identifier.inRecord && isObtainable(target) && !context.pending.has(target))
@@ -166,7 +158,6 @@ export async function relatedBody(context: Context, relation: Relation): Promise
   return newBody(context, target, { via: relation });
 }
 
-/** Required links, each to a record that is not there. */
 export const missingLinks = ({ samples }: Context, type: RecordType): JsonObject =>
   Object.fromEntries(
     neededBy(type)
@@ -174,9 +165,7 @@ export const missingLinks = ({ samples }: Context, type: RecordType): JsonObject
       .map(({ name, target }) => [name, idOf(target, MISSING + (samples.seed += 1))]),
   );
 
-// Records that a case needs.
-
-/** A record, for the case alone where it can be created; else the first that is there, which the case does not change. */
+/** A new record, or for types without create the first that is there. */
 export async function obtain(context: Context, type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
   const { pending, expect } = context;
   if (!isObtainable(type) || pending.has(type)) throw new Skip();
@@ -195,7 +184,7 @@ export async function obtain(context: Context, type: RecordType, wish: BodyWish 
   }
 }
 
-/** Creates a record, and expects what the body says. `include`: the relations that are shown. */
+/** `include`: the relations that the response shows. */
 export async function create(
   context: Context,
   type: RecordType,
@@ -215,9 +204,7 @@ export async function create(
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
-// Expected records.
-
-/** A record as the response shows it that was created with this body. */
+/** What the response to this body shows. */
 function created(type: RecordType, id: number, given: JsonObject, include: readonly string[] | undefined): JsonObject {
   const plain = type.defaultVariant.fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
   const record: Record<string, JsonValue> = {
@@ -235,14 +222,14 @@ function created(type: RecordType, id: number, given: JsonObject, include: reado
 export const idOf = ({ identifier }: RecordType, id: JsonValue): JsonObject =>
   identifier.inRecord ? { [identifier.name]: id } : {};
 
-/** Related records are shown without their own relations. */
+/** Related records are shown without their relations. */
 function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   const plain = (one: JsonValue): JsonValue =>
     isObject(one) ? Object.fromEntries(Object.entries(one).filter(([name]) => !target.relations.has(name))) : one;
   return Array.isArray(value) ? value.map(plain) : plain(value);
 }
 
-/** The record with these changes; the times and names that the service writes are not known. */
+/** Without the times and names that the service writes. */
 export const changed = (type: RecordType, record: JsonObject, changes: JsonObject = {}): JsonObject =>
   Object.fromEntries(
     Object.entries({ ...record, ...changes }).filter(

@@ -24,15 +24,12 @@ import {
 import { type AddCase, type Context, differing, isScarce, newBody, obtain, writable } from './samples.ts';
 
 interface Options {
-  /** Another seed gives other values. */
+  /** Each seed gives other values. */
   readonly seed?: number;
-  /** Whether requests need a token. */
   readonly guarded?: boolean;
-  /** Whether there is a token that may only read. */
   readonly hasReader?: boolean;
 }
 
-/** The suite of a model: the cases of the service, and those of each record type. */
 export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
   const cases: Case[] = [];
   const samples = { seed: options.seed ?? 0 };
@@ -52,7 +49,7 @@ export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
   return cases;
 }
 
-/** How much of the protocol a type shows. */
+/** How many of the rows a type can show. */
 const worth = (type: RecordType): number =>
   20 * type.operations.size +
   (type.identifier.inRecord ? 10 : 0) +
@@ -135,7 +132,7 @@ reader   POST    LIST | {}                                                     =
 reader   GET     ITEM                                                          => 404 record-not-found
 `;
 
-/** The tokens that a row may be sent with in place of the token of the run, and what its title says of them. */
+/** Tokens in place of the token of the run, and the end of the title. */
 const TOKENS: Readonly<Record<string, readonly [NonNullable<Request['token']>, string]>> = {
   nobody: ['none', 'with no token'],
   stranger: ['unknown', 'with an unknown token'],
@@ -163,7 +160,7 @@ function expectedIn(text: string, method: string): Expected {
   };
 }
 
-/** Whether the type, or the tokens that there are, can show what a row asks for. */
+/** Whether the type and the tokens of the run can show the row. */
 function isOffered(who: string, method: string, { operations, preconditions }: RecordType, options: Options): boolean {
   if (who === 'any') return true;
   if (who === 'bare') return operations.has('update') && preconditions === 'required';
@@ -212,7 +209,6 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
   }
 }
 
-/** The address of a new record, and its tag. */
 async function newRecord(context: Context, type: RecordType): Promise<{ readonly NEW: string; readonly TAG: string }> {
   const { id } = await obtain(context, type, { full: true });
   const NEW = item(type, id);
@@ -221,7 +217,7 @@ async function newRecord(context: Context, type: RecordType): Promise<{ readonly
   return { NEW, TAG: headers['etag'] ?? '' };
 }
 
-/** Several requests about a record that the case makes. */
+/** Cases of several requests. */
 function scenes(add: AddCase, type: RecordType): void {
   const { name: key, inRecord } = type.identifier;
   const [list, one] = [collection(type), item(type, '{id}')];
