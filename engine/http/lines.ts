@@ -3,21 +3,27 @@ import { isUtf8 } from 'node:buffer';
 import {
   decode,
   escapeStep,
-  isObject,
   type JsonObject,
   type JsonValue,
-  kindOf,
   NO_RAW_VALUES,
   parsedJson,
   type RawMember,
   readJson,
+  readObject,
   textFault,
 } from '../json/json.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
-import { type Body, type BodyLimits, itemOf, type ParsedRecord, parseJson, tooManyItems } from '../operations/write.ts';
+import {
+  type Body,
+  type BodyLimits,
+  itemOf,
+  keptMembers,
+  type ParsedRecord,
+  tooManyItems,
+} from '../operations/write.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
 const atLine = (fault: Fault, line: number): Fault => ({ ...fault, line, message: `Line ${line}: ${fault.message}` });
@@ -65,7 +71,8 @@ class LineReader {
   add(line: number, record: Pick<ParsedRecord, 'body' | 'tag'>): void {
     this.#records.push({ ...record, pointer: `/${this.#records.length}` });
     this.#lines.push(line);
-    if (this.#records.length > this.#limits.batchLimit) throw tooManyItems(this.#limits.batchLimit);
+    if (this.#records.length > this.#limits.batchLimit)
+      throw tooManyItems(this.#limits.batchLimit, `The body has more than ${this.#limits.batchLimit} records`);
   }
 
   refuse(line: number, code: ProblemCode, fault: Fault): void {
@@ -110,12 +117,8 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
     const line = index + 1;
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
     reader.attempt(line, '', () => {
-      const { value, raw, keys, faults } = parseJson(content, type, limits, 'The line');
-      if (!isObject(value)) {
-        const message = `Each line must be a JSON object, not ${kindOf(value)}`;
-        throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
-      }
-      record = itemOf(value, '');
+      const { object, raw, keys, faults } = readObject(content, limits, 'The line', keptMembers(type));
+      record = itemOf(object, '');
       for (const [body, members] of raw) reader.raw.set(body, members);
       reader.keys += keys;
       if (faults.length > 0) throw faultyRequest('invalid-body', faults);

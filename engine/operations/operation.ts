@@ -1,27 +1,17 @@
-/** Reads, and what all operations share: arguments, results, preconditions, and writes that are done once. */
+/** Reads, and what all operations share: arguments, results, preconditions and entity tags. */
 import { createHash, hash } from 'node:crypto';
 import type { CountMode, Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { JsonValue } from '../json/json.ts';
 import { ITEM_TAG, type RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
 import { encodeCursor } from '../query/paging.ts';
 import type { TypeQueries } from '../query/resolve.ts';
-import type {
-  DoneOnce,
-  Once,
-  Precondition,
-  Retried,
-  Store,
-  WriteEffect,
-  WriteItem,
-  WriteRequest,
-  WrittenRecords,
-} from '../storage/store.ts';
+import type { Once, Precondition, Store, WriteEffect } from '../storage/store.ts';
 import { Outdated } from '../storage/unavailable.ts';
-import { type TypeValidators, validatedFor, type Validator } from '../validation/compile.ts';
+import type { TypeValidators } from '../validation/compile.ts';
 import type { Body, BodyLimits } from './write.ts';
 
 /** A record type, as a client with some rights may use it. */
@@ -67,36 +57,6 @@ export interface WriteResult {
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 
-export function recordsResult(
-  type: RecordType,
-  { records, effects }: WrittenRecords,
-  minimal: boolean,
-  several: boolean,
-  isNew: boolean,
-): WriteResult {
-  const status = isNew ? 201 : minimal ? 204 : 200;
-  const identifiers = records.map(({ identifier }) => identifier);
-  const bodies = records.map(({ body }) => body);
-  return { ...resultOf(type, { status, identifiers, bodies }, minimal, several), effects };
-}
-
-/** `bodies` are the records that are still there: a retry is answered with the records as they are now. */
-function resultOf(
-  type: RecordType,
-  { status, identifiers, bodies }: Retried,
-  minimal: boolean,
-  several: boolean,
-): WriteResult {
-  const isGone = identifiers.length > 0 && bodies.length === 0;
-  const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
-  return {
-    status: status as WriteResult['status'],
-    json: minimal || status === 204 ? undefined : json,
-    tag: several || json === undefined ? undefined : tagOf(type, json),
-    created: several || status !== 201 ? undefined : identifiers[0],
-  };
-}
-
 /** Runs the work once more if the tables have changed meanwhile: the second time it finds the new model. */
 export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
   const again = (error: unknown): T | Promise<T> => {
@@ -110,40 +70,6 @@ export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> 
     return again(error);
   }
 }
-
-/** Writes; under an idempotency key, once. A dry run, or a body with faults, keeps no key. */
-export async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
-  { type }: OperationContext,
-  { once, minimal }: Pick<WriteArguments<unknown>, 'once' | 'minimal'>,
-  request: R,
-  write: (request: R) => Promise<W>,
-  writeOnce: DoneOnce<R, W>,
-  answer: (written: W) => WriteResult,
-  several = false,
-): Promise<WriteResult> {
-  const { dryRun = false, faults = [] } = request;
-  if (once === undefined || dryRun || faults.length > 0) return answer(await write(request));
-  return writeOnce(request, once, answer, (retried) => resultOf(type, retried, minimal, several));
-}
-
-/** The faults of a body; `known`: those of items. They are thrown at once unless only the database knows whether there are more. */
-export function faultsIn(
-  { type, rights }: Pick<OperationContext, 'type' | 'rights'>,
-  validator: Validator,
-  items: readonly WriteItem[],
-  known: readonly Fault[] = [],
-): readonly Fault[] {
-  const { faults, isHidden } = validatedFor(rights, type, validator, items, known);
-  const isAll = isHidden || !items.some(({ body }) => asksStored(type, body));
-  if (faults.length > 0 && isAll) throw faultyRequest('invalid-body', faults);
-  return faults;
-}
-
-/** Whether what is stored may show further faults: in read-only fields, related records, or fields of a check. */
-const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
-  checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
-
-// Arguments that clients write as text.
 
 export function parseIdentifier(text: string): number {
   const identifier = Number(text);
@@ -193,7 +119,7 @@ export function get(
   return json instanceof Promise ? json.then(found) : found(json);
 }
 
-/** One page, whose records are all in memory, or the whole list, which is read as it is consumed. */
+/** One page, or the whole list, which is read as it is consumed. */
 export type ListResult = {
   /** undefined if it was not counted. */
   readonly total: number | undefined;
@@ -237,8 +163,16 @@ export interface Preconditions {
   readonly ifNoneMatch: string | undefined;
 }
 
-const failed = (header: string, message: string): Problem =>
-  faultyRequest('precondition-failed', [{ header, code: 'precondition-failed', message }]);
+type Location = { readonly header: string } | { readonly pointer: string };
+
+export const preconditionFailed = (location: Location, message: string): Problem =>
+  faultyRequest('precondition-failed', [{ ...location, code: 'precondition-failed', message }]);
+
+const preconditionRequired = (location: Location, message: string): Problem =>
+  faultyRequest('precondition-required', [{ ...location, code: 'required', message }]);
+
+const IF_MATCH = { header: 'If-Match' };
+const IF_NONE_MATCH = { header: 'If-None-Match' };
 
 /** Whether the client already has this representation. Throws if it expects another one. */
 export function isKnown({ ifMatch, ifNoneMatch }: Preconditions, tag: string): boolean {
@@ -253,42 +187,41 @@ const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
 function expectedBy(ifMatch: string | undefined): string | undefined {
   if (ifMatch === undefined || MATCHABLE.test(ifMatch)) return ifMatch;
   const message = 'If-Match must hold an entity tag in its quotes, exactly as ETag has it: If-Match: "TAG"';
-  throw faultyRequest('invalid-header', [{ header: 'If-Match', code: 'invalid-value', message }]);
+  throw faultyRequest('invalid-header', [{ ...IF_MATCH, code: 'invalid-value', message }]);
 }
 
 /** The condition that the store checks inside the transaction of a write. */
 export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, mode: Mode): Precondition | undefined {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
-  // A write that only creates changes nothing that is there.
+  // A write that only creates changes no record.
   const onlyCreates = known !== undefined && isAny(known);
   if (expected === undefined && mode === 'required' && !onlyCreates)
     return () => {
       const message = 'This record can only be changed with If-Match: send the ETag that GET of the same URL returned';
-      throw faultyRequest('precondition-required', [{ header: 'If-Match', code: 'required', message }]);
+      throw preconditionRequired(IF_MATCH, message);
     };
-  // Any record will do, and there must be one anyway.
+  // Any record will do, and a write needs one anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return undefined;
   return (current) => {
     const tag = entityTag(current);
     requireMatch(expected, tag);
     const isThere = 'There is such a record, and If-None-Match: * says that there must be none; leave it out';
-    if (onlyCreates) throw failed('If-None-Match', isThere);
+    if (onlyCreates) throw preconditionFailed(IF_NONE_MATCH, isThere);
     if (mode !== 'off' && isNamed(known, tag))
-      throw failed('If-None-Match', 'If-None-Match names the current entity tag of this URL');
+      throw preconditionFailed(IF_NONE_MATCH, 'If-None-Match names the current entity tag of this URL');
   };
 }
 
-/** A collection cannot be compared: the new record changes it anyway. */
 export function refuseIfMatch({ ifMatch }: Preconditions, mode: Mode): void {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
   if (expected === undefined || isAny(expected)) return;
-  throw failed('If-Match', 'A new record does not have an entity tag yet; leave If-Match out');
+  throw preconditionFailed(IF_MATCH, 'A new record does not have an entity tag yet; leave If-Match out');
 }
 
-/** Refuses tags for a record that is not there: it has none (RFC 9110, 13.1.1). */
+/** A record that does not exist has no tags (RFC 9110, 13.1.1). */
 export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
   if (mode === 'off' || ifMatch === undefined) return;
-  throw failed('If-Match', 'There is no record with these values; leave If-Match out to create it');
+  throw preconditionFailed(IF_MATCH, 'There is no record with these values; leave If-Match out to create it');
 }
 
 /** Refuses the headers of requests about several records. */
@@ -302,22 +235,21 @@ export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mod
   if (errors.length > 0) throw faultyRequest('invalid-header', errors);
 }
 
-/** The same as `If-Match` for an item, whose tag stands at the pointer. */
+/** The same as If-Match for an item of a body, which has its tag at the pointer. */
 export function preconditionAt(pointer: string, tag: string | undefined, mode: Mode): Precondition | undefined {
   if (mode === 'off' || (tag === undefined && mode !== 'required') || (tag !== undefined && isAny(tag)))
     return undefined;
   return (current) => {
     if (tag === undefined) {
       const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
-      throw faultyRequest('precondition-required', [{ pointer, code: 'required', message }]);
+      throw preconditionRequired({ pointer }, message);
     }
     if (matchesStrongly(tag, entityTag(current))) return;
-    const message = '"@etag" is not the current entity tag of this record; read it again';
-    throw faultyRequest('precondition-failed', [{ pointer, code: 'precondition-failed', message }]);
+    throw preconditionFailed({ pointer }, '"@etag" is not the current entity tag of this record; read it again');
   };
 }
 
-/** Refuses a tag of an item that is neither one strong entity tag (RFC 9110, 8.8.3) nor `*`. */
+/** Refuses a tag of an item that is neither one strong entity tag nor `*`. */
 export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly Fault[] {
   if (tag === undefined || (typeof tag === 'string' && /^(?:\*|"[^"]*")$/.test(tag))) return [];
   const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;
@@ -330,18 +262,16 @@ const WEAK =
 
 function requireMatch(expected: string | undefined, tag: string): void {
   if (expected === undefined || isAny(expected) || matchesStrongly(expected, tag)) return;
-  throw failed('If-Match', /(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH);
+  throw preconditionFailed(IF_MATCH, /(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH);
 }
 
-// Strong entity tags: hashes of representations, and how tags are compared.
-
-/** The tag of a text. That of a list covers what changes with other records as well. */
+/** The strong tag of a representation. The text of a list includes the total and the links. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
 
 export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
   preconditions === 'off' ? undefined : entityTag(json);
 
-/** In the order in which they are preferred. */
+/** The most preferred content coding comes first. */
 export const CODING_NAMES = ['br', 'gzip'] as const;
 
 /** The tag of the compressed bytes, which are another representation. */
@@ -355,13 +285,13 @@ const tagsIn = (header: string): readonly string[] =>
 
 const isAny = (header: string): boolean => header.trim() === '*';
 
-/** `If-Match`: only strong tags count (RFC 9110, 13.1.1). */
+/** If-Match counts strong tags only (RFC 9110, 13.1.1). */
 const matchesStrongly = (header: string, tag: string): boolean => header === tag || tagsIn(header).includes(tag);
 
-/** `If-None-Match`: weak tags count as well (RFC 9110, 13.1.2). */
+/** If-None-Match counts weak tags as well (RFC 9110, 13.1.2). */
 const isNamed = (known: string | undefined, tag: string): boolean =>
   known !== undefined && (isAny(known) || tagsIn(known).some((one) => one === tag || one === `W/${tag}`));
 
-/** The tag as the client names it, with the coding that it got it with. */
+/** The tag as the client named it, with the coding that it got it with. */
 export const asNamed = (header: string, tag: string): string =>
   header.match(/"[^"]*"/g)?.find((candidate) => candidate.replace(CODING, '"') === tag) ?? tag;

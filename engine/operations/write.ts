@@ -1,4 +1,4 @@
-/** Creates, changes and deletes records, those of a JSON text. */
+/** Creates, changes and deletes records: reads a JSON text as a body, and gives it to the store. */
 import {
   escapeStep,
   inDocumentOrder,
@@ -18,23 +18,10 @@ import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
-import type { Precondition, Upserted, UpsertItem, WriteItem, WrittenRecords } from '../storage/store.ts';
+import type { DoneOnce, Precondition, Retried, WriteItem, WriteRequest, WrittenRecords } from '../storage/store.ts';
 import { validatedFor, type Validator } from '../validation/compile.ts';
-import {
-  done,
-  faultsIn,
-  type OperationContext,
-  preconditionAt,
-  preconditionOf,
-  recordsResult,
-  refuseAnyMatch,
-  refuseIfMatch,
-  refusePreconditions,
-  type WriteArguments,
-  type WriteOperation,
-  type WriteResult,
-  wrongTag,
-} from './operation.ts';
+import * as conditions from './operation.ts';
+import type { OperationContext, WriteArguments, WriteOperation, WriteResult } from './operation.ts';
 import type { BodyShape } from './table.ts';
 
 // Bodies, before they are validated.
@@ -42,7 +29,7 @@ import type { BodyShape } from './table.ts';
 export interface ParsedRecord {
   readonly body: JsonObject;
   readonly pointer: string;
-  /** The value of an item of an array under ITEM_TAG. */
+  /** The value of ITEM_TAG, which only an item of an array may have. */
   readonly tag: JsonValue | undefined;
 }
 
@@ -50,9 +37,9 @@ export interface Body {
   readonly records: readonly ParsedRecord[];
   readonly isArray: boolean;
   readonly raw: RawValues;
-  /** Faults so far; the rest is still checked. An item that is not a record is one without keys. */
+  /** Faults of the text. An item that is not a record is replaced by one without keys, so that the others are checked. */
   readonly faults: readonly Fault[];
-  /** Of records on lines: the number of the line of each, from 1. */
+  /** The number of the line of each record, from 1, where records stand on lines. */
   readonly lines?: readonly number[];
 }
 
@@ -79,44 +66,31 @@ export function textOf(value: unknown): string {
   }
 }
 
-export const parseJson = (
-  text: string,
-  type: RecordType,
-  limits: TextLimits,
-  what?: string,
-): ReturnType<typeof readJson> =>
-  readJson(text, { limits, kept: keptMembers(type), ...(what === undefined ? {} : { what }) });
-
 /** Reads a JSON text as a body of this shape. */
 export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
-  const { value, raw, faults } = parseJson(text, type, limits);
-  if (Array.isArray(value) && shape !== 'record') {
-    const { records, faults: strange } = itemsOf(value, limits.batchLimit);
-    return { records, isArray: true, raw, faults: [...strange, ...faults] };
-  }
+  const { value, raw, faults } = readJson(text, { limits, kept: keptMembers(type) });
   if (isObject(value) && shape !== 'records')
     return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false, raw, faults };
-  const { name } = type.identifier;
-  const expected = {
-    record: 'The body must be a JSON object',
-    records: `The body must be an array of records, each with its "${name}"`,
-    either: 'The body must be a JSON object, or an array of them',
-  }[shape];
-  const cure = ` (one record is changed by PATCH of its own path, with its ${name} at the end)`;
-  const message = `${expected}, not ${kindOf(value)}${isObject(value) ? cure : ''}`;
-  throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
-}
-
-function itemsOf(values: readonly JsonValue[], most: number): Pick<Body, 'records' | 'faults'> {
-  if (values.length > most) throw tooManyItems(most, values.length);
-  const faults: Fault[] = [];
-  const records = values.map((value, index): ParsedRecord => {
+  if (!Array.isArray(value) || shape === 'record') {
+    const { name } = type.identifier;
+    const expected = {
+      record: 'The body must be a JSON object',
+      records: `The body must be an array of records, each with its "${name}"`,
+      either: 'The body must be a JSON object, or an array of them',
+    }[shape];
+    const cure = ` (one record is changed by PATCH of its own path, with its ${name} at the end)`;
+    const message = `${expected}, not ${kindOf(value)}${isObject(value) ? cure : ''}`;
+    throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
+  }
+  if (value.length > limits.batchLimit) throw tooManyItems(limits.batchLimit, `The array has ${value.length} records`);
+  const strange: Fault[] = [];
+  const records = value.map((item: JsonValue, index): ParsedRecord => {
     const pointer = `/${index}`;
-    if (isObject(value)) return itemOf(value, pointer);
-    faults.push({ pointer, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(value)}` });
+    if (isObject(item)) return itemOf(item, pointer);
+    strange.push({ pointer, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(item)}` });
     return { body: {}, pointer, tag: undefined };
   });
-  return { records, faults };
+  return { records, isArray: true, raw, faults: [...strange, ...faults] };
 }
 
 export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
@@ -127,17 +101,16 @@ export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
   return { body: value, pointer, tag };
 }
 
-/** `count` is undefined for lines: those that are too many are not read. */
-export function tooManyItems(most: number, count?: number): Problem {
-  const found = count === undefined ? `The body has more than ${most} records` : `The array has ${count} records`;
+export function tooManyItems(most: number, found: string): Problem {
   const message = `${found}; at most ${most} are written at once. Send it in parts`;
   return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 
-// Values that are stored as they are written: those of fields that keep text, and unknown keys of open types.
-
-/** undefined if the bodies of the type hold none, themselves or in nested records. */
-const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
+/**
+ * The values that are stored as they are written: those of fields that keep text, and unknown keys of open types. undefined
+ * if neither records of the type nor records nested in them have any.
+ */
+export const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
   mayKeep(type) ? membersOf(type) : undefined,
 );
 
@@ -165,11 +138,79 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
 
 // Writes.
 
+/** The members that all requests to the store have in common. */
+const requestOf = <Q>(
+  { type, author, rights }: OperationContext,
+  { query, caller }: Pick<WriteArguments<Q>, 'query' | 'caller'>,
+) => ({ type, author, rights, caller, ...query });
+
+/** Writes, and under an idempotency key only once. Dry runs and bodies with faults keep no key. */
+async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
+  { type }: OperationContext,
+  { once, minimal }: Pick<WriteArguments<unknown>, 'once' | 'minimal'>,
+  request: R,
+  write: (request: R) => Promise<W>,
+  writeOnce: DoneOnce<R, W>,
+  answer: (written: W) => WriteResult,
+  several = false,
+): Promise<WriteResult> {
+  const { dryRun = false, faults = [] } = request;
+  if (once === undefined || dryRun || faults.length > 0) return answer(await write(request));
+  return writeOnce(request, once, answer, (retried) => resultOf(type, retried, minimal, several));
+}
+
+function recordsResult(
+  type: RecordType,
+  { records, effects }: WrittenRecords,
+  minimal: boolean,
+  several: boolean,
+  isNew: boolean,
+): WriteResult {
+  const status = isNew ? 201 : minimal ? 204 : 200;
+  const identifiers = records.map(({ identifier }) => identifier);
+  const bodies = records.map(({ body }) => body);
+  return { ...resultOf(type, { status, identifiers, bodies }, minimal, several), effects };
+}
+
+/** `bodies` are the records that are still there: a retry is answered with the records as they are now. */
+function resultOf(
+  type: RecordType,
+  { status, identifiers, bodies }: Retried,
+  minimal: boolean,
+  several: boolean,
+): WriteResult {
+  const isGone = identifiers.length > 0 && bodies.length === 0;
+  const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
+  return {
+    status: status as WriteResult['status'],
+    json: minimal || status === 204 ? undefined : json,
+    tag: several || json === undefined ? undefined : conditions.tagOf(type, json),
+    created: several || status !== 201 ? undefined : identifiers[0],
+  };
+}
+
+/** Throws the faults of a body, and returns them where only the database knows whether there are more. `known` are those of its items. */
+function faultsIn(
+  { type, rights }: OperationContext,
+  validator: Validator,
+  items: readonly WriteItem[],
+  known: readonly Fault[] = [],
+): readonly Fault[] {
+  const { faults, isHidden } = validatedFor(rights, type, validator, items, known);
+  const isAll = isHidden || !items.some(({ body }) => asksStored(type, body));
+  if (faults.length > 0 && isAll) throw faultyRequest('invalid-body', faults);
+  return faults;
+}
+
+/** Stored records may cause further faults in read-only fields, related records, and the fields of a check. */
+const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
+  checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
+
 interface Writing {
   readonly verb: 'create' | 'update';
   readonly validator: Validator;
   readonly item: (record: ParsedRecord) => Pick<WriteItem, 'identifier' | 'precondition'>;
-  /** Of a record in an array: what is wrong with its identifier or its tag. */
+  /** What is wrong with the identifier or the tag of a record in an array. */
   readonly faultsOf?: (record: ParsedRecord) => readonly Fault[];
   readonly mergePatch: boolean;
   readonly several: boolean;
@@ -197,7 +238,7 @@ export const create: WriteOperation<WriteQuery> = async (context, given) => {
   const { preconditions: mode } = context.type;
   const { query, preconditions } = given;
   const { isArray } = given.body;
-  if (isArray) refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
+  if (isArray) conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
   return writeItems(context, given, {
     verb: 'create',
@@ -207,7 +248,7 @@ export const create: WriteOperation<WriteQuery> = async (context, given) => {
       tag === undefined ? [] : [{ pointer: tagAt(pointer), code: 'reserved-key', message }],
     mergePatch: false,
     several: isArray,
-    ...(isArray ? {} : { precondition: () => refuseIfMatch(preconditions, mode) }),
+    ...(isArray ? {} : { precondition: () => conditions.refuseIfMatch(preconditions, mode) }),
   });
 };
 
@@ -215,7 +256,7 @@ const updating =
   (mergePatch: boolean): WriteOperation<WriteQuery> =>
   async (context, given) => {
     const { id: identifier, query, preconditions } = given;
-    const precondition = preconditionOf(preconditions, context.type.preconditions);
+    const precondition = conditions.preconditionOf(preconditions, context.type.preconditions);
     return writeItems(context, given, {
       verb: 'update',
       validator: context.validators.update(query.view.variant),
@@ -235,14 +276,13 @@ const OWN_TAGS = `send the tag of each record as its "${ITEM_TAG}"`;
 
 const tagAt = (pointer: string): string => `${pointer}/${ITEM_TAG}`;
 
-/** The condition of an item of an array, which has its tag inside. */
 const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Precondition | undefined =>
-  preconditionAt(tagAt(pointer), typeof tag === 'string' ? tag : undefined, type.preconditions);
+  conditions.preconditionAt(tagAt(pointer), typeof tag === 'string' ? tag : undefined, type.preconditions);
 
 /** Each item names its record by the identifier, and perhaps the tag that it must have. */
 export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
   const { type, validators } = context;
-  refusePreconditions(given.preconditions, type.preconditions, OWN_TAGS);
+  conditions.refusePreconditions(given.preconditions, type.preconditions, OWN_TAGS);
   return writeItems(context, given, {
     verb: 'update',
     validator: validators.update(given.query.view.variant),
@@ -258,7 +298,7 @@ export const updateMany: WriteOperation<WriteQuery> = async (context, given) => 
 
 function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): readonly Fault[] {
   const { name } = type.identifier;
-  const wrong = wrongTag(pointer, tag);
+  const wrong = conditions.wrongTag(pointer, tag);
   if (identifierIn(body, type) !== undefined) return wrong;
   const isMissing = (body[name] ?? null) === null;
   const message = isMissing
@@ -267,12 +307,12 @@ function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): rea
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: isMissing ? 'required' : 'type', message }, ...wrong];
 }
 
-/** The result is the record as it was, which no longer has a tag. */
+/** Returns the record as it was, which no longer has a tag. */
 export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
-  const { type, store, author, rights } = context;
-  const { id: identifier, query, preconditions, caller, minimal } = given;
-  const precondition = preconditionOf(preconditions, type.preconditions);
-  const request = { type, identifier, ...query, author, rights, caller, precondition };
+  const { type, store } = context;
+  const { id: identifier, preconditions, minimal } = given;
+  const precondition = conditions.preconditionOf(preconditions, type.preconditions);
+  const request = { ...requestOf(context, given), identifier, precondition };
   return done(context, given, request, store.delete, store.once.delete, ({ body, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : body,
@@ -282,10 +322,11 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
 
 /** Deletes all records that the filters find or none, and never more than `most`. */
 export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) => {
-  const { type, store, author, rights } = context;
-  const { query, preconditions, caller, minimal, most } = given;
-  refusePreconditions(preconditions, type.preconditions, 'a collection has no entity tag to compare: leave it out');
-  const request = { ...query, most, author, rights, caller };
+  const { type, store } = context;
+  const { preconditions, minimal, most } = given;
+  const cure = 'a collection has no entity tag to compare: leave it out';
+  conditions.refusePreconditions(preconditions, type.preconditions, cure);
+  const request = { ...requestOf(context, given), most };
   return done(context, given, request, store.deleteFound, store.once.deleteFound, ({ deleted, affected, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : JSON.stringify({ deleted, affected }),
@@ -293,45 +334,38 @@ export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) =
   }));
 };
 
-// Writes by unique values: the record that has those of a body is updated, or created where there is none.
-
+/** Updates the record that has the unique values of a body, or creates it. */
 export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
-  const { type, store, validators, author, rights } = context;
-  const { query, body, preconditions, caller, minimal } = given;
-  const { records, raw, isArray, faults } = body;
-  const { unique, ...asked } = query;
-  if (isArray) refusePreconditions(preconditions, type.preconditions, OWN_TAGS);
+  const { type, store, validators, rights } = context;
+  const { query, preconditions, minimal } = given;
+  const { records, raw, isArray, faults } = given.body;
+  const mode = type.preconditions;
+  if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
-  const unfit = keyFaultsIn(type, all, unique, unknown, faults, isArray);
-  // With such values no record can be looked for: the faults of one record are reported as of a new one.
+  const unfit = keyFaultsIn(type, all, query.unique, unknown, faults, isArray);
+  const shared = { ...requestOf(context, given), raw };
+  // No record can be looked for by such values: the faults of one record are reported as of a new one.
   if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const found = faultsIn(context, () => unfit, unknown);
-    const request = { type, items: unknown, raw, faults: found, mergePatch: false, author, rights, caller };
-    await store.create({ ...request, ...asked });
+    await store.create({ ...shared, items: unknown, faults: found, mergePatch: false });
   }
   if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
-  const tags = isArray ? records.flatMap(({ pointer, tag }) => wrongTag(pointer, tag)) : [];
-  const soleTag = isArray ? undefined : preconditionOf(preconditions, type.preconditions);
+  const tags = isArray ? records.flatMap(({ pointer, tag }) => conditions.wrongTag(pointer, tag)) : [];
+  const soleTag = isArray ? undefined : conditions.preconditionOf(preconditions, mode);
   const request = {
-    type,
-    unique,
-    items: records.map((record): UpsertItem => ({
+    ...shared,
+    items: records.map((record) => ({
       body: record.body,
       pointer: record.pointer,
       precondition: isArray ? ownPrecondition(type, record) : soleTag,
-      absent: () => (isArray ? refuseTag(type, record) : refuseAnyMatch(preconditions, type.preconditions)),
+      absent: () => (isArray ? refuseTag(type, record) : conditions.refuseAnyMatch(preconditions, mode)),
     })),
-    raw,
     faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, [...faults, ...tags]),
-    ...asked,
     unread: isArray && minimal,
-    author,
-    rights,
-    caller,
   };
-  const answer = (written: Upserted): WriteResult =>
+  const answer = (written: WrittenRecords & { readonly made: number }): WriteResult =>
     recordsResult(type, written, minimal, isArray, !isArray && written.made > 0);
   return done(context, given, request, store.upsert, store.once.upsert, answer, isArray);
 };
@@ -339,12 +373,12 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
 function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: ParsedRecord): void {
   if (mode === 'off' || tag === undefined) return;
   const message = `There is no record with these values; leave "${ITEM_TAG}" out to create it`;
-  throw faultyRequest('precondition-failed', [{ pointer: tagAt(pointer), code: 'precondition-failed', message }]);
+  throw conditions.preconditionFailed({ pointer: tagAt(pointer) }, message);
 }
 
 /**
- * All faults, if what identifies a record is not there or not well-formed: such values are not looked for. Otherwise none.
- * `known`: faults of items that are not records.
+ * All faults, if a value that identifies a record is missing or malformed: no record is looked for by such values. Otherwise
+ * none. `known` are the faults of items that are not records.
  */
 function keyFaultsIn(
   type: RecordType,
@@ -365,13 +399,13 @@ function keyFaultsIn(
         return [{ ...at, message: `"${name}" is required: ${ON}= says that it identifies the record` }];
       if (!('link' in member) || !isObject(value)) return [];
       const { name: identifier } = member.target.identifier;
-      // A new record each time would make a new one of this type each time.
+      // A new target would make a new record of this type each time.
       if ((value[identifier] ?? null) !== null) return [];
       const message = `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`;
       return [{ ...at, message }];
     }),
   );
-  // Of a link only the identifier says which record it is.
+  // Only the identifier of a link is part of the key.
   const isKey = (fault: Fault): boolean => {
     const steps = 'pointer' in fault ? unescapedSteps(fault.pointer).slice(isArray ? 1 : 0) : [];
     const member = members.find(({ name }) => name === steps[0]);
@@ -380,6 +414,6 @@ function keyFaultsIn(
   };
   const unfit = found.filter(isKey);
   if (missing.length + unfit.length === 0) return [];
-  // Of several records, others may be there: what new ones lack says nothing.
+  // Other records of an array may exist: what new ones lack is no fault of theirs.
   return inDocumentOrder([...missing, ...(items.length === 1 ? found : unfit)], documentOf(items));
 }
