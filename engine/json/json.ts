@@ -122,7 +122,7 @@ class Tokenizer {
   readonly #what: string;
   readonly #path: (string | number)[] = [];
   readonly #faults: Fault[] = [];
-  #raw: Map<JsonObject, Map<string, RawMember>> | undefined;
+  #raw: Map<JsonObject, RawMembers> | undefined;
   #at = 0;
   #keys = 0;
   #containers = 0;
@@ -171,6 +171,7 @@ class Tokenizer {
   #object(kept: KeptMembers | undefined): JsonObject {
     this.#open();
     const object: Record<string, JsonValue> = {};
+    let members: Map<string, RawMember> | undefined;
     if (this.#take(CLOSE_OBJECT)) return object;
     do {
       this.#skipSpace();
@@ -184,23 +185,22 @@ class Tokenizer {
       this.#keys += 1;
       if (this.#keys > this.#limits.bodyKeys) throw this.#tooMuch(`more than ${this.#limits.bodyKeys} keys`);
       const way = kept?.of(key);
-      if (way === 'text') object[key] = this.#member(object, key, this.#text.slice(start, end));
-      else if (key === '__proto__') {
+      if (way === 'text') {
+        object[key] = this.#keep();
+        members ??= new Map();
+        members.set(key, { name: this.#text.slice(start, end), text: this.#kept });
+      } else if (key === '__proto__') {
         this.#refuse('reserved-key', 'The key "__proto__" is reserved');
         Object.defineProperty(object, key, { value: this.#value(way), enumerable: true });
       } else object[key] = this.#value(way);
       this.#path.pop();
     } while (this.#take(COMMA));
     if (!this.#take(CLOSE_OBJECT)) throw this.#unexpected('"," or "}"');
+    if (members) {
+      this.#raw ??= new Map();
+      this.#raw.set(object, members);
+    }
     return object;
-  }
-
-  #member(object: JsonObject, key: string, name: string): JsonValue {
-    const value = this.#keep();
-    this.#raw ??= new Map();
-    const members = this.#raw.get(object) ?? new Map<string, RawMember>();
-    this.#raw.set(object, members.set(key, { name, text: this.#kept }));
-    return value;
   }
 
   #array(kept: KeptMembers | undefined): readonly JsonValue[] {
