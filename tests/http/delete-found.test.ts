@@ -82,12 +82,18 @@ describe('records with others around them', () => {
     ['_cnd[$any][0][id]=3&_cnd[$any][1][id]=4', 1000, 2, 2, [1, 2]],
     ['_cnd[tags][$some][0][word]=a', 10, 1, 10, [2, 3, 4]],
     ['_cnd[posts][$count]=0&_cnd[name]=plain', 5, 2, 2, [1, 2]],
-  ])('DELETE /api/categories?%s, at most %i: %i, with others %i', async (query, most, deleted, affected, left) => {
-    const answer = await send(`DELETE /api/categories?${query}`, undefined, upTo(most));
-    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { deleted, affected }]);
-    expect(answer.headers['preference-applied']).toBe(`max-affected=${most}`);
-    expect(await idsOf('categories')).toEqual(left);
-  });
+  ])(
+    'DELETE /api/categories?%s, at most %i, and the same request again: %i, with others %i',
+    async (query, most, deleted, affected, left) => {
+      const headers = { ...upTo(most), 'idempotency-key': query };
+      for (let times = 1; times <= 2; times += 1) {
+        const answer = await send(`DELETE /api/categories?${query}`, undefined, headers);
+        expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { deleted, affected }]);
+        expect(answer.headers['preference-applied']).toBe(`max-affected=${most}`);
+      }
+      expect(await idsOf('categories')).toEqual(left);
+    },
+  );
 
   test('more than one write may touch', async () => {
     const tags = Array.from({ length: 50 }, (_, index) => send('POST /api/tags', { word: `t${index}` }));

@@ -280,10 +280,18 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       delete: keyed(remove, ({ view, identifier }) => rowOf(view.type, identifier)),
       deleteFound: (asked, key, answer, again) =>
         deleteFound(stamped(asked), (work) =>
-          driver.write(
-            (writer) => runOnce(writer, key, async () => [answer(await work(writer)), []], again),
-            asked.caller,
-          ),
+          driver.write((writer) => {
+            const first = async () => {
+              const written = await work(writer);
+              return [answer(written), [written.deleted, written.affected]] as const;
+            };
+            // No records are left to show: the counts are kept in place of identifiers.
+            return runOnce(writer, key, first, (retried) => {
+              const [deleted, affected] = retried.identifiers;
+              // An earlier release kept no counts.
+              return deleted === undefined || affected === undefined ? again(retried) : answer({ deleted, affected });
+            });
+          }, asked.caller),
         ),
     },
     forgetKeys: (hours) => forgetKeys(driver, hours),
