@@ -1,13 +1,12 @@
 /** A JSON array, stored as it was sent. */
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { document, RAW_TEXTS } from './any.ts';
+import { document } from './any.ts';
 import {
   boundsFault,
   type FieldType,
   ITEMS,
   type ItemShape,
   numeric,
-  pick,
   type Shape,
   widens,
   withNull,
@@ -88,12 +87,6 @@ export function arrayType(others: readonly FieldType[]): FieldType {
       const { minItems, maxItems } = lengths(shape);
       const edges = edgeItems(shape).slice(0, maxItems);
       return [goodItems(shape, minItems, 1), [...edges, ...goodItems(shape, Math.max(0, minItems - edges.length), 1)]];
-    },
-    texts: (shape) => {
-      if (itemOf(shape) !== undefined) return [];
-      const { minItems, maxItems } = lengths(shape);
-      const length = Math.min(maxItems, Math.max(3, minItems));
-      return [`[${Array.from({ length }, (_, index) => pick(RAW_TEXTS, index)).join(',')}]`];
     },
     bad: (shape) => {
       const { minItems, maxItems } = lengths(shape);

@@ -1,13 +1,12 @@
 /** true or false. */
 import { plainColumn, toText } from './columns.ts';
-import { type FieldType, ordered, parseTruth } from './field-type.ts';
+import { type FieldType, parseTruth } from './field-type.ts';
 
 const asBit = (value: unknown): number => (value === true ? 1 : 0);
 /** The text that PostgreSQL writes. */
 const asLetter = (value: unknown): string => (value === true ? 't' : 'f');
 
 export const boolean: FieldType = {
-  ...ordered,
   name: 'boolean',
   operators: ['eq', 'ne', 'in', 'null'],
   schema: () => ({ type: 'boolean' }),

@@ -1,5 +1,5 @@
 /** Calendar dates (RFC 3339, section 5.6: full-date). */
-import { type FieldType, ordered } from './field-type.ts';
+import { COMPARING, type FieldType } from './field-type.ts';
 import { asWritten, NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 
 const DAY = 86_400_000;
@@ -31,7 +31,7 @@ const postgresDate = (column: string, format: string): string => `to_char((${col
 export const dateText = (column: string): string => postgresDate(column, 'YYYY-MM-DD');
 
 export const date: FieldType = {
-  ...ordered,
+  operators: COMPARING,
   name: 'date',
   schema: () => ({ type: 'string', format: 'date' }),
   expected: () => 'a date such as "2030-12-31"',

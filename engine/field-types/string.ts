@@ -31,14 +31,10 @@ function patternFaults({ constraints: { pattern, maxLength }, examples }: Shape)
   return messages.map((message) => ({ keyword: 'pattern', message }));
 }
 
-/** The longest JSON escape of one code unit: `\u0001`. */
-const ESCAPED = 6;
-
 export const string: FieldType = {
   name: 'string',
   operators: [...COMPARING, 'like'],
   isText: true,
-  longest: (shape) => 2 + ESCAPED * numeric(shape, 'maxLength', Infinity),
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
   expected: (shape) => {
     const { minLength, maxLength, format, pattern } = shape.constraints;
@@ -54,7 +50,6 @@ export const string: FieldType = {
   faults: (shape) => [...boundsFault(shape, 'minLength', 'maxLength'), ...patternFaults(shape)],
   parse: (text) => text,
   ...asWritten,
-  generates: ['createdBy', 'updatedBy'],
   columns: {
     sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: instantText.sqlite } },
     postgres: {

@@ -1,6 +1,6 @@
 /** Points in time (RFC 3339, section 5.6: date-time), answered in UTC. */
 import { inUtc, isDate, sortable } from './date.ts';
-import { type FieldType, ordered } from './field-type.ts';
+import { COMPARING, type FieldType } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 import { call } from './totals.ts';
 
@@ -51,7 +51,7 @@ function postgresInstant(text: string): string {
 }
 
 export const timestamp: FieldType = {
-  ...ordered,
+  operators: COMPARING,
   name: 'timestamp',
   schema: () => ({
     type: 'string',
@@ -70,7 +70,6 @@ export const timestamp: FieldType = {
     const [one, other] = [sortable(String(a)), sortable(String(b))];
     return Number(one > other) - Number(one < other);
   },
-  generates: ['createdAt', 'updatedAt'],
   now: utc,
   columns: {
     sqlite: {

@@ -212,7 +212,7 @@ function readOperand(
 function isJoined(path: Compared): boolean {
   const field = fieldOf(path);
   if (!field) return true;
-  return field.type.hasNoCommas ?? listed(field)?.every((value) => !String(value).includes(',')) ?? false;
+  return !field.type.isText || (listed(field)?.every((value) => !String(value).includes(',')) ?? false);
 }
 
 /** Hides sensitive values, since clients and proxies log problems. */

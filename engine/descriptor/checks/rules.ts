@@ -68,7 +68,7 @@ const fieldFaults = (type: TypeDraft, name: string, path: YamlPath, at: At): rea
 ];
 
 const areComparable = (one: FieldType, other: FieldType): boolean =>
-  one === other || (one.comparedAs !== undefined && one.comparedAs === other.comparedAs);
+  one === other || (one.isNumeric === true && other.isNumeric === true);
 
 /** Operands are values as bodies hold them. */
 function operandFaults({ field, operator, operand, operandAt }: PlacedComparison, type: FieldType): readonly Finding[] {
