@@ -6,7 +6,6 @@ import { formats } from './formats.ts';
 import { compilePattern } from './patterns.ts';
 import { isPointInTime } from './timestamp.ts';
 
-/** Decimals as numbers, whose digits a double holds, and points in time as milliseconds. */
 const comparable = (text: string): number => (text.includes('T') ? Date.parse(text) : Number(text));
 
 /** A bound of strings that stand for decimals or points in time. */
@@ -25,13 +24,12 @@ const bound = (
   error: { message: ({ schemaCode }) => str`must be ${words} ${schemaCode}` },
 });
 
-/** Maximum characters of a text with a format: on longer ones, RegExp may exhaust its backtracking stack. */
+/** RegExp may exhaust its backtracking stack on longer texts. */
 const MAX_FORMATTED = 65_536;
 
-/** Ajv reads `code` only when it generates modules. */
 const inLinearTime = Object.assign((pattern: string) => compilePattern(pattern), { code: 'new RegExp' });
 
-/** The engine generates all schemas, so they are not checked against the meta-schema, which would slow down the start. */
+/** The engine generates all schemas: checking them against the meta-schema would only slow down the start. */
 export function createAjv(options: Options = {}): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,

@@ -21,7 +21,6 @@ const postgresColumn: ColumnType = {
   extracted: (name, path) => `nullif((${name} -> ${path})::text, 'null')::json`,
 };
 
-/** Shared properties of the types of free JSON. */
 export const document = {
   operators: [],
   keepsText: true,

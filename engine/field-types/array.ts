@@ -31,7 +31,6 @@ function expected(shape: Shape, item: ItemShape | undefined): string {
 
 /** `others`: the types that items can have, besides arrays. */
 export function arrayType(others: readonly FieldType[]): FieldType {
-  /** undefined without `items`, and in a faulty descriptor. */
   const itemOf = ({ constraints }: Shape): ItemShape | undefined => {
     const words = constraints[ITEMS];
     if (!isObject(words)) return undefined;

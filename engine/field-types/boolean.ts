@@ -1,9 +1,7 @@
-/** true or false. */
 import { plainColumn, toText } from './columns.ts';
 import { type FieldType, parseTruth } from './field-type.ts';
 
 const asBit = (value: unknown): number => (value === true ? 1 : 0);
-/** The text that PostgreSQL writes. */
 const asLetter = (value: unknown): string => (value === true ? 't' : 'f');
 
 export const boolean: FieldType = {

@@ -1,7 +1,4 @@
-/**
- * Full case folding after normalization: texts that differ only in case, or in how their accents are encoded, have one folded
- * text. The Unicode version is fixed, so that all instances fold alike, whichever version their Node.js knows.
- */
+/** Full case folding after normalization. The Unicode version is fixed, so that instances on different Node.js fold alike. */
 import type { JsonValue } from '../json/json.ts';
 import { FULL_FOLDINGS, SINGLE_FOLDINGS, UNASSIGNED } from './unicode-data.ts';
 
@@ -24,7 +21,6 @@ const fullFoldings = wordsOf(FULL_FOLDINGS).map((word) => {
   return [textOf([from]), textOf(to.split('.'))] as const;
 });
 
-/** The folding of each code point that changes. */
 export const FOLDINGS: ReadonlyMap<string, string> = new Map([...singleFoldings(), ...fullFoldings]);
 
 const inClass = (range: string): string => range.replaceAll(/[\da-f]+/g, String.raw`\u{$&}`);
@@ -39,14 +35,10 @@ const AROUND_LATER = new RegExp(`([${unassigned}]+)`, 'u');
 const ASCII = /^[\0-\x7f]*$/;
 /** Code points that may combine with what is before them: marks, and the vowels and finals of Hangul. */
 const JOINING = String.raw`\p{M}\u1160-\u11ff`;
-/** Letters that are normalized together. */
-export const TOGETHER = 250;
-/** Sorting marks takes time by the square of how many follow one another: a letter with so many of them loses all. */
+/** Normalization takes time by the square of the marks behind one letter: a letter with so many loses them all. */
 export const PILE_OF_MARKS = 255;
-/** In a text that may have such a pile: composed letters hold up to three marks themselves. */
+/** Marks of a text that may have such a pile: composed letters hold up to three themselves. */
 export const MAYBE_PILE = 250;
-/** Each letter with all of its marks: nothing combines across the pieces. */
-const PIECES = new RegExp(`[^${JOINING}]{1,${TOGETHER}}[${JOINING}]*|[${JOINING}]+`, 'gu');
 const MANY_MARKS = new RegExp(`[${JOINING}]{${MAYBE_PILE}}`, 'u');
 const PILE = new RegExp(`[${JOINING}]{${PILE_OF_MARKS},}`, 'gu');
 
@@ -57,9 +49,7 @@ const withoutPiles = (text: string): string =>
     .replace(PILE, '');
 
 const composed = (text: string): string =>
-  text.length <= TOGETHER
-    ? text.normalize('NFC')
-    : (MANY_MARKS.test(text) ? withoutPiles(text) : text).replace(PIECES, (piece) => piece.normalize('NFC'));
+  (text.length >= MAYBE_PILE && MANY_MARKS.test(text) ? withoutPiles(text) : text).normalize('NFC');
 
 /** Joining code points as ranges, for regular expressions that do not know them by name. */
 export const joiningRanges = (): readonly (readonly [first: number, last: number])[] => {
@@ -90,7 +80,6 @@ export function folded(text: string): string {
   return normalized(mapped);
 }
 
-/** The same for each text of an operand. */
 export function foldedValue(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(foldedValue);
   return typeof value === 'string' ? folded(value) : value;

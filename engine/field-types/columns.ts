@@ -1,8 +1,6 @@
 /** Columns, conversions and samples that several field types share. */
 import type { ColumnType, FieldType } from './field-type.ts';
 
-// Conversions of columns as SQL: in both databases, in SQLite, in PostgreSQL.
-
 export const asIs = (column: string): string => column;
 export const asText = (column: string): string => `cast(${column} as text)`;
 export const toText = (column: string): string => `${column}::text`;
@@ -35,5 +33,4 @@ export const asWritten: Pick<FieldType, 'equal' | 'compare'> = {
   compare: (a, b) => Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))),
 };
 
-/** Values that are not strings. */
 export const NOT_STRINGS = [0, true, [], {}] as const;

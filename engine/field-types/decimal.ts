@@ -7,7 +7,6 @@ import { call } from './totals.ts';
 /** A double holds this many decimal digits exactly. */
 const MAX_PRECISION = 15;
 
-/** Maximum number of digits before and after the decimal point. */
 function digits(shape: Shape): { readonly whole: number; readonly fraction: number } {
   const fraction = numeric(shape, 'scale', 0);
   return { whole: numeric(shape, 'precision', MAX_PRECISION) - fraction, fraction };
@@ -19,10 +18,9 @@ function significant(text: string): number {
   return trimmed.replace(/[-.]/g, '').replace(/^0+/, '').length;
 }
 
-/** Zero has no sign, and keeps its scale: of -0.00, 0.00. */
+/** `-0.00` becomes `0.00`. */
 const unsignedZero = (text: string): string => (/^-0(\.0+)?$/.test(text) ? text.slice(1) : text);
 
-/** The canonical text of equal decimals: of 1.50 and 1.5, the shorter one. */
 const shortest = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
 function pattern(shape: Shape): string {
@@ -31,7 +29,6 @@ function pattern(shape: Shape): string {
   return ownPattern(`^-?${integerPart}${fraction === 0 ? '' : `(\\.\\d{1,${fraction}})?`}$`);
 }
 
-/** SQL for a check constraint. */
 function limits(column: string, shape: Shape): string {
   const { whole, fraction } = digits(shape);
   const { minimum, maximum } = shape.constraints;
@@ -119,7 +116,6 @@ export const decimal: FieldType = {
     const accepted = new RegExp(pattern(shape));
     const fits = (text: string): boolean =>
       accepted.test(text) && Number(text) >= Number(minimum ?? text) && Number(text) <= Number(maximum ?? text);
-    // One number in two spellings, and numbers that would sort differently as text.
     return [minimum ?? `-${largest}`, ...['1.5', '1.50', '10', '9', '0.0'].filter(fits), maximum ?? largest];
   },
   bad: (shape) => {

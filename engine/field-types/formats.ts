@@ -34,7 +34,6 @@ function follows(grammar: RegExp, text: string): boolean {
   return address === undefined || isIPv6Address(address) || LATER_ADDRESS.test(address);
 }
 
-/** The formats that a descriptor may use. */
 export const formats: Readonly<Record<string, Format>> = {
   email: { isValid: (text) => EMAIL.test(text), good: (seed) => `sample-${seed}@example.com` },
   uri: { isValid: (text) => follows(URI, text), good: (seed) => `https://example.com/${seed}` },

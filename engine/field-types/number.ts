@@ -3,7 +3,7 @@ import { asIs, asText, plainColumn } from './columns.ts';
 import { type FieldType, numeral, numeric, outside, parsedNumber } from './field-type.ts';
 import { call } from './totals.ts';
 
-/** SQL: the text of a number, without fraction and exponent if it is an integer. */
+/** SQL: an integer without fraction and exponent. */
 const asWritten = (value: string, text: string): string =>
   `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
 
@@ -36,7 +36,7 @@ export const number: FieldType = {
   columns: {
     sqlite: {
       ...column,
-      // Stored as the shortest text that parses to the same number: SQLite prints a REAL with 15 digits, which is not enough.
+      // SQLite prints a REAL with 15 digits, which do not identify a number.
       sqlType: 'text',
       json: asIs,
       comparable: (name) => `cast(${name} as real)`,

@@ -1,17 +1,14 @@
-/**
- * The patterns of descriptors. They must be valid for ECMAScript (flag `u`), which editors and clients use, and for RE2,
- * which matches here, in time linear in the length of the text.
- */
+/** Patterns of descriptors must compile in ECMAScript (flag `u`), for editors and clients, and in RE2, which matches in linear time. */
 import { RE2JS } from 're2js';
 
 const MAX_LENGTH = 1000;
-/** Maximum steps for one text. On random texts, which RE2 remembers least of, a step takes about ten nanoseconds. */
+/** Steps for one text, each about ten nanoseconds. */
 const MAX_STEPS = 300_000_000;
 const ANY_LENGTH = 1_048_576;
 
 const own = new Set<string>();
 
-/** Marks a pattern of the engine itself: RegExp, which is ten times as fast, matches it in linear time too. */
+/** Marks a pattern of the engine, which RegExp matches in linear time too, ten times as fast. */
 export function ownPattern(text: string): string {
   own.add(text);
   return text;
@@ -23,7 +20,7 @@ interface Matcher {
   toString(): string;
 }
 
-/** Throws if RE2 cannot match the pattern; `patternFault` says why. */
+/** Throws if RE2 cannot match the pattern. */
 export function compilePattern(text: string): Matcher {
   if (own.has(text)) return new RegExp(text, 'u');
   const compiled = inRe2(text);
@@ -43,7 +40,7 @@ const inRe2 = (text: string): RE2JS =>
     ),
   );
 
-/** An escape, a character class, or the start of a group: what RE2 lacks is in one of them. */
+/** An escape, a character class, or the start of a group. */
 const PARTS = /\\(?:k<\w+>|[pPu]\{[^}]*\}|.)|\[(?:\\.|[^\]])*\]|\(\?(?:<?[=!])?/gsu;
 
 const UNSUPPORTED: readonly (readonly [part: RegExp, reason: string])[] = [
@@ -52,7 +49,6 @@ const UNSUPPORTED: readonly (readonly [part: RegExp, reason: string])[] = [
   [/^\(\?[=!]/, 'it has a look-ahead, (?= or (?!; use minLength and maxLength, or a field of its own'],
 ];
 
-/** Why a pattern is not accepted; undefined if it is. */
 export function patternFault(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it has ${text.length} characters; a pattern has at most ${MAX_LENGTH}`;
   try {
@@ -73,7 +69,6 @@ export function patternFault(text: string): string | undefined {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Why a valid pattern takes too long for texts of this many characters; undefined if it does not. */
 export function slowPattern(text: string, maxLength = ANY_LENGTH): string | undefined {
   if (patternFault(text) !== undefined) return undefined;
   const steps = inRe2(text).programSize();

@@ -64,7 +64,6 @@ export const string: FieldType = {
     const format = formats[String(shape.constraints['format'])];
     if (format) return format.good(seed);
     const { minLength, maxLength } = lengths(shape);
-    // Cut at the front, so that short fields get different values too.
     const text = `sample ${seed}`.padStart(minLength, 'x');
     return text.length <= maxLength ? text : maxLength === 0 ? '' : text.slice(-maxLength);
   },

@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 
 const [EARLIEST, LATEST] = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'];
 
-/** The pattern alone would accept the 30th of February, and times that are in the year 0 or 10000 in UTC. */
+/** The pattern alone would accept February 30, and times in the year 0 or 10000 in UTC. */
 export function isPointInTime(text: string): boolean {
   if (!WRITTEN.test(text) || !isDay(text.slice(0, 10))) return false;
   const time = Date.parse(text);
@@ -27,7 +27,6 @@ const withoutZeros = (text: string): string => `rtrim(rtrim(${text}, '0'), '.')`
 
 const SQLITE_TIME = withoutZeros(`strftime('%Y-%m-%dT%H:%M:%f', 'now')`);
 
-/** The conversion depends on no setting of the session. */
 const postgresUtc = (column: string, format: string): string =>
   `to_char((${column})::timestamptz at time zone 'UTC', '${format}')`;
 
@@ -36,10 +35,7 @@ export const instantText = {
   postgres: (column: string): string => `${withoutZeros(postgresUtc(column, 'YYYY-MM-DD"T"HH24:MI:SS.US'))} || 'Z'`,
 } as const;
 
-/**
- * SQL: the instant of a text with any offset. PostgreSQL's own conversion refuses the year 0, and offsets above 15:59. The
- * calendar repeats after 400 years, which are 146097 days.
- */
+/** SQL: the instant of a text. PostgreSQL refuses the year 0 and offsets above 15:59; the calendar repeats after 146097 days. */
 function postgresInstant(text: string): string {
   const whole = (from: number, length: number): string => `substr(${text}, ${from}, ${length})::int`;
   const seconds = `substring(${text} from '^.{17}([0-9.]+)')::double precision`;
@@ -105,7 +101,6 @@ export const timestamp: FieldType = {
   },
   spare: (place) => utc(new Date(Date.UTC(9999, 11, 31) - place * MINUTE)),
   good: (_shape, seed) => utc(new Date(Date.UTC(2020, 0, 1) + seed * MINUTE)),
-  // The third and the fourth are one point in time, on another day where its offset is.
   edges: () => [
     '1970-01-01T00:00:00Z',
     '2024-02-29T23:59:59.999+14:00',

@@ -1,11 +1,7 @@
-/**
- * Exact totals of numbers that are kept as text. SQLite's own sum() would round decimals and overflow with integers,
- * and its min() and max() would compare texts: its driver adds these functions to each connection.
- */
+/** Functions for SQLite: its sum() would round decimals and overflow with integers, and its min() and max() compare texts. */
 import { sortable } from './date.ts';
 import type { SqlValue } from './field-type.ts';
 
-/** An aggregate: `step` is called with the value of each row. */
 interface Total<T> {
   readonly start: () => T;
   readonly step: (total: T, value: SqlValue) => T;
@@ -20,7 +16,7 @@ const split = (text: string): readonly [whole: string, fraction: string] => {
   return [whole, fraction];
 };
 
-/** In units of the last digit; `fraction`: digits after the point of the value that has most, -1 without a value. */
+/** `units`: of the last digit; `fraction`: the most digits after the point, -1 without a value. */
 const sum: Total<{ units: bigint; fraction: number }> = {
   start: () => ({ units: 0n, fraction: -1 }),
   step: (total, value) => {
@@ -41,7 +37,6 @@ const sum: Total<{ units: bigint; fraction: number }> = {
 interface Extreme {
   text: string | undefined;
   value: number;
-  /** Digits after the point of the value that has most. */
   fraction: number;
 }
 
@@ -72,26 +67,24 @@ function rank(text: SqlValue): SqlValue {
   return `0${digits.replace(/\d/g, (digit) => String(9 - Number(digit)))}`;
 }
 
-/** Digits before the point of a sum: those of a value, and those of how many values there can be. */
+/** Digits before the point of a sum. */
 const WIDEST = 40;
 
 const PART = 1_000_000_000;
 
-/** SQL: the sum of integers, whatever their number: both parts of each are added up. */
+/** SQL: adds up the high and the low parts of integers, which cannot overflow. */
 export const sumOfIntegers = (column: string): string =>
   `records_whole(cast(sum(${column} / ${PART}) as text), cast(sum(${column} % ${PART}) as text))`;
 
 const whole = (high: SqlValue, low: SqlValue): SqlValue =>
   high === null || low === null ? null : String(BigInt(high) * BigInt(PART) + BigInt(low));
 
-/** The functions of an aggregate, as SQLite calls them. */
 const aggregate = <T>({ start, step, result }: Total<T>) => ({
   start,
   step: (total: unknown, value: unknown): unknown => step(total as T, value as SqlValue),
   result: (total: unknown): unknown => result(total as T),
 });
 
-/** The aggregates by their names in SQL. */
 export const SQLITE_AGGREGATES = {
   records_sum: aggregate(sum),
   records_least: aggregate(extreme(1, true)),
@@ -106,7 +99,6 @@ export const SQLITE_FUNCTIONS = {
   records_instant: (text: SqlValue): SqlValue => (text === null ? null : sortable(String(text))),
 } as const;
 
-/** SQL: a call of one of these. */
 export const call =
   (name: keyof typeof SQLITE_AGGREGATES | keyof typeof SQLITE_FUNCTIONS) =>
   (argument: string): string =>

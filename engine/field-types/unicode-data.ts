@@ -1,7 +1,4 @@
-/**
- * What folding needs of the Unicode Character Database, version 15.1.0, in hexadecimal code points. Later versions of Unicode
- * would fold what is stored otherwise: one takes the place of this only together with a migration.
- */
+/** The Unicode Character Database 15.1.0, in hexadecimal code points. A later version needs a migration of stored texts. */
 
 /** CaseFolding.txt, status C: `41-5a>61` folds A to a, B to b, and so on; `100-12e/2>101` every second code point. */
 export const SINGLE_FOLDINGS = `

@@ -1,6 +1,6 @@
 /** PostgreSQL's dialect. */
 import knex from 'knex';
-import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS, TOGETHER } from '../../field-types/case-folding.ts';
+import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, type Estimate, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
@@ -99,14 +99,10 @@ const joiningClass = (): string => {
 /** Composes a text as case-folding.ts does. */
 const composed = (text: string): string => {
   const marks = joiningClass();
-  const matches = (pattern: string, value: string): string =>
-    `regexp_matches(${value}, ${literal(`(${pattern})`)}, 'g') with ordinality as pieces(piece, place)`;
-  const joinedBy = (form: string, pieces: string): string =>
-    `(select coalesce(string_agg(normalize(piece[1], ${form}), '' order by place), '') from ${pieces})`;
-  const unpiled = `regexp_replace(${joinedBy('NFD', matches('.', text))}, '[${marks}]{${PILE_OF_MARKS},}', '', 'g')`;
-  const bounded = `case when ${text} ~ '[${marks}]{${MAYBE_PILE}}' then ${unpiled} else ${text} end`;
-  const inPieces = joinedBy('NFC', matches(`[^${marks}]{1,${TOGETHER}}[${marks}]*|[${marks}]+`, bounded));
-  return `case when char_length(${text}) <= ${TOGETHER} then normalize(${text}, NFC) else ${inPieces} end`;
+  const decomposed = `(select coalesce(string_agg(normalize(piece[1], NFD), '' order by place), '') from regexp_matches(${text}, '(.)', 'g') with ordinality as pieces(piece, place))`;
+  const unpiled = `regexp_replace(${decomposed}, '[${marks}]{${PILE_OF_MARKS},}', '', 'g')`;
+  const mayHavePile = `char_length(${text}) >= ${MAYBE_PILE} and ${text} ~ '[${marks}]{${MAYBE_PILE}}'`;
+  return `normalize(case when ${mayHavePile} then ${unpiled} else ${text} end, NFC)`;
 };
 
 /** A short path for ASCII, which nearly all texts are. */
