@@ -1,8 +1,8 @@
 /**
- * A driver with what surrounds every statement: its time, the outages of the database in the log, and whether the tables
- * are still those that this service knows. Requests that changed tables can no longer answer get 503, and a write during
- * which they changed is rolled back. SQLite tells in each snapshot whether its schema changed; on PostgreSQL each write
- * asks before it commits, while its locks keep the tables as they are, and reads notice within a second.
+ * A driver with what surrounds every statement: admission, timing, outages in the log, and the check that the tables are still
+ * those that this service knows. Requests that changed tables can no longer answer get 503, and a write during which they
+ * changed is rolled back. On SQLite each snapshot shows a change; on PostgreSQL each write checks before it commits, and reads
+ * notice within a second.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
@@ -24,7 +24,6 @@ import {
   type Slots,
   type Snapshot,
   type Statement,
-  type WaitingWork,
 } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { servedModel } from './migrate/served.ts';
@@ -32,13 +31,13 @@ import { stateOf } from './postgres/errors.ts';
 import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts';
 
 export interface Database extends Driver {
-  /** From now on, the tables are compared with the model of the descriptors, where the tables have it. */
+  /** From now on, the tables are compared with this model: that of the descriptors, with the names that the tables use. */
   hold(placed: Model): Promise<void>;
-  /** Returns that model, as the tables let it be served. */
+  /** The held model, restricted to what the tables allow. */
   served(): Model;
   /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Promise<void>;
-  /** How connections to the server are used; empty if there is no server. */
+  /** Empty if there is no server. */
   usageOf(server: string): readonly ServerUsage[];
 }
 
@@ -46,17 +45,14 @@ export type OnWait = (kind: Kind, milliseconds: number) => void;
 
 export type OnStatement = (sql: string, milliseconds: number) => void;
 
-interface FitObserver {
-  /** Called when tables stop, or start again, to fit this service. `narrower`: those that it only reads. */
-  readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
-  /** Called with the model as the tables let it be served: at start, and whenever their rules have changed. */
-  readonly onServed?: (model: Model) => void;
-}
-
-export interface DatabaseObserver extends FitObserver {
+export interface DatabaseObserver {
   /** Called with how long each piece of work has waited to be admitted. */
   readonly onWait?: OnWait | undefined;
   readonly onStatement?: OnStatement | undefined;
+  /** Called when tables stop, or start again, to fit this service. `narrower`: those that it only reads. */
+  readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
+  /** Called with the served model: at start, and whenever the tables have changed. */
+  readonly onServed?: (model: Model) => void;
   /** Gets a line when the database fails as a whole, and one when that is over. */
   readonly log?: Log | undefined;
 }
@@ -80,7 +76,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const outages = createOutages(driver.address, log);
   let timer: NodeJS.Timeout | undefined;
 
-  /** `of`: what a request does; undefined for probes. */
+  /** `of`: undefined for probes. */
   async function watched<T>(ask: () => Awaitable<T>, of?: 'read' | 'write'): Promise<T> {
     try {
       const result = await ask();
@@ -93,13 +89,11 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   }
 
   const check = (): Promise<void> => watched(() => driver.read(fit.check, PATIENT));
-  /** If the database does not answer, nothing is known about the tables. */
   const look = (): Promise<void> => check().catch(() => undefined);
   const fit = createFit(driver, observer, look);
   const during = <T>(ask: () => Awaitable<T>, of: 'read' | 'write' = 'read'): Promise<T> =>
     watched(ask, of).catch(fit.explain);
 
-  /** All work of requests passes here once, before its statements. */
   async function perform<T>(kind: Kind, caller: Caller, ask: () => Awaitable<T>, row?: string): Promise<T> {
     const leave = await admission.take(kind, caller, row);
     try {
@@ -109,7 +103,6 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     }
   }
 
-  /** Every statement passes here once. */
   const observed: Around =
     (ask) =>
     (...asked) => {
@@ -124,7 +117,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       return result;
     };
 
-  /** Work that waits in a queue runs with the request that asked for it, and not with the one before it in the queue. */
+  /** Statements of queued work are timed for the request that queued it. */
   const inContext = <S, T>(work: (subject: S) => Awaitable<T>): ((subject: S) => Awaitable<T>) => {
     if (!onStatement) return work;
     const within = AsyncLocalStorage.snapshot();
@@ -160,7 +153,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
   async function* texts(opened: Snapshot, ...[statement, values]: Parameters<Snapshot['texts']>) {
     const iterator = opened.texts(statement, values)[Symbol.asyncIterator]();
-    // Each piece is timed, without the time in which the client reads.
+    // Each piece is timed, without the time that the client takes.
     const next = observed<[Statement], Promise<IteratorResult<readonly string[]>>>(() => during(() => iterator.next()));
     try {
       for (let found = await next(statement); found.done !== true; found = await next(statement)) yield found.value;
@@ -195,7 +188,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     all: (...asked) => alone((reader) => reader.all(...asked)),
     get: (...asked) => alone((reader) => reader.get(...asked)),
     column: (...asked) => alone((reader) => reader.column(...asked)),
-    // The one method that answers without a promise, where the driver does: it reads single records.
+    // Returns without a promise if the driver does: GET of one record is measurably faster.
     value: (statement, values) => {
       if (fit.checkTurn()) return alone((reader) => reader.value(statement, values));
       try {
@@ -206,14 +199,13 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       }
     },
     read,
-    // On SQLite, it runs in another process, with a snapshot of its own.
+    // On SQLite, another process reads a snapshot of its own.
     scan: reading('scan', (reader) => (inEachSnapshot ? fit.check(reader) : undefined)),
     write,
     writeAlone:
       writeAlone &&
       (async (statement, values, caller = PATIENT, row) => {
         const revision = fit.revision();
-        // Before anything is known of the tables, nothing is written in this way.
         if (typeof revision !== 'string') return undefined;
         const ask = observed(writeAlone);
         return perform('write', caller, () => ask(statement, [...values, revision], caller, row), row);
@@ -239,21 +231,22 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   };
 }
 
-// One admission for all work: each kind has its share of the database, other work waits in a bounded queue, and clients take turns.
+// Admission: each kind of work has its share of the database, the rest waits in a bounded queue, and clients take turns.
 
 /** The reason for refusing work that has waited too long, or finds the queue full. */
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
-/** Searches and lists of one client that wait; the memory bounds those of all. Other work is bounded by connections. */
+/** Maximum of each queued kind per client; memory bounds them in all, and connections bound other work. */
 const MOST_WAITING = 100;
 const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
-/** The memory of a waiting search: its connection, its head, what it asks for. */
+/** The memory of a waiting request. */
 const WAITING_BYTES = 64 * 1024;
-/** The write that holds the row, and the write that is next. */
+/** One write holds the row, and one waits for its lock; others must not occupy connections. */
 const WRITES_OF_ROW = 2;
 
 interface Work {
   readonly kind: Kind;
   readonly origin: string;
+  /** The row that a write changes, if known. */
   readonly row: string | undefined;
 }
 
@@ -286,7 +279,7 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
     };
   }
 
-  /** The first work whose client has no slot yet, else the first work that is able to run. */
+  /** The first free work of a client without a slot, else the first free work. */
   function next(): Waiting | undefined {
     const served = new Set([...taken].map(({ origin }) => origin));
     const able = queue.filter(isFree);
@@ -323,7 +316,7 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
 
   const countOf = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
   return {
-    /** Resolves with a function that frees the slot. `row`: what a write will wait for, if that is known. */
+    /** Resolves with a function that frees the slot. */
     take: async (kind: Kind, caller: Caller, row?: string): Promise<() => void> => {
       if (caller.isGone) throw new CallerGone();
       if (closed) throw unavailable('stopping');
@@ -332,13 +325,12 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
       onWait?.(kind, 0);
       return enter(work);
     },
-    waiting: (): WaitingWork => ({
+    waiting: (): ServerUsage['waiting'] => ({
       read: countOf('read'),
       scan: countOf('scan'),
       write: countOf('write'),
       stream: countOf('stream'),
     }),
-    /** Rejects all that wait, and all that come later. */
     close: (): void => {
       closed = true;
       while (queue.length > 0) queue[0]?.refuse(unavailable('stopping'));
@@ -346,32 +338,32 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
   };
 }
 
-// Whether the tables fit what this service was started with.
+// Whether the tables still fit the model of this service.
 
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
-/** Milliseconds between two looks where not every snapshot tells. */
+/** Milliseconds between two checks on PostgreSQL, and so for how long a change may go unnoticed by reads. */
 export const LOOK_MS = 1000;
 
-/** `look`: looks whether the tables have changed. */
-function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () => Promise<void>) {
+/** `look` checks without throwing. */
+function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
   const { sql, inEachSnapshot } = driver.dialect.revision;
   const revision: Statement = { sql };
-  /** The model of the descriptors, where the tables have it, and that model as it is served over them. */
   let placed: Model | undefined;
   let served: Model | undefined;
   let atStart: AppliedModel | undefined;
   let known: SqlValue | undefined;
-  /** Tables that the service can no longer use, and those that it can no longer write to. */
+  /** Tables that the service can no longer use, and those that it can only read. */
   let unfit: readonly string[] = [];
   let narrower: readonly string[] = [];
-  /** Matches statements that touch them. */
+  /** Matches statements that would use them in that way. */
   let touching: RegExp | undefined;
-  /** Whether the tables are those that the service started with. */
+  /** The tables are those that the service started with. */
   let isSame = true;
+  /** Checked in this turn of the event loop. */
   let isSure = false;
+  /** A request missed a table, a column or a privilege. */
   let isMissing = false;
 
-  /** Looks whether the tables have changed. */
   function check(reader: Reader): Awaitable<void> {
     if (placed === undefined) return;
     const changed = (now: SqlValue | undefined): Awaitable<void> => (now === known ? undefined : renew(now, reader));
@@ -380,7 +372,11 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
   }
 
   async function renew(now: SqlValue | undefined, reader: Reader): Promise<void> {
-    const tables = await foundBy(reader);
+    // The model of a newer engine counts as none.
+    const tables = await readAppliedModel(reader).catch((error: unknown) => {
+      if (error instanceof StartError) return NO_MODEL;
+      throw error;
+    });
     if (placed === undefined) return;
     const { model, misfits } = servedModel(placed, tables);
     const namesOf = (isNarrower: boolean): readonly string[] => [
@@ -396,7 +392,7 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
     onServed?.(model);
   }
 
-  /** Only after a request has missed one: a table that a migration has locked would keep probes waiting. */
+  /** Called only once a request has missed one, since probes would wait for a table that a migration has locked. */
   async function requireObjects({ types, joinTables }: Model): Promise<void> {
     const { quote, name: dialect } = driver.dialect;
     const tables = [
@@ -414,7 +410,7 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
 
   return {
     check,
-    /** Checks once per turn of the event loop, where that is cheap; undefined if nothing has to be awaited. */
+    /** On SQLite, checks once per turn of the event loop; undefined if nothing has to be awaited. */
     checkTurn: (): Promise<void> | undefined => {
       if (isSure || !inEachSnapshot) return undefined;
       isSure = true;
@@ -452,30 +448,15 @@ function createFit(driver: Driver, { onFit, onServed }: FitObserver, look: () =>
   };
 }
 
-/** A model of a newer engine counts as none. */
-async function foundBy(reader: Reader): Promise<AppliedModel> {
-  try {
-    return await readAppliedModel(reader);
-  } catch (error) {
-    if (error instanceof StartError) return NO_MODEL;
-    throw error;
-  }
-}
-
-/** Tables as statements name them, letters, digits and underscores in quotes; the narrower ones where they are changed. */
+/** Matches uses of unfit tables and changes of narrower ones. Names are letters, digits and underscores in quotes. */
 function touchingOf(unfit: readonly string[], narrower: readonly string[]): RegExp {
   const named = (tables: readonly string[]): string => `["\`](?:${tables.join('|')})["\`]`;
-  const parts = [
-    ...(unfit.length === 0 ? [] : [named(unfit)]),
-    ...(narrower.length === 0 ? [] : [`(?:insert into|update|delete from) ${named(narrower)}`]),
-  ];
-  return new RegExp(parts.join('|'), 'u');
+  const changed = narrower.length > 0 ? [`(?:insert into|update|delete from) ${named(narrower)}`] : [];
+  return new RegExp([...(unfit.length > 0 ? [named(unfit)] : []), ...changed].join('|'), 'u');
 }
 
-// The log gets one line when the database begins to fail as a whole, and one when it works again.
-
 function createOutages(database: string, log: Log | undefined) {
-  /** `ofWrite`: found by a write, so that only a write shows that it is over. */
+  /** `ofWrite`: only a write can show that a full disk has space again. */
   let outage: { readonly since: number; readonly ofWrite: boolean; requests: number } | undefined;
   return {
     failed: (error: unknown, of: 'read' | 'write' | undefined): void => {
@@ -499,7 +480,7 @@ function createOutages(database: string, log: Log | undefined) {
   };
 }
 
-/** The innermost cause, without values of records. */
+/** The code of the innermost cause: its message may contain values of records. */
 function lastCause(error: unknown): string {
   let cause = error;
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;

@@ -21,17 +21,13 @@ export interface Dialect {
 
   // JSON texts.
 
-  /** JSON text of an object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of one more object's text. */
+  /** An object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of an object whose keys follow. */
   readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
-  /** A scalar subquery: the JSON text of an array of `json` over the rows of `from`, in order. */
+  /** A scalar subquery: an array of `json` over the rows of `from`. */
   readonly array: (json: string, from: string, order: string) => string;
-  /** A scalar subquery: the JSON text of the one row of `from`, or of null. */
-  readonly optional: (json: string, from: string) => string;
-  /** JSON text of a value that may be null. */
-  readonly nullable: (json: string) => string;
   /** The length in bytes of a text or JSON column; not read from disk if the database can tell without. */
   readonly bytes: (column: string, sqlType: string) => string;
-  /** Whether the JSON object kept in a column has the key; the object without keys; the JSON text of a key; whether there is no key. */
+  /** About a column that holds a JSON object. */
   readonly hasKey: (column: string, key: string) => string;
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
   readonly keyJson: (column: string, key: string) => string;
@@ -76,8 +72,6 @@ export interface Dialect {
   ) => Statement;
   /** Follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
-  /** The value of LIMIT that means no limit. */
-  readonly unlimited: SqlValue;
   /** Whether all rows of a statement cost less at once than one by one. */
   readonly readsRowsAtOnce: boolean;
   /** Null comes before every value ascending and after it descending. `present`: it is never null. */
@@ -128,7 +122,7 @@ export interface Dialect {
   readonly hoursAgo: string;
   /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
-  /** SQL inside a transaction: waits until no other transaction that ran it is left. Undefined where writes run one by one. */
+  /** Waits until no other transaction that ran it is left. Undefined if writes run one by one. */
   readonly lockOwnership: string | undefined;
 }
 
@@ -163,6 +157,4 @@ export function jsonObject(
   return concat([...parts, end]);
 }
 
-export const jsonOptional = (json: string, from: string): string => `coalesce((select ${json} from ${from}), 'null')`;
-
-export const jsonNullable = (json: string): string => `coalesce(${json}, 'null')`;
+export const jsonOptional = (json: string): string => `coalesce(${json}, 'null')`;

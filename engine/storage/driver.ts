@@ -4,13 +4,13 @@ import type { SqlValue } from '../field-types/field-type.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
 
-/** A value or a promise of it: SQLite returns results at once. */
+/** SQLite returns results at once. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
 export interface Statement {
   readonly sql: string;
-  /** The same, with the same values, for one transaction with others: it does nothing where it would hold them up. */
+  /** The same statement for a transaction that it shares with others: it does nothing if it would have to wait for a lock. */
   readonly together?: Statement | undefined;
 }
 
@@ -36,7 +36,6 @@ export interface Reader {
   column(statement: Statement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
 }
 
-/** A reader by what answers all rows of a statement. */
 export const readerOf = (
   all: (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<readonly Row[]>,
 ): Reader => ({
@@ -50,7 +49,7 @@ export const readerOf = (
 });
 
 export interface Writer extends Reader {
-  /** Returns how many rows changed, the identifier of an inserted row, and the rows that RETURNING answers. */
+  /** `identifier`: of an inserted row; `rows`: what RETURNING answers. */
   run(
     statement: Statement,
     values: Values,
@@ -64,31 +63,24 @@ export interface Snapshot extends Reader {
   close(): Awaitable<void>;
 }
 
-/**
- * Throws a ConstraintError if a statement breaks a constraint, and a Problem if the database is busy, full or cannot be
- * reached.
- */
+/** Methods throw ConstraintError, CallerGone once their caller has left, and a Problem if the database is busy, full or unreachable. */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
   /** The address of the database without a password, for messages. */
   readonly address: string;
-  /**
-   * Runs the work on one snapshot. Like every method with a caller, it throws CallerGone once that caller has left.
-   * `single`: each statement of the work may have a snapshot of its own.
-   */
+  /** Runs the work on one snapshot. `single`: its statements may have a snapshot each. */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** Like `read`, for work that may read many rows: few run at a time. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** Rows of a table that are counted between the requests; counting more of them needs `scan`. */
+  /** Rows of a table that `read` may count; counting more of them needs `scan`. */
   readonly mostCounted: number;
-  /** Another value after each commit; missing where the driver would have to ask the server. */
+  /** Another value after each commit; missing if the driver would have to ask the server. */
   readonly version?: (() => unknown) | undefined;
   /**
-   * Runs the work in a transaction and resolves when it is on disk. If the work throws, what it did is undone, and nothing
-   * else. If the caller leaves, the work is done completely or not at all. `row`: names the row that it changes, if it is
-   * known before, or that it changes very many: such writes wait for each other, and not in the way of others.
-   * Work may be run more than once. `revision`: of the tables, asked when the work is done; where they have changed since,
-   * nothing is committed, and the work is run again.
+   * Runs the work, again if it has to be repeated, in a transaction, and resolves when that is on disk. If the caller
+   * leaves, the work is done completely or not at all. `row`: the row that it changes, if known, so that writes of one row
+   * wait for each other in a queue of their own. `revision`: of the tables, asked at the end of the work; if they have
+   * changed since, the work is rolled back and repeated.
    */
   write<T>(
     work: (writer: Writer) => Awaitable<T>,
@@ -97,9 +89,8 @@ export interface Driver extends Reader, Migrating {
     revision?: () => SqlValue | undefined,
   ): Promise<T>;
   /**
-   * Runs one statement that writes, in a transaction of its own, and returns its first row. Missing if a transaction costs
-   * nothing more. The driver that the store uses binds one more value: the revision of the tables, as they were last
-   * seen. With null in its place, the statement does nothing.
+   * Runs one statement in a transaction of its own, and returns its first row. Missing if a transaction costs nothing more.
+   * The store binds one more value: the revision of the tables as it last saw them; the statement does nothing with null.
    */
   readonly writeAlone?:
     | ((statement: Statement, values: Values, caller?: Caller, row?: string) => Promise<Row | undefined>)
@@ -110,45 +101,42 @@ export interface Driver extends Reader, Migrating {
   define(statements: readonly string[]): Promise<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
-  /** `heavy`: whether a step of the list may take long. */
+  /** `heavy`: a step of the list may take long. */
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
-  /** How much of each kind of work is admitted at a time. */
   readonly slots: Slots;
-  /** How connections to the server are used; missing if there is no server. */
-  usage?(): Readonly<Record<'requests' | 'streams', PoolUsage>>;
+  /** Missing if there is no server. */
+  usage?(): PoolUsages;
   close(): Promise<void>;
 }
 
-/** `slowList`: a whole list that needs a slot of the searches as well, where its driver says so. */
+/** `slowList`: a whole list that needs a slot of the searches as well, if its driver says so. */
 export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
 
-/** How much of each kind a driver does at a time. */
+/** How much of each kind a driver does at a time; missing in `most`: any number. */
 export interface Slots {
-  /** Missing: as many as there are. */
   readonly most: { readonly [kind in Kind]?: number };
-  /** Kinds that share slots. */
   readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
   /** Milliseconds that each may wait. */
   readonly patience: Readonly<Record<Kind, number>>;
 }
 
-export type WaitingWork = Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
-
+/** Connections: the maximum, and how many are open. */
 export interface PoolUsage {
-  /** Connections that there may be. */
   readonly most: number;
   readonly used: number;
   readonly idle: number;
 }
 
+type PoolUsages = Readonly<Record<'requests' | 'streams', PoolUsage>>;
+
 export interface ServerUsage {
   /** `primary`, or `replica-1` and so on, in the order of READ_URL. */
   readonly server: string;
-  readonly pools: Readonly<Record<'requests' | 'streams', PoolUsage>>;
+  readonly pools: PoolUsages;
   /** Requests that wait for a connection. */
-  readonly waiting: WaitingWork;
+  readonly waiting: Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
 }
 
 export interface DriverOptions {
@@ -156,7 +144,7 @@ export interface DriverOptions {
   readonly statementTimeout: number;
   /** Whole lists that may be read at the same time; undefined leaves it to the driver. */
   readonly maxStreams?: number | undefined;
-  /** Whether callers are told the position of what they wrote. */
+  /** Whether callers get the log position of what they wrote. */
   readonly positions?: boolean;
 }
 

@@ -9,11 +9,11 @@ import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';
 
 export interface Page {
-  /** The records as JSON text. */
+  /** JSON texts. */
   readonly records: readonly string[];
-  /** The number of records on all pages, or an estimate of it; undefined if it was not asked for. */
+  /** The number of records on all pages, perhaps estimated; undefined if it was not asked for. */
   readonly total: number | undefined;
-  /** The order values of the first and the last record, where a page precedes or follows. */
+  /** The order values of the first and the last record, if a page precedes or follows. */
   readonly first: readonly JsonValue[] | undefined;
   readonly last: readonly JsonValue[] | undefined;
   readonly hasPrevious: boolean;
@@ -22,12 +22,12 @@ export interface Page {
 
 interface Stream {
   readonly total: number | undefined;
-  /** The records as JSON text, one or more at a time. Ending early, by return or by throw, frees the snapshot. */
+  /** JSON texts, one or more at a time. Ending early, by return or by throw, frees the snapshot. */
   readonly records: AsyncIterable<readonly string[]>;
 }
 
 export interface Summary {
-  /** The groups as JSON text: `{"by":{…},"measures":{…}}`. */
+  /** JSON texts: `{"by":{…},"measures":{…}}`. */
   readonly groups: readonly string[];
   /** The number of groups on all pages; undefined if it was not asked for. */
   readonly total: number | undefined;
@@ -44,25 +44,23 @@ interface Write {
   readonly author: string | null;
   /** Default: everything is visible and writable. */
   readonly rights?: Rights;
-  /** The write does not begin once this caller has left. */
   readonly caller?: Caller;
-  /** Nothing is written; the answer says what would be. */
   readonly dryRun?: boolean;
 }
 
-/** Records to create, or records to change: all of them are written, or none. */
+/** Records to create or to change: all of them are written, or none. */
 export interface WriteRequest extends Write {
   readonly type: RecordType;
   readonly items: readonly WriteItem[];
   /** The texts of values that are stored as they were sent. A value without a text is written by JSON.stringify. */
   readonly raw?: RawValues;
-  /** Faults that the type's validator found: if there is one, nothing is written, and further faults are looked for. */
+  /** Faults of the validator: if there is one, nothing is written, and the database is only asked for further faults. */
   readonly faults?: readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
-  /** How the written records are returned. */
+  /** The view in which the written records are returned. */
   readonly view: View;
-  /** The written records are not read, and their bodies are empty texts. */
+  /** Return the identifiers only, with empty bodies. */
   readonly unread?: boolean;
 }
 
@@ -82,7 +80,7 @@ export interface WriteEffect {
   /** The keys that change in any of them. */
   readonly keys: readonly string[];
   readonly count: number;
-  /** They are in order, and not complete if there are very many. */
+  /** In ascending order; only the first of very many. */
   readonly identifiers: readonly number[];
 }
 
@@ -93,24 +91,23 @@ interface Outcome {
 
 export interface Written extends Outcome {
   readonly identifier: number;
-  /** The record as JSON text. */
+  /** JSON text. */
   readonly body: string;
 }
 
 export interface WrittenRecords extends Outcome {
-  /** The records in the order of the items. */
+  /** In the order of the items. */
   readonly records: readonly Written[];
 }
 
 export interface DeletedRecords extends Outcome {
   readonly deleted: number;
-  /** Counts the records, too, that were deleted or unlinked together with them. */
+  /** The deleted records, and those that were deleted or unlinked with them. */
   readonly affected: number;
 }
 
-/** A record that is identified by unique values of its body, which are there, well-formed and not null. */
+/** A record that is identified by unique values of its body, which are present, well-formed and not null. */
 export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
-  /** Called with the record that is found. */
   readonly precondition?: Precondition | undefined;
   /** Called if no record is found. Throws a Problem if the client expects one. */
   readonly absent: () => void;
@@ -137,13 +134,13 @@ export interface RecordDeletion extends Write {
 
 export interface DeleteFoundRequest extends Write {
   readonly query: ListQuery;
-  /** Records that may be deleted or unlinked. */
+  /** Maximum records to delete or unlink. */
   readonly most: number;
 }
 
 /** A write that a client may send again under the same key. */
 export interface Once {
-  /** The name of the token that sent it; empty without tokens. Each identity has keys of its own. */
+  /** The name of the token, whose keys are its own; empty without tokens. */
   readonly identity: string;
   readonly key: string;
   /** Equal for the same request. */
@@ -160,7 +157,7 @@ export interface KeptAnswer {
 export interface Retried extends KeptAnswer {
   /** The records that it wrote. */
   readonly identifiers: readonly number[];
-  /** The records that are still there, as they are now. */
+  /** Those that still exist, as they are now. */
   readonly bodies: readonly string[];
 }
 
@@ -172,10 +169,9 @@ export type DoneOnce<R, W> = <A extends KeptAnswer>(
   again: (retried: Retried) => A,
 ) => Promise<A>;
 
-/** Models are numbered in the order in which they were applied to the database. */
+/** Models are numbered in the order in which they were applied: the newest of the database, and the one of this instance. */
 export interface ModelNumbers {
   readonly database: number;
-  /** The one of this instance. */
   readonly serves: number;
 }
 
@@ -183,7 +179,6 @@ interface WriteVerbs {
   create(request: CreateRequest): Promise<WrittenRecords>;
   /** Each item names its record. */
   update(request: WriteRequest): Promise<WrittenRecords>;
-  /** Updates the records with these unique values, and creates the others. */
   upsert(request: UpsertRequest): Promise<Upserted>;
   /** Returns the record as it was. */
   delete(request: RecordDeletion): Promise<Written>;
@@ -193,25 +188,24 @@ interface WriteVerbs {
 
 /**
  * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
- * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`,
- * `storage-busy`, `statement-timeout`, `outcome-unknown`, `storage-full`, and what a precondition throws. Work for a caller that has left ends
- * with CallerGone.
+ * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`, `storage-busy`,
+ * `statement-timeout`, `outcome-unknown`, `storage-full`, and those of preconditions. Calls throw CallerGone once the caller has left.
  */
 export interface Store extends WriteVerbs {
-  /** The record as JSON text; undefined if there is none. */
+  /** JSON text; undefined if there is no such record. */
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
-  /** A page: `query.limit` is given. */
+  /** The query has a limit. */
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
-  /** The whole list from `query.offset` on: `query.limit` is not given. */
+  /** The whole list from the offset on: the query has no limit. */
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
-  /** The groups of a summary. Problem: `too-many-groups`. */
+  /** Problem: `too-many-groups`. */
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
   count(query: ListQuery): Awaitable<number>;
   /** These run the write unless it was done before. */
   readonly once: {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
   };
-  /** Deletes the idempotency keys that are older than that. */
+  /** Deletes older idempotency keys. */
   forgetKeys(hours: number): Promise<void>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;

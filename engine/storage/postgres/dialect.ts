@@ -2,7 +2,7 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, type Estimate, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
+import { type Dialect, type Estimate, jsonObject, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -154,8 +154,6 @@ export const postgresDialect: Dialect = {
   literal,
   object: (entries, openKeys) => jsonObject(entries, openKeys && `${openKeys}::text`),
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
-  optional: jsonOptional,
-  nullable: jsonNullable,
   bytes: (column, sqlType) => `octet_length(${column}${sqlType === 'json' ? '::text' : ''})`,
   hasKey: (column, key) => `(${keyOf(column, key)}) is not null`,
   // json_object_agg would put spaces between the keys.
@@ -182,7 +180,6 @@ export const postgresDialect: Dialect = {
   limit: 'limit ? offset ?',
   readsRowsAtOnce: false,
   hoursAgo: `to_char((now() - ?::int * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-  unlimited: null,
   orderBy: (expression, descending, present) => {
     const order = `${expression} ${descending ? 'desc' : 'asc'}`;
     return present ? order : `${order} ${nulls(descending)}`;

@@ -115,7 +115,7 @@ export function createReads(driver: Driver): Reads {
 
   async function identifiers(reader: Reader, query: ListQuery): Promise<readonly number[]> {
     const { list, values } = boundOf(query);
-    return (await reader.column(list.identifiers, [...values, query.limit ?? dialect.unlimited, 0])).map(Number);
+    return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
   }
 
   /** Exact, or about as many: at least those that were found. */
@@ -260,7 +260,7 @@ export function createReads(driver: Driver): Reads {
     stream: async (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
       const { list } = bound;
-      const values = [...bound.values, query.limit ?? dialect.unlimited, query.offset];
+      const values = [...bound.values, query.limit ?? Number.MAX_SAFE_INTEGER, query.offset];
       const snapshot = await driver.snapshot(caller, await isLong(bound, count));
       try {
         const total = count === 'none' ? undefined : await totalOf(snapshot, bound, count);

@@ -4,7 +4,7 @@ import { integer } from '../../field-types/integer.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import { columnType } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, jsonOptional } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
 import { recordJson } from './views.ts';
@@ -52,22 +52,21 @@ function keyColumn(
   if (periodOf)
     return {
       computed: [`${periodOf(stored)} as ${group}`],
-      json: dialect.nullable(`'"' || ${group} || '"'`),
+      json: jsonOptional(`'"' || ${group} || '"'`),
       ordered: group,
     };
   const spelling = path.field?.caseless ? (column: string) => `min(${column})` : type.spelling;
   if (spelling)
     return {
       computed: [`${comparable} as ${group}`, `${spelling(stored)} as ${text}`],
-      json: dialect.nullable(type.json(text)),
+      json: jsonOptional(type.json(text)),
       ordered: group,
     };
   const json = shown
-    ? dialect.optional(
-        recordJson(shown, 'r$', dialect),
-        `${dialect.quote(shown.type.table)} as r$ where r$.${dialect.quote(shown.type.identifier.column)} = ${group}`,
+    ? jsonOptional(
+        `(select ${recordJson(shown, 'r$', dialect)} from ${dialect.quote(shown.type.table)} as r$ where r$.${dialect.quote(shown.type.identifier.column)} = ${group})`,
       )
-    : dialect.nullable(type.json(group));
+    : jsonOptional(type.json(group));
   return { computed: [`${stored} as ${group}`], json, ordered: type.comparable(group) };
 }
 
@@ -87,11 +86,11 @@ function measureColumn(
   if (path.field?.caseless && aggregate !== 'sum') {
     const { joined, text, folded } = dialect.spelled;
     const computed = `${aggregate}(${joined(comparable, stored)}) as ${alias}`;
-    return { computed: [computed], json: dialect.nullable(type.json(text(alias))), ordered: folded(alias) };
+    return { computed: [computed], json: jsonOptional(type.json(text(alias))), ordered: folded(alias) };
   }
   const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
   const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
-  return { computed: [`${computed} as ${alias}`], json: dialect.nullable(type.json(alias)), ordered: orderOf(alias) };
+  return { computed: [`${computed} as ${alias}`], json: jsonOptional(type.json(alias)), ordered: orderOf(alias) };
 }
 
 export function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {

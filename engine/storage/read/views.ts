@@ -13,7 +13,7 @@ import {
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, jsonOptional } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 
 /** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
@@ -27,7 +27,7 @@ export const recordJson = (view: View, alias: string, dialect: Dialect): string 
     const from = relatedRows(relation, alias, child, dialect);
     return relation.toMany
       ? dialect.array(json, from, typeOrder(related.type, child, dialect))
-      : dialect.optional(json, from);
+      : jsonOptional(`(select ${json} from ${from})`);
   });
 
 /** The JSON text of a record that has just been created without links. */
@@ -46,7 +46,7 @@ function jsonOf(
     ...(inRecord ? [[name, column(key)] as const] : []),
     ...fields.map((field) => {
       const json = columnType(field, dialect.name).json(column(field.column));
-      return [field.name, field.nullable ? dialect.nullable(json) : json] as const;
+      return [field.name, field.nullable ? jsonOptional(json) : json] as const;
     }),
     ...relations.map(({ relation, view }) => [relation.name, related(relation, view)] as const),
   ];

@@ -1,7 +1,7 @@
 /** SQLite's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, jsonNullable, jsonObject, jsonOptional, literal } from '../dialect.ts';
+import { type Dialect, jsonObject, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
 /** An estimate of rows looks at so many pieces of the table, of so many identifiers each. */
@@ -42,8 +42,6 @@ export const sqliteDialect: Dialect = {
   literal,
   object: jsonObject,
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
-  optional: jsonOptional,
-  nullable: jsonNullable,
   bytes: (column) => `octet_length(${column})`,
   hasKey: (column, key) => `json_type(${quote(column)}, ${keyPath(key)}) is not null`,
   withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
@@ -73,7 +71,6 @@ export const sqliteDialect: Dialect = {
   limit: 'limit ? + 0 offset ? + 0',
   readsRowsAtOnce: true,
   hoursAgo: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ? || ' hours')`,
-  unlimited: -1,
   // Every index ends in the identifier and has null first, without being told.
   indexed: (expressions) => expressions,
   like: `like '' ||`,
