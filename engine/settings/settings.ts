@@ -2,7 +2,6 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import type { TextLimits } from '../json/json.ts';
 import { isOneEditAway } from '../names.ts';
 import { StartError } from '../problem.ts';
 
@@ -119,21 +118,7 @@ export const settingsTable = {
 } satisfies Record<string, Setting<unknown>>;
 
 /** Fixed limits; only tests override them, with `createEngine`. */
-export interface Limits extends TextLimits {
-  readonly batchLimit: number;
-  readonly writeRows: number;
-  readonly urlLimit: number;
-  readonly headerLimit: number;
-  readonly maxFilters: number;
-  readonly maxIncludes: number;
-  /** Whole lists read at once; default: 64 on SQLite, `pool` on PostgreSQL. */
-  readonly maxStreams: number | undefined;
-  readonly slowReaderTimeout: number;
-  /** Milliseconds for open requests, after DRAIN_DELAY. */
-  readonly shutdownTimeout: number;
-}
-
-export const LIMITS: Limits = {
+export const LIMITS = {
   bodyKeys: 20_000,
   bodyDepth: 64,
   bodyItems: 10_000,
@@ -143,11 +128,14 @@ export const LIMITS: Limits = {
   headerLimit: 32_768,
   maxFilters: 50,
   maxIncludes: 100,
-  maxStreams: undefined,
+  /** Whole lists read at once; default: 64 on SQLite, `pool` on PostgreSQL. */
+  maxStreams: undefined as number | undefined,
   slowReaderTimeout: 30_000,
-  // "docker stop" kills after 10 seconds, and DRAIN_DELAY is 3 in the image.
+  // Milliseconds after DRAIN_DELAY, which is 3 seconds in the image: "docker stop" kills after 10 seconds.
   shutdownTimeout: 6000,
 };
+
+export type Limits = Readonly<typeof LIMITS>;
 
 type SettingsTable = typeof settingsTable;
 
