@@ -82,31 +82,31 @@ function writing(file: string, work: () => void): void {
 
 // Changes are polled for: events of file systems are lost on network file systems, in containers, and after a rename.
 
-export interface Looking<T> {
-  readonly look: () => Promise<T>;
-  readonly textOf: (found: T) => string;
-  readonly every: number;
-  /** Called when two polls in a row find the same change. */
-  readonly changed: (found: T) => unknown;
-}
-
+/** A change that does not settle is reported after this many polls. */
 const MAX_LOOKS = 3;
 
+interface Looking {
+  /** The state as a text. */
+  readonly look: () => Promise<string>;
+  readonly every: number;
+  /** Called when two polls in a row find the same change. */
+  readonly changed: () => unknown;
+}
+
 /** Returns a function that stops polling. */
-export function followSettled<T>(first: string, { look, textOf, every, changed }: Looking<T>): () => Promise<void> {
+export function followSettled(first: string, { look, every, changed }: Looking): () => Promise<void> {
   let [known, last, looks] = [first, first, 0];
   const stopping = new AbortController();
   const { signal } = stopping;
   const lookOnce = async (): Promise<void> => {
     const found = await look();
-    const text = textOf(found);
-    const isSettled = text === last;
-    last = text;
-    looks = text === known ? 0 : looks + 1;
+    const isSettled = found === last;
+    last = found;
+    looks = found === known ? 0 : looks + 1;
     if (signal.aborted || looks === 0 || (!isSettled && looks < MAX_LOOKS)) return;
-    known = text;
+    known = found;
     looks = 0;
-    await changed(found);
+    await changed();
   };
   const follow = async (): Promise<void> => {
     while (await sleep(every, true, { ref: false, signal }).catch(() => false)) await lookOnce().catch(() => undefined);

@@ -47,34 +47,26 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     ]);
   // A pipe can only be read once.
   const isFollowed = text !== undefined && statSync(file).isFile();
-  const stop = !isFollowed
-    ? undefined
-    : // A change counts only if two polls find it: an editor may empty the file before writing it.
-      followSettled<TokenText>(JSON.stringify({ text }), {
-        look: () =>
-          readFile(file, 'utf8').then(
-            (found) => ({ text: found }),
-            (error: unknown) => ({ reason: reasonOf(error) }),
-          ),
-        textOf: (found) => JSON.stringify(found),
-        every: POLL_MS,
-        changed: (found) => {
-          const { grants: now, faults } = parsed(found.text);
-          grants = now;
-          reports.changed(grants);
-          const all = found.reason === undefined ? faults : [`${unreadable}: ${found.reason}`, ...faults];
-          if (all.length > 0) reports.refused(all);
-        },
-      });
+  // A change counts only if two polls find it: an editor may empty the file before writing it.
+  const stop = isFollowed
+    ? followSettled(text, { look: () => readFile(file, 'utf8').catch(reasonOf), every: POLL_MS, changed: reload })
+    : undefined;
   // The log asks when the request is over, and its token may have been revoked meanwhile.
   const grantedTo = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
   return { grantOf: grantedTo, close: () => void stop?.() };
-}
 
-/** The file at one poll. Without it there are no tokens: removing it revokes all. */
-interface TokenText {
-  readonly text?: string;
-  readonly reason?: string;
+  /** A file that cannot be read has no tokens: removing it revokes all. */
+  async function reload(): Promise<void> {
+    const unread: string[] = [];
+    const found = await readFile(file, 'utf8').catch((error: unknown) => {
+      unread.push(`${unreadable}: ${reasonOf(error)}`);
+      return undefined;
+    });
+    const { grants: now, faults } = parsed(found);
+    grants = now;
+    reports.changed(grants);
+    if (unread.length + faults.length > 0) reports.refused([...unread, ...faults]);
+  }
 }
 
 function readTokens(file: string, unreadable: string): string {

@@ -1,6 +1,6 @@
 /** `dev`: serves the records, and reloads descriptors within a second after they are saved. */
 import { statSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findDescriptors } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -14,6 +14,7 @@ import { listen } from '../server/listener.ts';
 import { answering, forHost, pagesAt } from '../server/serve.ts';
 
 const POLL_MS = 120;
+const RETIRE_MS = 10;
 
 const USAGE = 'records dev: serves the records, and reloads the descriptors whenever they are saved';
 
@@ -24,7 +25,8 @@ export const dev = command(USAGE, {}, 0, async (_, __, settings) => {
   print(
     `Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}\n${pagesAt(serving.url, settings)}`,
   );
-  const stop = follow(settings.schemaDirectory, before, () => reload(serving));
+  const look = async (): Promise<string> => stateOf(settings.schemaDirectory);
+  const stop = followSettled(before, { look, every: POLL_MS, changed: () => reload(serving) });
   await stopSignal();
   await stop();
   await serving.close();
@@ -48,14 +50,6 @@ function printWarnings(serving: Reloading): void {
   const { warnings } = serving.engine();
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
 }
-
-const follow = (directory: string, before: string, changed: () => Promise<void>): (() => Promise<void>) =>
-  followSettled(before, {
-    look: async () => stateOf(directory),
-    textOf: (state) => state,
-    every: POLL_MS,
-    changed,
-  });
 
 /** Identity, size and times of all descriptors, or why they cannot be read. */
 function stateOf(directory: string): string {
@@ -115,21 +109,18 @@ export async function serveReloading(wanted: Settings): Promise<Reloading> {
 async function open(settings: Settings): Promise<Generation> {
   const engine = await startEngine(settings);
   const answer = answering(engine, settings);
-  let pending = 0;
-  let ended: (() => void) | undefined;
+  const unanswered = new Set<ServerResponse>();
   return {
     engine,
     answer: (request, response) => {
-      pending++;
-      response.once('close', () => {
-        if (--pending === 0) ended?.();
-      });
+      unanswered.add(response);
+      response.once('close', () => unanswered.delete(response));
       answer(request, response);
     },
     retire: async () => {
       // Not every request that was pipelined on a closed connection gets a `close` event.
-      const over = new Promise<void>((resolve) => (ended = resolve));
-      if (pending > 0) await Promise.race([over, sleep(settings.shutdownTimeout, undefined, { ref: false })]);
+      const end = performance.now() + settings.shutdownTimeout;
+      while (unanswered.size > 0 && performance.now() < end) await sleep(RETIRE_MS, undefined, { ref: false });
       await engine.close();
     },
   };
