@@ -44,7 +44,8 @@ export function runProcess(run: () => Promise<number>): void {
 export const messageOf = (error: unknown): string =>
   error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
 
-const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
+/** An error of the operating system, such as a full disk. */
+export const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
 async function exitCode(run: () => Promise<number>): Promise<number> {
   try {

@@ -27,28 +27,20 @@ export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }
     const { steps, kept, model } = await planFor(own, driver);
     if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
       throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
-    const progress = reportProgress();
-    const wasThere = await deleteTree(model, driver, typeNamed(model, name), identifier, progress.add).catch(explain);
-    return { found: wasThere, rows: progress.rows() };
+    let [count, shownAt] = [0, performance.now()];
+    const progress = (more: number): void => {
+      count += more;
+      if (performance.now() - shownAt < INTERVAL) return;
+      shownAt = performance.now();
+      printError(`${count} rows so far`);
+    };
+    const deleted = deleteTree(model, driver, typeNamed(model, name), identifier, progress);
+    const wasThere = await deleted.catch((error: unknown) => {
+      throw error instanceof TreeRestricted ? new StartError(error.message, { cause: error }) : error;
+    });
+    return { found: wasThere, rows: count };
   });
   if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
   print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
   return 0;
 });
-
-function explain(error: unknown): never {
-  if (error instanceof TreeRestricted) throw new StartError(error.message, { cause: error });
-  throw error;
-}
-
-function reportProgress(): { readonly add: (rows: number) => void; readonly rows: () => number } {
-  let rows = 0;
-  let shownAt = performance.now();
-  const add = (more: number): void => {
-    rows += more;
-    if (performance.now() - shownAt < INTERVAL) return;
-    shownAt = performance.now();
-    printError(`${rows} rows so far`);
-  };
-  return { add, rows: () => rows };
-}

@@ -1,7 +1,6 @@
 /** `export`: writes all records as NDJSON, with identifiers and relations. */
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { newFile } from '../files.ts';
 import type { Model } from '../model/model.ts';
 import { reasonOf, StartError } from '../problem.ts';
@@ -9,7 +8,7 @@ import type { Driver } from '../storage/driver.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { exportLines } from '../storage/transfer/export.ts';
 import { print } from '../process.ts';
-import { BOOLEAN, command, databaseFile, progressBar, withDatabase } from './command.ts';
+import { BOOLEAN, command, databaseFile, isOfSystem, progressBar, withDatabase } from './command.ts';
 
 const USAGE =
   'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file';
@@ -39,27 +38,18 @@ async function requireApplied(own: Model, driver: Driver): Promise<Model> {
 }
 
 async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {
-  const out = createWriteStream(partial, { flags: 'r+' });
-  // The stream may also fail between two writes.
-  const ended = finished(out).catch((error: unknown) => {
-    throw new StartError(`${name} cannot be written: ${reasonOf(error)}`, { cause: error });
-  });
-  ended.catch(() => undefined);
   const progress = progressBar();
-  let all = 0;
-  let done = -1;
-  try {
+  let [done, all] = [-1, 0];
+  async function* lines(): AsyncGenerator<string> {
     for await (const line of exportLines(model, driver)) {
-      const isHead = typeof line === 'object';
-      if (isHead) all = line.lines;
-      if (!out.write(`${isHead ? JSON.stringify(line) : line}\n`)) await Promise.race([once(out, 'drain'), ended]);
+      if (typeof line === 'object') all = line.lines;
       progress((done += 1), all);
+      yield `${typeof line === 'object' ? JSON.stringify(line) : line}\n`;
     }
-    out.end();
-  } catch (error) {
-    out.destroy();
-    throw error;
   }
-  await ended;
+  const out = createWriteStream(partial, { flags: 'r+' });
+  await pipeline(lines, out).catch((error: unknown) => {
+    throw isOfSystem(error) ? new StartError(`${name} cannot be written: ${reasonOf(error)}`, { cause: error }) : error;
+  });
   return done;
 }

@@ -76,16 +76,13 @@ const linesOf = (file: string, { bodyLimit }: Settings): AsyncGenerator<readonly
 
 /** Checks the head before a database is created. */
 async function refuseForeign(file: string, settings: Settings): Promise<void> {
-  for await (const [index, text] of firstLines(file, settings)) return void headOf(text, index + 1);
-  throw new StartError(`${file} is empty. Nothing was changed.`);
-}
-
-async function* firstLines(file: string, settings: Settings): AsyncGenerator<readonly [index: number, text: LineText]> {
   let before = 0;
   for await (const texts of linesOf(file, settings)) {
-    for (const [index, text] of texts.entries()) if (text !== '' && text !== '\r') yield [before + index, text];
+    const index = texts.findIndex((text) => text !== '' && text !== '\r');
+    if (index >= 0) return void headOf(texts[index] ?? '', before + index + 1);
     before += texts.length;
   }
+  throw new StartError(`${file} is empty. Nothing was changed.`);
 }
 
 const imported = (file: string, settings: Settings, mostFaults: number, isUnchecked: boolean): Promise<number> =>
