@@ -1,4 +1,4 @@
-/** The lines of an export, NDJSON that says nothing of the database that it came from: how they are written, and read from a file. */
+/** The lines of an export: NDJSON that is the same on both databases. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
@@ -12,7 +12,7 @@ import { SEED_TABLE, tablesOf } from '../tables.ts';
 
 export const FORMAT = 1;
 
-/** The first line: what may be read by whom, and how many lines follow. */
+/** The first line; `lines`: how many follow. */
 export interface Head {
   readonly format: typeof FORMAT;
   readonly lines: number;
@@ -22,7 +22,7 @@ export interface RecordLine {
   readonly type: string;
   readonly identifier: number;
   readonly fields: JsonObject;
-  /** The JSON text of fields that are kept as text, by the name of the field. */
+  /** The JSON texts of fields that are kept as text, by name. */
   readonly texts: ReadonlyMap<string, string>;
   /** Identifiers by the column that refers to them. */
   readonly references: Readonly<Record<string, number | null>>;
@@ -43,7 +43,7 @@ export interface SequenceLine {
   readonly last: number;
 }
 
-/** A seed that was inserted, whatever became of it. */
+/** A seed that was inserted once, even if it was deleted since. */
 interface SeedLine {
   readonly seed: string;
   readonly identifier: number;
@@ -54,22 +54,21 @@ export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
 /** A line that was read, or what is wrong with it. */
 export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
 
-/** A line, or why it cannot be read. */
+/** A fault: the line cannot be read. */
 export type LineText = string | Fault;
 
 /** Opens the lines again each time: a transaction may have to be repeated. */
 export type LineSource = () => AsyncIterable<readonly LineText[]>;
 
 const PAGE = 1000;
-const SEEDS = { sql: `select type, identifier from ${SEED_TABLE} order by type, identifier` };
 
-/** The head, and then each line as text. Ending early frees the snapshot. */
+/** Ending early frees the snapshot. */
 export async function* exportLines(model: Model, driver: Driver): AsyncGenerator<Head | string> {
   const snapshot = await driver.snapshot();
   const { dialect } = driver;
   try {
     const types = referredFirst(model.types.values());
-    const others = [...(await sequences(snapshot, types, dialect)), ...(await seeds(snapshot))];
+    const others = await otherLines(snapshot, types, dialect);
     let rows = 0;
     for (const table of tablesOf(model))
       rows += Number(await snapshot.value({ sql: `select count(*) from ${dialect.quote(table)}` }, []));
@@ -138,29 +137,41 @@ async function* pages(
   }
 }
 
-async function sequences(reader: Reader, types: readonly RecordType[], dialect: Dialect): Promise<readonly Line[]> {
+async function otherLines(reader: Reader, types: readonly RecordType[], dialect: Dialect): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (const { name, table, identifier } of types) {
     const last = Number(await reader.value({ sql: dialect.sequence.read(table, identifier.column) }, []));
     if (last > 0) lines.push({ sequence: name, last });
   }
-  return lines;
+  const seeds = await reader.all({ sql: `select type, identifier from ${SEED_TABLE} order by type, identifier` }, []);
+  return [...lines, ...seeds.map(([type, identifier]) => ({ seed: String(type), identifier: Number(identifier) }))];
 }
 
-async function seeds(reader: Reader): Promise<readonly Line[]> {
-  const rows = await reader.all(SEEDS, []);
-  return rows.map(([type, identifier]) => ({ seed: String(type), identifier: Number(identifier) }));
-}
-
-// The lines of a file of UTF-8 text are read in bounded memory: a chunk at a time, and no line longer than a limit.
+// Reading a file in bounded memory: a chunk at a time, and no line longer than a limit.
 
 const CHUNK = 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** `longest`: bytes that a line may have. Throws a StartError if the file cannot be read. */
+/** `longest`: bytes of a line. Throws a StartError if the file cannot be read. */
 export async function* readLines(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
+  const message = `The line is longer than ${longest} bytes, 16 times BODY_LIMIT; raise that to read it`;
+  /** The line that the last chunk ended in; undefined if it was too long. */
+  let begun: Buffer | undefined = Buffer.alloc(0);
   try {
-    yield* linesOf(file, longest);
+    for await (const chunk of createReadStream(file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>) {
+      const end = chunk.lastIndexOf(NEWLINE);
+      if (end >= 0) {
+        const first = chunk.indexOf(NEWLINE);
+        if (begun) yield textsOf(Buffer.concat([begun, chunk.subarray(0, end)]));
+        else if (first < end) yield textsOf(chunk.subarray(first + 1, end));
+        begun = Buffer.alloc(0);
+      }
+      begun &&= Buffer.concat([begun, chunk.subarray(end + 1)]);
+      if (begun === undefined || begun.length <= longest) continue;
+      yield [{ pointer: '', code: 'too-long', message }];
+      begun = undefined;
+    }
+    if (begun?.length) yield textsOf(begun);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
       throw new StartError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
@@ -168,41 +179,11 @@ export async function* readLines(file: string, longest: number): AsyncGenerator<
   }
 }
 
-async function* linesOf(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
-  let begun: Buffer[] = [];
-  let length = 0;
-  /** The line was refused before its end. */
-  let skipping = false;
-  for await (const bytes of createReadStream(file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>) {
-    const end = bytes.lastIndexOf(NEWLINE);
-    if (end !== -1) {
-      const whole = bytes.subarray(0, end);
-      if (!skipping) yield textsOf(begun.length === 0 ? whole : Buffer.concat([...begun, whole]));
-      else if (whole.includes(NEWLINE)) yield textsOf(whole.subarray(whole.indexOf(NEWLINE) + 1));
-      [begun, length, skipping] = [[], 0, false];
-    }
-    if (skipping) continue;
-    const rest = bytes.subarray(end + 1);
-    begun.push(rest);
-    length += rest.length;
-    if (length <= longest) continue;
-    yield [tooLong(longest)];
-    [begun, length, skipping] = [[], 0, true];
-  }
-  if (length > 0) yield textsOf(Buffer.concat(begun));
-}
-
-const tooLong = (longest: number): Fault => ({
-  pointer: '',
-  code: 'too-long',
-  message: `The line is longer than ${longest} bytes, 16 times BODY_LIMIT; raise that to read it`,
-});
 const NOT_UTF8: Fault = { pointer: '', code: 'invalid-json', message: 'The line is not valid UTF-8' };
 
-/** Removes the byte order mark with which some editors begin a file. */
+/** Removes the byte order mark that some editors add. */
 const decoder = new TextDecoder();
 
-/** If the bytes are not UTF-8, each line is examined alone, so that the valid lines are read. */
 function textsOf(bytes: Buffer): readonly LineText[] {
   if (isUtf8(bytes)) return decoder.decode(bytes).split('\n');
   const lines = bytes.toString('latin1').split('\n');

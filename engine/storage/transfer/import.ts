@@ -1,4 +1,4 @@
-/** Imports the lines of an export into an empty database: each is checked like a create, and either all are inserted or none. */
+/** Imports an export into an empty database: each line is checked like a create, and all are inserted or none. */
 import { escapeStep } from '../../json/json.ts';
 import type { Model, RecordType } from '../../model/model.ts';
 import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';
@@ -15,7 +15,7 @@ import {
   type PairLine,
   type RecordLine,
 } from './export.ts';
-import { createLoader, createRows, type LineFault, LinesRefused, type Loader } from './load.ts';
+import { createLoader, type LineFault, LinesRefused, type Loader } from './load.ts';
 
 interface Intake {
   readonly source: LineSource;
@@ -32,7 +32,7 @@ interface ImportRun {
   readonly loader: Loader;
   readonly intake: Intake;
   readonly faults: readonly LineFault[];
-  /** Throws `LinesRefused` if it is the last one that is wanted. */
+  /** Throws `LinesRefused` at the last fault that is wanted. */
   readonly refuse: (line: number, fault: Fault) => void;
 }
 
@@ -49,7 +49,7 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
         faults.push({ line, fault });
         if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
       };
-      const loader = createLoader(writer, refuse);
+      const loader = createLoader(model, driver.dialect, writer, refuse);
       current = loader.current;
       return importAll({ model, dialect: driver.dialect, writer, loader, intake, faults, refuse });
     });
@@ -76,7 +76,7 @@ async function importAll(run: ImportRun): Promise<number> {
   // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
   const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
   await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
-  /** The greatest identifier that was used, by type. */
+  /** The greatest identifier ever used, by type. */
   const sequences = new Map<string, number>();
   const count = await readAll(run, sequences);
   await loader.flush();
@@ -92,12 +92,8 @@ async function importAll(run: ImportRun): Promise<number> {
   return count;
 }
 
-async function readAll(
-  { model, dialect, writer, loader, intake, refuse }: ImportRun,
-  sequences: Map<string, number>,
-): Promise<number> {
-  const rowOf = createRows(model, dialect, writer);
-
+/** `sequences`: filled with the last identifiers that the lines name. */
+async function readAll({ loader, intake, refuse }: ImportRun, sequences: Map<string, number>): Promise<number> {
   function take(text: LineText, number: number): Awaitable<void> {
     if (typeof text !== 'string') return refuse(number, text);
     const checked = intake.check(text);
@@ -105,8 +101,7 @@ async function readAll(
     const { line } = checked;
     if ('sequence' in line)
       return void sequences.set(line.sequence, Math.max(line.last, sequences.get(line.sequence) ?? 0));
-    const { target, values } = rowOf(line);
-    return loader.add(target, values, number);
+    return loader.add(line, number);
   }
 
   let head: Head | undefined;
@@ -147,13 +142,13 @@ function parsed(text: string): unknown {
   }
 }
 
-// After the last line: every record must be there which another one refers to.
+// References are checked after the last line, since records may refer to later ones.
 
-/** Faults of one reference: more of them are counted, but not listed. */
+/** Maximum faults that are listed of one reference. */
 const MOST = 100_000;
 
 interface ReferenceRow {
-  /** The beginning of the key of a row, and the columns whose values complete it. */
+  /** The key of a row: this text, and the values of the columns. */
   readonly row: string;
   readonly columns: readonly string[];
   readonly table: string;
@@ -163,7 +158,7 @@ interface ReferenceRow {
   readonly acyclic: boolean;
 }
 
-/** The rows tell which references lead nowhere, or in a circle; the file is read again for their line numbers. */
+/** Finds the rows with references that lead nowhere, or in a circle, and reads the file again for their line numbers. */
 async function refuseDangling({ model, dialect, writer, intake, faults, refuse }: ImportRun): Promise<void> {
   const { quote } = dialect;
   const found = new Map<string, Fault>();

@@ -1,4 +1,4 @@
-/** Inserts the rows of an import into empty tables: many with one statement if the database is a server; each conflict is reported. */
+/** Inserts the lines of an import into empty tables: in batches if the database is a server, else one by one. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
@@ -8,6 +8,7 @@ import { type Column, columnOf, columnsOf, encode, encodedDefault, foldedText, h
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Row, Statement, Values, Writer } from '../driver.ts';
 import { type BulkColumn, columnSql, SEED_TABLE } from '../tables.ts';
+import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import type { Line, RecordLine, SequenceLine } from './export.ts';
 
@@ -17,104 +18,6 @@ const MAX_LENGTH = 1024 * 1024;
 
 const SAVEPOINT: Statement = { sql: 'savepoint batch' };
 const ROLL_BACK: Statement = { sql: 'rollback to batch' };
-
-interface LoadTarget {
-  /** The number of first columns by which a row is known. */
-  readonly keys: number;
-  /** Bound: the columns. A row that breaks a unique constraint is left out. */
-  readonly one: Statement;
-  /** Bound: rows as JSON, each an array. Answers the keys of the rows that were inserted. */
-  readonly many: Statement | undefined;
-  /** Why a row was left out. */
-  readonly conflict: (values: Values) => Awaitable<Fault>;
-}
-
-interface LoadedRow {
-  readonly values: Values;
-  readonly line: number;
-}
-
-export interface Loader {
-  add(target: LoadTarget, values: Values, line: number): Awaitable<void>;
-  /** Resolves when every row has been inserted or refused. */
-  flush(): Promise<void>;
-  /** The line that is being inserted alone: an error of the database is about it. */
-  current(): number | undefined;
-}
-
-export function createLoader(writer: Writer, refuse: (line: number, fault: Fault) => void): Loader {
-  let batch: LoadedRow[] = [];
-  /** Each key is in a batch once, so that the keys of inserted rows tell which rows they were. */
-  let keys = new Set<string>();
-  let length = 0;
-  let target: LoadTarget | undefined;
-  let current: number | undefined;
-  let sent: Promise<void> = Promise.resolve();
-
-  async function insert(to: LoadTarget, many: Statement, rows: readonly LoadedRow[]): Promise<void> {
-    const inserted = await writer.all(many, [rowsJson(rows.map(({ values }) => values))]);
-    if (inserted.length === rows.length) return;
-    const taken = new Set(inserted.map(keyOf));
-    for (const { values, line } of rows)
-      if (!taken.has(keyOf(values.slice(0, to.keys)))) refuse(line, await to.conflict(values));
-  }
-
-  /** An error does not say which row is refused: they are sent again, one by one. */
-  async function send(to: LoadTarget, many: Statement, rows: readonly LoadedRow[]): Promise<void> {
-    await writer.run(SAVEPOINT, []);
-    try {
-      return await insert(to, many, rows);
-    } catch (error) {
-      if (error instanceof LinesRefused) throw error;
-      await writer.run(ROLL_BACK, []);
-    }
-    for (const row of rows) {
-      current = row.line;
-      await insert(to, many, [row]);
-    }
-    current = undefined;
-  }
-
-  /** One batch is on its way while the next one is read. */
-  async function sendBatch(): Promise<void> {
-    const rows = batch;
-    const to = target;
-    [batch, keys, length] = [[], new Set(), 0];
-    await sent;
-    if (!to?.many || rows.length === 0) return;
-    sent = send(to, to.many, rows);
-    sent.catch(() => undefined);
-  }
-
-  /** Most rows only join a batch: no promise is needed. */
-  function addToBatch(to: LoadTarget, row: LoadedRow): Awaitable<void> {
-    const key = keyOf(row.values.slice(0, to.keys));
-    if (batch.length > 0 && (to !== target || keys.has(key))) return sendBatch().then(() => addToBatch(to, row));
-    target = to;
-    batch.push(row);
-    keys.add(key);
-    for (const value of row.values) length += typeof value === 'string' ? value.length : 8;
-    return batch.length >= MAX_ROWS || length >= MAX_LENGTH ? sendBatch() : undefined;
-  }
-
-  async function addAlone(to: LoadTarget, { values, line }: LoadedRow): Promise<void> {
-    current = line;
-    const { changes } = await writer.run(to.one, values);
-    if (changes === 0) refuse(line, await to.conflict(values));
-    current = undefined;
-  }
-
-  return {
-    add: (to, values, line) => (to.many ? addToBatch(to, { values, line }) : addAlone(to, { values, line })),
-    flush: async () => {
-      await sendBatch();
-      await sent;
-    },
-    current: () => current,
-  };
-}
-
-const keyOf = (values: Row): string => values.join(' ');
 
 export interface LineFault {
   readonly line: number;
@@ -131,14 +34,119 @@ export class LinesRefused extends Error {
   }
 }
 
-// Lines of an export -> the rows that they become.
+interface LoadTarget {
+  /** How many of the first columns identify a row. */
+  readonly keys: number;
+  /** Bound: the columns. Leaves out a row that breaks a unique constraint. */
+  readonly one: Statement;
+  /** Bound: rows as a JSON array of arrays. Answers the keys of the rows that were inserted. */
+  readonly many: Statement | undefined;
+  /** Why a row was left out. */
+  readonly conflict: (values: Values) => Awaitable<Fault>;
+}
 
-type RowLine = Exclude<Line, SequenceLine>;
+interface LoadedRow {
+  readonly values: Values;
+  readonly line: number;
+}
 
-/** `line` was checked: its names are those of the model. */
-type RowOf = (line: RowLine) => { readonly target: LoadTarget; readonly values: Values };
+interface Batch {
+  readonly target: LoadTarget;
+  readonly many: Statement;
+  /** By key: the keys of the inserted rows tell which ones were left out. */
+  readonly rows: Map<string, LoadedRow>;
+  length: number;
+}
 
-export function createRows(model: Model, dialect: Dialect, writer: Writer): RowOf {
+const keyOf = (values: Row): string => values.join(' ');
+
+export interface Loader {
+  /** The line was checked: its names are those of the model. */
+  add(line: Exclude<Line, SequenceLine>, number: number): Awaitable<void>;
+  /** Resolves when every row has been inserted or refused. */
+  flush(): Promise<void>;
+  /** The number of the line that is inserted alone: an error of the database is about it. */
+  current(): number | undefined;
+}
+
+export function createLoader(
+  model: Model,
+  dialect: Dialect,
+  writer: Writer,
+  refuse: (line: number, fault: Fault) => void,
+): Loader {
+  const rowOf = createRows(model, dialect, writer);
+  let batch: Batch | undefined;
+  let current: number | undefined;
+  let sent: Promise<void> = Promise.resolve();
+
+  async function insert({ target, many, rows }: Batch): Promise<void> {
+    const inserted = await writer.all(many, [rowsJson([...rows.values()].map(({ values }) => values))]);
+    if (inserted.length === rows.size) return;
+    const taken = new Set(inserted.map(keyOf));
+    for (const [key, { values, line }] of rows) if (!taken.has(key)) refuse(line, await target.conflict(values));
+  }
+
+  /** An error does not name the row: the rows are sent again, one by one. */
+  async function send(full: Batch): Promise<void> {
+    await writer.run(SAVEPOINT, []);
+    try {
+      return await insert(full);
+    } catch (error) {
+      if (error instanceof LinesRefused) throw error;
+      await writer.run(ROLL_BACK, []);
+    }
+    for (const row of full.rows) {
+      current = row[1].line;
+      await insert({ ...full, rows: new Map([row]) });
+    }
+    current = undefined;
+  }
+
+  /** The next batch is read while this one is on its way. */
+  async function sendBatch(): Promise<void> {
+    const full = batch;
+    batch = undefined;
+    await sent;
+    if (!full) return;
+    sent = send(full);
+    sent.catch(() => undefined);
+  }
+
+  /** Most rows only join a batch: no promise is needed. */
+  function addToBatch(target: LoadTarget, many: Statement, row: LoadedRow): Awaitable<void> {
+    const key = keyOf(row.values.slice(0, target.keys));
+    if (batch && (target !== batch.target || batch.rows.has(key)))
+      return sendBatch().then(() => addToBatch(target, many, row));
+    batch ??= { target, many, rows: new Map(), length: 0 };
+    batch.rows.set(key, row);
+    for (const value of row.values) batch.length += typeof value === 'string' ? value.length : 8;
+    return batch.rows.size >= MAX_ROWS || batch.length >= MAX_LENGTH ? sendBatch() : undefined;
+  }
+
+  async function addAlone({ one, conflict }: LoadTarget, { values, line }: LoadedRow): Promise<void> {
+    current = line;
+    const { changes } = await writer.run(one, values);
+    if (changes === 0) refuse(line, await conflict(values));
+    current = undefined;
+  }
+
+  return {
+    add: (line, number) => {
+      const { target, values } = rowOf(line);
+      const row = { values, line: number };
+      return target.many ? addToBatch(target, target.many, row) : addAlone(target, row);
+    },
+    flush: async () => {
+      await sendBatch();
+      await sent;
+    },
+    current: () => current,
+  };
+}
+
+/** Returns the row that a line becomes. */
+function createRows(model: Model, dialect: Dialect, writer: Writer) {
   const { quote } = dialect;
   const tables = createTables(dialect, () => model);
   const time = new Date();
@@ -183,7 +191,7 @@ export function createRows(model: Model, dialect: Dialect, writer: Writer): RowO
     return { target, columns };
   });
 
-  return (line) => {
+  return (line: Exclude<Line, SequenceLine>): { readonly target: LoadTarget; readonly values: Values } => {
     if ('pair' in line) return { target: known(pairs.get(line.pair)), values: [line.left, line.right] };
     if ('seed' in line) return { target: seeds, values: [line.seed, line.identifier] };
     const { target, columns } = recordsOf(known(model.types.get(line.type)));
@@ -196,14 +204,13 @@ function known<T>(found: T | undefined): T {
   return found;
 }
 
-/** A field that the export does not know has its default, as in a record that is made. */
 function valueOf({ field, reference, folds }: Column, line: RecordLine, dialect: Dialect, time: Date): SqlValue {
   if (folds) return foldedText(fieldValue(folds, line, dialect, time));
   if (field) return fieldValue(field, line, dialect, time);
   return reference ? (line.references[reference.exportName] ?? null) : (line.open ?? '{}');
 }
 
-/** A generated value is what the export says, and null if it says nothing: when, and by whom, is not known. */
+/** A field that the export does not have gets its default, except for stamps: when and by whom is not known. */
 function fieldValue(field: Field, { fields, texts }: RecordLine, { name }: Dialect, time: Date): SqlValue {
   const given = fields[field.name];
   if (given === undefined && field.isNowByDefault) return encode(field, name, field.type.now?.(time) ?? null);
@@ -222,12 +229,10 @@ async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, 
     return 'link' in member || value === null ? value : heldOperand(member, name, value);
   };
   for (const index of uniqueIndexes(type)) {
-    const operands = index.members.map(operandOf);
-    if (operands.includes(null)) continue;
-    const holder = await writer.value(table.holder(index), [...operands, identifier]);
+    const holder = await findHolder(writer, table, index, index.members.map(operandOf));
     if (holder === undefined) continue;
     const names = index.members.map((member) => `"${member.name}"`).join(' and ');
-    const message = `${type.name} ${String(holder)} has this value of ${names} already`;
+    const message = `${type.name} ${holder} has this value of ${names} already`;
     return { pointer: placeOf(index.members[0]), code: 'unique', message };
   }
   return { pointer: '', code: 'unique', message: `Another ${type.name} has a value already that must be unique` };
