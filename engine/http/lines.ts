@@ -1,4 +1,4 @@
-/** Bodies with a record on each line: NDJSON, and CSV (RFC 4180), where an empty cell is null, and "" the empty text. */
+/** Bodies with a record on each line: NDJSON, and CSV (RFC 4180), in which an empty cell is null, and "" the empty text. */
 import { isUtf8 } from 'node:buffer';
 import {
   decode,
@@ -54,14 +54,14 @@ export function textOfLines(bytes: Buffer, mediaType: string): string {
 
 /** Gathers the records of lines. All faults of a body are reported at once. */
 class LineReader {
-  /** The number of keys inside values; those of the records themselves only where the lines have them. */
+  /** Counts the keys inside values, and those of the records themselves where they stand on each line. */
   keys = 0;
   readonly raw = new Map<JsonObject, ReadonlyMap<string, RawMember>>();
   readonly #limits: BodyLimits;
   readonly #records: ParsedRecord[] = [];
   readonly #lines: number[] = [];
   readonly #faults: Fault[] = [];
-  /** Faults of syntax: other lines may be misread after one, so that these are reported alone. */
+  /** Other lines may be misread after a fault of syntax, so that these faults are reported alone. */
   readonly #unreadable: { readonly code: ProblemCode; readonly fault: Fault }[] = [];
 
   constructor(limits: BodyLimits) {
@@ -69,10 +69,11 @@ class LineReader {
   }
 
   add(line: number, record: Pick<ParsedRecord, 'body' | 'tag'>): void {
+    const { batchLimit } = this.#limits;
     this.#records.push({ ...record, pointer: `/${this.#records.length}` });
     this.#lines.push(line);
-    if (this.#records.length > this.#limits.batchLimit)
-      throw tooManyItems(this.#limits.batchLimit, `The body has more than ${this.#limits.batchLimit} records`);
+    if (this.#records.length > batchLimit)
+      throw tooManyItems(batchLimit, `The body has more than ${batchLimit} records`);
   }
 
   refuse(line: number, code: ProblemCode, fault: Fault): void {
@@ -93,20 +94,19 @@ class LineReader {
   }
 
   body(): Body {
+    const { bodyKeys } = this.#limits;
     const [first] = this.#unreadable;
     if (first) {
-      const alike = this.#unreadable.flatMap(({ code, fault }) => (code === first.code ? [fault] : []));
-      throw faultyRequest(first.code, alike);
+      const alike = this.#unreadable.filter(({ code }) => code === first.code);
+      throw faultyRequest(
+        first.code,
+        alike.map(({ fault }) => fault),
+      );
     }
-    if (this.keys > this.#limits.bodyKeys)
-      throw new Problem('content-too-large', `The body has more than ${this.#limits.bodyKeys} keys; send it in parts`);
-    return {
-      records: this.#records,
-      lines: this.#lines,
-      raw: this.raw.size === 0 ? NO_RAW_VALUES : this.raw,
-      isArray: true,
-      faults: this.#faults,
-    };
+    if (this.keys > bodyKeys)
+      throw new Problem('content-too-large', `The body has more than ${bodyKeys} keys; send it in parts`);
+    const raw = this.raw.size === 0 ? NO_RAW_VALUES : this.raw;
+    return { records: this.#records, lines: this.#lines, raw, isArray: true, faults: this.#faults };
   }
 }
 
@@ -114,23 +114,22 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
   const reader = new LineReader(limits);
   for (const [index, content] of text.split('\n').entries()) {
     if (content.trim() === '') continue;
-    const line = index + 1;
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
-    reader.attempt(line, '', () => {
+    reader.attempt(index + 1, '', () => {
       const { object, raw, keys, faults } = readObject(content, limits, 'The line', keptMembers(type));
       record = itemOf(object, '');
       for (const [body, members] of raw) reader.raw.set(body, members);
       reader.keys += keys;
       if (faults.length > 0) throw faultyRequest('invalid-body', faults);
     });
-    reader.add(line, record);
+    reader.add(index + 1, record);
   }
   return reader.body();
 }
 
 // Cells of CSV. The field decides whether a cell is text or JSON.
 
-/** `either`: of a value that may be of any type, JSON stands for itself and any other text for a string. */
+/** `either`: JSON is a value that may be of any type, and other text is a string. */
 export function cellForm(field: Field): 'text' | 'json' | 'either' {
   const { type } = field.type.schema(field);
   if (type === undefined) return 'either';
@@ -143,48 +142,37 @@ const MAY_BE_JSON = /^\s*[[{"\-\dtf]/;
 const jsonIn = (text: string): JsonValue | undefined =>
   MAY_BE_JSON.test(text) ? (parsedJson(text) ?? undefined) : undefined;
 
-/** How a JSON text stands in a cell of the form `either`. */
+/** Writes a JSON text into a cell of the form `either`. */
 export function eitherCell(text: string): string {
   if (!text.startsWith('"')) return text;
   const value = String(JSON.parse(text));
   return jsonIn(value) === undefined && JSON.stringify(value) === text ? text : JSON.stringify(text);
 }
 
-interface CellValue {
-  readonly value: JsonValue;
-  /** The text of a value that is kept as JSON text. */
-  readonly text?: string;
-  readonly keys?: number;
-}
-
-/** Reads a cell that is not empty. Throws a Problem, with pointers from the value on. */
-type ReadCell = (cell: string) => CellValue;
-
-const unstorable = (code: string, message: string): Problem =>
-  faultyRequest('invalid-body', [{ pointer: '', code, message }]);
+/** Reads a cell that is not empty. `text` is that of a value that is kept as JSON text. Throws a Problem, with pointers from the value on. */
+type ReadCell = (cell: string) => { readonly value: JsonValue; readonly text?: string; readonly keys?: number };
 
 const readText: ReadCell = (cell) => {
-  const fault = textFault(cell, 'The string');
-  if (fault) throw unstorable(...fault);
-  return { value: cell };
+  const [code, message] = textFault(cell, 'The string') ?? [];
+  if (code === undefined || message === undefined) return { value: cell };
+  throw faultyRequest('invalid-body', [{ pointer: '', code, message }]);
 };
 
 /** A cell that is not JSON stays a text, which the validator refuses. Spreadsheets write true and false in capitals. */
 const readScalar: ReadCell = (cell) => {
   const value = jsonIn(/^\s*(?:true|false)\s*$/i.test(cell) ? cell.toLowerCase() : cell);
   if (value === undefined || typeof value === 'object') return readText(cell);
-  if (typeof value === 'number' && !Number.isFinite(value)) throw unstorable('number-range', 'The number is too large');
-  return { value };
+  if (typeof value !== 'number' || Number.isFinite(value)) return { value };
+  throw faultyRequest('invalid-body', [{ pointer: '', code: 'number-range', message: 'The number is too large' }]);
 };
 
 function cellReader(field: Field, limits: BodyLimits): ReadCell {
   if (field.type.keepsText !== true) return cellForm(field) === 'text' ? readText : readScalar;
   return (cell) => {
     if (jsonIn(cell) === undefined) return { ...readText(cell), text: JSON.stringify(cell) };
-    const what = `The value of "${field.name}"`;
-    const { value, text, keys, faults } = readJson(cell, { limits, kept: 'text', what });
+    const { faults, ...kept } = readJson(cell, { limits, kept: 'text', what: `The value of "${field.name}"` });
     if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-    return { value, text, keys };
+    return kept;
   };
 }
 
@@ -208,13 +196,17 @@ const invalidCsv = (line: number, message: string, code = 'invalid-csv'): Proble
 
 interface CsvRow {
   readonly line: number;
-  /** null for an empty cell without quotes. */
+  /** null is an empty cell without quotes. */
   readonly cells: readonly (string | null)[];
 }
 
 const PLAIN_END = /[",\r\n]|$/g;
 
-/** Rows without any value are skipped. A row with more than `most` cells is cut off there, and the last one. */
+const QUOTE_INSIDE = 'a quote stands inside a cell; put the whole cell in quotes, and write the quote twice';
+const TEXT_AFTER = 'a closing quote is followed by other text; write a quote inside a cell twice';
+const LONE_RETURN = 'a carriage return stands alone; end lines with CRLF or LF, and put cells with one in quotes';
+
+/** Rows without any value are skipped. A row with more than `most` cells is cut off there, and is the last one. */
 function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
   let at = 0;
   let line = 1;
@@ -241,18 +233,8 @@ function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
       hasMore = text[at] === ',';
       if (!hasMore && at < text.length) {
         if (text[at] === '\r' && text[at + 1] === '\n') at += 1;
-        if (text[at] === '"')
-          throw misplaced(
-            line,
-            'a quote stands inside a cell; put the whole cell in quotes, and write the quote twice',
-          );
-        if (text[at] !== '\n')
-          throw misplaced(
-            line,
-            isQuoted
-              ? 'a closing quote is followed by other text; write a quote inside a cell twice'
-              : 'a carriage return stands alone; end lines with CRLF or LF, and put cells with one in quotes',
-          );
+        if (text[at] === '"') throw misplaced(line, QUOTE_INSIDE);
+        if (text[at] !== '\n') throw misplaced(line, isQuoted ? TEXT_AFTER : LONE_RETURN);
         line += 1;
       }
       at += 1;

@@ -1,7 +1,6 @@
 /**
- * Dialects: what clients of other interfaces send and expect, below roots of their own. Each is a table that translates
- * query strings; the operations behind it are those of `/api`. There the identifier of the record that a request is about
- * is called `id`, whatever the descriptor calls it; related records keep their own.
+ * Dialects: the interfaces of other products, below roots of their own, with the operations of `/api` behind them. The
+ * identifier of a record is called `id` there, whatever the descriptor calls it; related records keep theirs.
  */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { unescapedSteps } from '../../json/json.ts';
@@ -27,7 +26,6 @@ const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
 export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<string, HttpDialect> =>
   new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
 
-/** Makes the routes below a root: that of `/api`, or of a dialect. */
 export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits) {
   const resolverOf = memoized<HttpDialect, [], ReturnType<typeof createQueryResolver>>(() =>
     createQueryResolver(limits),
@@ -57,7 +55,7 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
   };
 }
 
-/** The collection is listed and created; one record has all operations. All of it is JSON. */
+/** A collection can be listed, and records added to it; one record has all operations. All of it is JSON. */
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
   BINDINGS.flatMap(([entry, server]): Binding[] => {
     const { path, method, body } = entry;
@@ -69,7 +67,7 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
     return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, translated]];
   });
 
-/** Problems name what the client has sent. */
+/** Problems use the names that the client has sent. */
 function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDialect): ServeOperation {
   const renamed = (fault: Fault): Fault => {
     if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: embed });
@@ -87,13 +85,12 @@ function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDial
   };
 }
 
-/** Messages of shared code name parameters of `/api`. */
 const explained = (fault: Fault): Fault =>
   /_cnd\[|\b(?:include|fields)=/.test(fault.message)
     ? { ...fault, message: `${fault.message} (as /api takes it)` }
     : fault;
 
-/** The pointer in the client's own body for that of the identifier in the body of `/api`; undefined for any other. */
+/** The client's pointer to the identifier; undefined if `pointer` is that of something else. */
 function idPointer(pointer: string, type: RecordType): string | undefined {
   const steps = unescapedSteps(pointer);
   const isOwn = steps.length === 1 || (steps.length === 2 && /^\d+$/.test(steps[0] ?? ''));
@@ -107,7 +104,7 @@ const ID = 'id';
 
 const isId = ({ identifier }: RecordType): boolean => identifier.inRecord && identifier.name === ID;
 
-/** The type as queries and answers have it. A field or relation that is called `id` is hidden by the identifier. */
+/** The type in queries and answers. The identifier hides a field or relation that is called `id`. */
 function asId(type: RecordType): RecordType {
   if (isId(type)) return type;
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
@@ -121,14 +118,14 @@ function asId(type: RecordType): RecordType {
     identifier: { ...type.identifier, name: ID, inRecord: true },
     fields: without(type.fields),
     relations: without(type.relations),
-    // One of the unknown keys may be called the same.
+    // An unknown key may be called `id`.
     open: false,
     variants,
     defaultVariant: variants.get(type.defaultVariant.name) ?? type.defaultVariant,
   };
 }
 
-/** Renames the identifier in place, as `/api` takes it. `addressed`: that in the path; empty for a new record. */
+/** Renames the identifier in place. `addressed` is the identifier in the path, and empty for a new record. */
 function withoutId(body: Body, type: RecordType, addressed: string): Body {
   const faults = body.records.flatMap((record) => faultsIn(record, type, addressed));
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);

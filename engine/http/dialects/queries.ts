@@ -6,14 +6,7 @@ import { relationsFor } from '../../model/rights.ts';
 import { didYouMean, nearest } from '../../names.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { PathNames } from '../../query/list-query.ts';
-import {
-  type Complain,
-  complainAbout,
-  didYouMeanHint,
-  type Parameter,
-  parseParameters,
-  quote,
-} from '../../query/parameters.ts';
+import { complainAbout, didYouMeanHint, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
 import { namesOf, resolveSubject } from '../../query/paths.ts';
 import type { ParseSearch } from '../../query/resolve.ts';
 import { type FrameList, linksTo } from '../lists.ts';
@@ -26,38 +19,149 @@ export interface HttpDialect {
   readonly embed: string;
 }
 
-type ParameterValues = ReadonlyMap<string, readonly string[]>;
+/** The values of each parameter. */
+type Values = ReadonlyMap<string, readonly string[]>;
 
-const valuesIn = (all: readonly Parameter[]): ParameterValues =>
+const valuesIn = (all: readonly Parameter[]): Values =>
   new Map([...Map.groupBy(all, ({ key }) => key)].map(([key, same]) => [key, same.map(({ value }) => value)]));
 
-/** `once`: parameters that a client may not repeat. */
+/** `once` are parameters that a client may not repeat, `others` all that are not conditions. */
 const parserOf =
   (
     once: readonly string[],
-    read: (values: ParameterValues, names: PathNames, faults: Fault[]) => readonly Parameter[],
+    others: readonly string[],
+    read: (values: Values, translation: Translation) => readonly Parameter[],
   ): HttpDialect['parser'] =>
   (type) =>
   (search, rights) => {
     const { all: given, faults: unreadable } = parseParameters(search);
     const faults: Fault[] = [...unreadable];
     const values = valuesIn(given);
+    const translation = new Translation(namesOf(type, type.defaultVariant, rights), faults, others);
     for (const name of once)
-      if ((values.get(name)?.length ?? 0) > 1) complainAbout(faults, name)('repeated', `"${name}" is given twice`);
-    return { all: read(values, namesOf(type, type.defaultVariant, rights), faults), faults };
+      if ((values.get(name)?.length ?? 0) > 1) translation.refuse(name, 'repeated', `"${name}" is given twice`);
+    return { all: read(values, translation), faults };
   };
 
-const DIRECTIONS = ['asc', 'desc'];
+/** The operator, and for texts the pattern that has the value in place of `%`. */
+type Comparison = readonly [operator: OperatorName, pattern?: string];
 
-/** `_cnd[orderBy]`; another direction than asc and desc is refused, and left out. */
-function orderedBy(key: string, field: string, direction: string, complain: Complain): readonly Parameter[] {
-  const isDirection = DIRECTIONS.includes(direction.toLowerCase());
-  if (!isDirection)
-    complain('invalid-value', `${quote(direction)} is not asc or desc`, () => didYouMean(direction, DIRECTIONS));
-  return (isDirection ? [field, direction] : [field]).map((value) => ({ key, steps: ['orderBy'], value }));
+/** By the word behind the name of a field: `position_gte`, or `position:gte` in json-server 1. */
+const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ...(['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in'] as const).map((word): [string, Comparison] => [word, [word]]),
+  ['neq', ['ne']],
+  ['eq_any', ['in']],
+  ['like', ['like', '*%*']],
+  ['contains', ['like', '*%*']],
+  ['q', ['like', '*%*']],
+  ['startsWith', ['like', '%*']],
+  ['endsWith', ['like', '*%']],
+]);
+
+const SEARCH = 'q';
+const DIRECTIONS = ['asc', 'desc'];
+const FOR_API = '; parameters like this are for /api';
+
+/** Makes the parameters of `/api` from what one query string says. */
+class Translation {
+  readonly names: PathNames;
+  readonly #faults: Fault[];
+  readonly #others: readonly string[];
+
+  constructor(names: PathNames, faults: Fault[], others: readonly string[]) {
+    this.names = names;
+    this.#faults = faults;
+    this.#others = others;
+  }
+
+  /** Returns no parameters, so that its callers can return its result. */
+  refuse(parameter: string, code: string, message: string, suggest?: () => string): [] {
+    complainAbout(this.#faults, parameter)(code, message, suggest);
+    return [];
+  }
+
+  /** Another direction than asc and desc is refused, and left out. */
+  ordered(key: string, field: string, direction: string, given = key): readonly Parameter[] {
+    const isDirection = DIRECTIONS.includes(direction.toLowerCase());
+    if (!isDirection)
+      this.refuse(given, 'invalid-value', `${quote(direction)} is not asc or desc`, () =>
+        didYouMean(direction, DIRECTIONS),
+      );
+    return (isDirection ? [field, direction] : [field]).map((value) => ({ key, steps: ['orderBy'], value }));
+  }
+
+  /** The parameters of one condition, which the client calls `key`; several values are those of a list. */
+  compared(key: string, values: readonly string[]): readonly Parameter[] {
+    const [path, operator, pattern] = this.comparison(key) ?? [];
+    if (path === undefined || operator === undefined)
+      return key === SEARCH ? this.#searched(values) : this.unknown(key);
+    const parameters = (given: readonly string[], ...steps: readonly string[]): readonly Parameter[] =>
+      given.map((value) => ({ key, steps, value }));
+    if (pattern !== undefined) {
+      // An empty text is in every text.
+      const texts = values.filter((value) => value !== '').map((text) => pattern.replace('%', () => text));
+      return parameters(texts, path, operator);
+    }
+    if (operator === 'in') return parameters(values.join(',').split(','), path, operator);
+    if (operator === 'eq') return values.length > 1 ? parameters(values, path, 'in') : parameters(values, path);
+    return parameters(values, path, operator);
+  }
+
+  /** A name as it stands is that of a field, if there is one. */
+  comparison(key: string): readonly [path: string, ...Comparison] | undefined {
+    const place = { names: this.names, followed: 0 };
+    const isPath = (text: string): boolean => resolveSubject(place, text, () => undefined, []) !== undefined;
+    if (isPath(key)) return [key, 'eq'];
+    for (const [word, comparison] of COMPARISONS) {
+      const path = key.slice(0, -word.length - 1);
+      if ((key.endsWith(`_${word}`) || key.endsWith(`:${word}`)) && isPath(path)) return [path, ...comparison];
+    }
+    return undefined;
+  }
+
+  /** Finds a text in any field. */
+  #searched([text = '', ...others]: readonly string[]): readonly Parameter[] {
+    const texts = [...this.names.type.fields.values()].filter((field) => field.type.operators.includes('like'));
+    if (others.length > 0) return this.refuse(SEARCH, 'repeated', `"${SEARCH}" is given twice`);
+    if (texts.length === 0) return this.refuse(SEARCH, 'unknown-parameter', `No field can be searched by "${SEARCH}"`);
+    if (text === '') return [];
+    return texts.map(({ name }) => ({ key: SEARCH, steps: ['$any', name, 'like'], value: `*${text}*` }));
+  }
+
+  unknown(key: string): [] {
+    return this.refuse(key, 'unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+      if (key.startsWith('_cnd')) return FOR_API;
+      if (this.#others.includes(`_${key}`)) return didYouMeanHint(`_${key}`);
+      for (const word of COMPARISONS.keys()) {
+        const end = key.slice(-word.length - 1);
+        const path = end.slice(1) === word ? this.#nearestPath(key.slice(0, -end.length)) : undefined;
+        if (path !== undefined) return didYouMeanHint(path + end);
+      }
+      const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
+      if (this.names.type.fields.has(name))
+        return `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`;
+      return didYouMeanHint(this.#nearestPath(key, this.#others));
+    });
+  }
+
+  /** The path that has the nearest name in place of each one that is misspelled. `others` are further names, without a dot. */
+  #nearestPath(text: string, others: readonly string[] = []): string | undefined {
+    const steps = text.split('.');
+    const found: string[] = [];
+    let from = this.names.type;
+    for (const step of steps) {
+      const relations = relationsFor(this.names.rights, from);
+      const values = found.length < steps.length - 1 ? [] : [from.identifier.name, ...from.fields.keys()];
+      const name = nearest(step, [...values, ...relations.keys(), ...(steps.length === 1 ? others : [])]);
+      if (name === undefined) return undefined;
+      found.push(name);
+      from = relations.get(name)?.target ?? from;
+    }
+    return found.join('.');
+  }
 }
 
-/** `_cnd[limit]`; without `limit`, all from the offset on. */
+/** Without `limit`, all records from the offset on. */
 const limitedTo = (key: string, offset: number, limit: number | undefined): readonly Parameter[] => [
   { key, steps: ['limit', '0'], value: String(offset) },
   ...(limit === undefined ? [] : [{ key, steps: ['limit', '1'], value: String(limit) }]),
@@ -69,113 +173,6 @@ const shownRelations = (paths: readonly string[]): Parameter => ({
   value: paths.join(','),
 });
 
-// Conditions.
-
-/** The operator, and for texts the pattern that has the value in place of `%`. */
-type Comparison = readonly [operator: OperatorName, pattern?: string];
-
-/** By the word behind the name of a field: `position_gte`, or `position:gte` in json-server 1. */
-const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
-  ['eq', ['eq']],
-  ['ne', ['ne']],
-  ['neq', ['ne']],
-  ['lt', ['lt']],
-  ['lte', ['lte']],
-  ['gt', ['gt']],
-  ['gte', ['gte']],
-  ['in', ['in']],
-  ['eq_any', ['in']],
-  ['like', ['like', '*%*']],
-  ['contains', ['like', '*%*']],
-  ['q', ['like', '*%*']],
-  ['startsWith', ['like', '%*']],
-  ['endsWith', ['like', '*%']],
-]);
-
-/** A name as it stands is that of a field, if there is one. */
-function comparedBy(names: PathNames, key: string): readonly [path: string, ...Comparison] | undefined {
-  const isPath = (text: string): boolean =>
-    resolveSubject({ names, followed: 0 }, text, () => undefined, []) !== undefined;
-  if (isPath(key)) return [key, 'eq'];
-  for (const [word, comparison] of COMPARISONS) {
-    const path = key.slice(0, -word.length - 1);
-    if ((key.endsWith(`_${word}`) || key.endsWith(`:${word}`)) && isPath(path)) return [path, ...comparison];
-  }
-  return undefined;
-}
-
-const SEARCH = 'q';
-
-/** The parameters of one condition, which the client calls `key`; several values are those of a list. */
-function conditionsOf(
-  names: PathNames,
-  key: string,
-  values: readonly string[],
-  faults: Fault[],
-  others: readonly string[] = [],
-): readonly Parameter[] {
-  const found = comparedBy(names, key);
-  if (!found) return key === SEARCH ? searched(names, values, faults) : unknown(names, key, faults, others);
-  const [path, operator, pattern] = found;
-  const compared = (given: readonly string[], ...steps: readonly string[]): readonly Parameter[] =>
-    given.map((value) => ({ key, steps, value }));
-  if (pattern !== undefined) {
-    // An empty text is in every text.
-    const texts = values.filter((value) => value !== '').map((text) => pattern.replace('%', () => text));
-    return compared(texts, path, operator);
-  }
-  if (operator === 'in') return compared(values.join(',').split(','), path, operator);
-  if (operator === 'eq') return values.length > 1 ? compared(values, path, 'in') : compared(values, path);
-  return compared(values, path, operator);
-}
-
-/** Finds a text in any field. */
-function searched({ type }: PathNames, values: readonly string[], faults: Fault[]): readonly Parameter[] {
-  const complain = complainAbout(faults, SEARCH);
-  const texts = [...type.fields.values()].filter((field) => field.type.operators.includes('like'));
-  const [text = '', ...others] = values;
-  if (others.length > 0) return complain('repeated', `"${SEARCH}" is given twice`) ?? [];
-  if (texts.length === 0) return complain('unknown-parameter', `No field can be searched by "${SEARCH}"`) ?? [];
-  if (text === '') return [];
-  return texts.map(({ name }) => ({ key: SEARCH, steps: ['$any', name, 'like'], value: `*${text}*` }));
-}
-
-/** `others`: parameters that are not conditions. */
-function unknown(names: PathNames, key: string, faults: Fault[], others: readonly string[]): [] {
-  complainAbout(faults, key)('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
-    if (key.startsWith('_cnd')) return FOR_API;
-    if (others.includes(`_${key}`)) return didYouMeanHint(`_${key}`);
-    for (const word of COMPARISONS.keys()) {
-      const end = key.slice(-word.length - 1);
-      const path = end.slice(1) === word ? nearestPath(names, key.slice(0, -end.length)) : undefined;
-      if (path !== undefined) return didYouMeanHint(path + end);
-    }
-    const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
-    if (names.type.fields.has(name))
-      return `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`;
-    return didYouMeanHint(nearestPath(names, key, others));
-  });
-  return [];
-}
-
-/** The path that has the nearest name in place of each one that is misspelled. `others`: further names, without a dot. */
-function nearestPath({ type, rights }: PathNames, text: string, others: readonly string[] = []): string | undefined {
-  const steps = text.split('.');
-  const found: string[] = [];
-  let from = type;
-  for (const step of steps) {
-    const relations = relationsFor(rights, from);
-    const values = found.length < steps.length - 1 ? [] : [from.identifier.name, ...from.fields.keys()];
-    const name = nearest(step, [...values, ...relations.keys(), ...(steps.length === 1 ? others : [])]);
-    if (name === undefined) return undefined;
-    found.push(name);
-    from = relations.get(name)?.target ?? from;
-  }
-  return found.join('.');
-}
-
-const FOR_API = '; parameters like this are for /api';
-
 // json-server: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`).
 
 const EMBEDS = ['_embed', '_expand'];
@@ -186,45 +183,41 @@ const OTHERS = [...ONCE, ...EMBEDS];
 const USUAL_SIZE = 10;
 
 /** `_sort=position,name&_order=desc,asc`, or `_sort=-position,name`. */
-function sorted(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
+function sorted(values: Values, to: Translation): readonly Parameter[] {
   const [fields, directions = []] = ['_sort', '_order'].map((name) => values.get(name)?.[0]?.split(','));
-  const complain = complainAbout(faults, '_order');
   if (fields === undefined && directions.length > 0)
-    complain('misplaced-direction', '"_order" needs "_sort", which names the fields');
+    to.refuse('_order', 'misplaced-direction', '"_order" needs "_sort", which names the fields');
   else if (directions.length > (fields?.length ?? 0))
-    complain('misplaced-direction', '"_order" has more items than "_sort"');
+    to.refuse('_order', 'misplaced-direction', '"_order" has more items than "_sort"');
   return (fields ?? []).flatMap((text, index) => {
     const direction = directions[index] ?? (text.startsWith('-') ? 'desc' : 'asc');
-    return orderedBy('_sort', text.replace(/^[-+]/, ''), direction, complain);
+    return to.ordered('_sort', text.replace(/^[-+]/, ''), direction, '_order');
   });
 }
 
-function placesIn(values: ParameterValues, faults: Fault[]) {
+/** The numbers in a query string, and the page that they ask for. */
+function placesIn(values: Values, to?: Translation) {
   const read = (name: string, least: number): number | undefined => {
     const text = values.get(name)?.[0];
     if (text === undefined) return undefined;
     const number = Number(text);
     if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return number;
-    return complainAbout(faults, name)('invalid-value', `${quote(text)} is not an integer from ${least} on`);
+    to?.refuse(name, 'invalid-value', `${quote(text)} is not an integer from ${least} on`);
+    return undefined;
   };
   const limit = read('_limit', 0);
   const [number, size] = [read('_page', 1), read('_per_page', 1)];
   const isNumbered = number !== undefined || size !== undefined;
-  return {
-    start: read('_start', 0),
-    end: read('_end', 0),
-    limit,
-    page: isNumbered ? { number: number ?? 1, size: size ?? limit ?? USUAL_SIZE } : undefined,
-  };
+  const page = isNumbered ? { number: number ?? 1, size: size ?? limit ?? USUAL_SIZE } : undefined;
+  return { start: read('_start', 0), end: read('_end', 0), limit, page };
 }
 
-function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] {
-  const { start = 0, end, limit, page } = placesIn(values, faults);
+function placed(values: Values, to: Translation): readonly Parameter[] {
+  const { start = 0, end, limit, page } = placesIn(values, to);
   const key = ['_per_page', '_limit', '_end', '_start'].find((name) => values.has(name));
   if (page) {
     const slice = ['_start', '_end'].find((name) => values.has(name));
-    if (slice !== undefined)
-      complainAbout(faults, slice)('mixed-forms', `"${slice}" cannot be used together with pages`);
+    if (slice !== undefined) to.refuse(slice, 'mixed-forms', `"${slice}" cannot be used together with pages`);
     return limitedTo(key ?? '_page', Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER), page.size);
   }
   if (key === undefined) return [];
@@ -232,13 +225,13 @@ function placed(values: ParameterValues, faults: Fault[]): readonly Parameter[] 
 }
 
 export const jsonServer: HttpDialect = {
-  parser: parserOf(ONCE, (values, names, faults) => {
+  parser: parserOf(ONCE, OTHERS, (values, to) => {
     const embedded = EMBEDS.flatMap((name) => values.get(name) ?? []);
     const conditions = [...values].filter(([key]) => !OTHERS.includes(key));
     return [
-      ...conditions.flatMap(([key, some]) => conditionsOf(names, key, some, faults, OTHERS)),
-      ...sorted(values, faults),
-      ...placed(values, faults),
+      ...conditions.flatMap(([key, some]) => to.compared(key, some)),
+      ...sorted(values, to),
+      ...placed(values, to),
       ...(embedded.length > 0 ? [shownRelations(embedded)] : []),
     ];
   }),
@@ -246,7 +239,7 @@ export const jsonServer: HttpDialect = {
   frame: ({ path }, { target }, { format, result }) => {
     const { total } = result;
     const values = valuesIn(parseParameters(target.query).all);
-    const { page } = placesIn(values, []);
+    const { page } = placesIn(values);
     if (!page || !('rows' in result)) return { headers: {} };
     const { number, size } = page;
     const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
@@ -278,7 +271,7 @@ const isPlace = (value: JsonValue | undefined, least: number): value is number =
 interface JsonParameter {
   readonly usage: string;
   /** Returns undefined for a value of another form. */
-  readonly read: (value: JsonValue, names: PathNames, faults: Fault[]) => readonly Parameter[] | undefined;
+  readonly read: (value: JsonValue, to: Translation) => readonly Parameter[] | undefined;
 }
 
 const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
@@ -293,21 +286,17 @@ const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
   },
   sort: {
     usage: 'sort takes a field and its direction: sort=["name","ASC"]; further pairs may follow',
-    read: (value, _, faults) => {
+    read: (value, to) => {
       const items = listIn(value).flat();
       if (items.length === 0 || items.length % 2 > 0 || !items.every((item) => typeof item === 'string'))
         return undefined;
-      return items.flatMap((item, index) =>
-        index % 2 > 0 ? [] : orderedBy('sort', item, items[index + 1] ?? '', complainAbout(faults, 'sort')),
-      );
+      return items.flatMap((item, index) => (index % 2 > 0 ? [] : to.ordered('sort', item, items[index + 1] ?? '')));
     },
   },
   filter: {
     usage: 'filter takes a JSON object: filter={"name":"x"}',
-    read: (value, names, faults) =>
-      isObject(value)
-        ? Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, names, faults))
-        : undefined,
+    read: (value, to) =>
+      isObject(value) ? Object.entries(value).flatMap(([key, inner]) => filtered(key, inner, to)) : undefined,
   },
   embed: {
     usage: 'embed takes the names of relations: embed=["author"]',
@@ -322,60 +311,57 @@ const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
 const JSON_LIMITS = { bodyKeys: Infinity, bodyItems: Infinity, bodyDepth: 32 };
 
 /** Refuses what bodies refuse: repeated keys, and strings that cannot be stored. */
-function readParameter(
-  key: string,
-  text: string,
-  { usage, read }: JsonParameter,
-  names: PathNames,
-  faults: Fault[],
-): readonly Parameter[] {
-  const complain = complainAbout(faults, key);
+function readParameter(key: string, text: string, to: Translation): readonly Parameter[] {
+  const parameter = Object.hasOwn(JSON_PARAMETERS, key) ? JSON_PARAMETERS[key] : undefined;
+  if (!parameter)
+    return to.refuse(key, 'unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, to.names));
+  const { usage, read } = parameter;
   try {
-    const { value, faults: refused } = readJson(text, { limits: JSON_LIMITS, what: key });
-    for (const { code, message } of refused) complain(code, message);
-    if (refused.length > 0) return [];
-    return read(value, names, faults) ?? complain('invalid-value', usage) ?? [];
+    const { value, faults } = readJson(text, { limits: JSON_LIMITS, what: key });
+    for (const { code, message } of faults) to.refuse(key, code, message);
+    return faults.length > 0 ? [] : (read(value, to) ?? to.refuse(key, 'invalid-value', usage));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return complain('invalid-value', `${error.message}; ${usage}`) ?? [];
+    return to.refuse(key, 'invalid-value', `${error.message}; ${usage}`);
   }
 }
 
-function filtered(key: string, value: JsonValue, names: PathNames, faults: Fault[]): readonly Parameter[] {
-  const complain = complainAbout(faults, key);
+function hint(key: string, { type }: PathNames): string {
+  if (key.startsWith('_cnd')) return FOR_API;
+  if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
+  return didYouMean(key, Object.keys(JSON_PARAMETERS));
+}
+
+function filtered(key: string, value: JsonValue, to: Translation): readonly Parameter[] {
+  const refuse = (message: string): [] => to.refuse(key, 'invalid-value', message);
   if (isObject(value)) {
     const inside = Object.entries(value);
-    if (inside.length === 0) return complain('invalid-value', `${quote(key)} is compared with nothing`) ?? [];
-    return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, names, faults));
+    if (inside.length === 0) return refuse(`${quote(key)} is compared with nothing`);
+    return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, to));
   }
   if (value === null) {
-    const [path = '', operator = key === SEARCH ? SEARCH : undefined] = comparedBy(names, key) ?? [];
-    if (operator === undefined) return unknown(names, key, faults, []);
+    const [path = '', operator = key === SEARCH ? SEARCH : undefined] = to.comparison(key) ?? [];
+    if (operator === undefined) return to.unknown(key);
     if (operator === 'eq' || operator === 'ne')
       return [{ key, steps: [path, 'null'], value: String(operator === 'eq') }];
-    return complain('invalid-value', `${quote(key)} takes a value, not null`) ?? [];
+    return refuse(`${quote(key)} takes a value, not null`);
   }
   if (!Array.isArray(value))
-    return conditionsOf(names, key, [String(value)], faults).map((parameter) =>
+    return to.compared(key, [String(value)]).map((parameter) =>
       // The text "null" is a value like any other.
       parameter.steps?.length === 1 ? { ...parameter, steps: [...parameter.steps, 'eq'] } : parameter,
     );
   const values = listIn(value);
   if (values.some((item) => item === null || typeof item === 'object'))
-    return complain('invalid-value', `${quote(key)} has an item that is not a value`) ?? [];
+    return refuse(`${quote(key)} has an item that is not a value`);
   // Nothing is one of no values, and identifiers begin with 1.
-  if (values.length === 0) return [{ key, steps: [names.type.identifier.name], value: '0' }];
-  return conditionsOf(names, key, values.map(String), faults);
+  if (values.length === 0) return [{ key, steps: [to.names.type.identifier.name], value: '0' }];
+  return to.compared(key, values.map(String));
 }
 
 export const simpleRest: HttpDialect = {
-  parser: parserOf(Object.keys(JSON_PARAMETERS), (values, names, faults) =>
-    [...values].flatMap(([key, [text = '']]) => {
-      const parameter = Object.hasOwn(JSON_PARAMETERS, key) ? JSON_PARAMETERS[key] : undefined;
-      if (parameter) return readParameter(key, text, parameter, names, faults);
-      const complain = complainAbout(faults, key);
-      return complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, names)) ?? [];
-    }),
+  parser: parserOf(Object.keys(JSON_PARAMETERS), [], (values, to) =>
+    [...values].flatMap(([key, [text = '']]) => readParameter(key, text, to)),
   ),
   frame: ({ type }, _, { query: { offset }, result }) => {
     const { total } = result;
@@ -388,9 +374,3 @@ export const simpleRest: HttpDialect = {
   },
   embed: 'embed',
 };
-
-function hint(key: string, { type }: PathNames): string {
-  if (key.startsWith('_cnd')) return FOR_API;
-  if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
-  return didYouMean(key, Object.keys(JSON_PARAMETERS));
-}
