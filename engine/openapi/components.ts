@@ -6,18 +6,18 @@ type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 export interface Components {
   /** Whether the document is for generators that know less (`?profile=simple`). */
   readonly isSimple: boolean;
-  /** A name for a thing that is unique among the things of its kind: the wanted one in ASCII, with a number if it is taken. */
+  /** The wanted name in ASCII, with a number if another thing of the kind has it. */
   nameOf(kind: string, thing: string, wanted: string): string;
   /** A reference to the component for a thing. */
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
-  /** All components of a document with these paths, by section. */
-  all(paths: JsonObject): JsonObject;
+  /** The paths with the components that they use, as members of a document. */
+  withPaths(paths: JsonObject): { readonly paths: JsonObject; readonly components: JsonObject };
 }
 
 export function createComponents(isSimple: boolean): Components {
   const names = new Map<string, string>();
   const taken = new Set<string>();
-  const made = new Map<Section, Map<string, JsonObject>>();
+  const made: Record<string, Record<string, JsonObject>> = {};
   const nameOf = (kind: string, thing: string, wanted: string): string => {
     const known = names.get(`${kind} ${thing}`);
     if (known !== undefined) return known;
@@ -33,38 +33,30 @@ export function createComponents(isSimple: boolean): Components {
     nameOf,
     use: (section, thing, wanted, make) => {
       const name = nameOf(section, thing, wanted);
-      const known = made.get(section) ?? new Map<string, JsonObject>();
-      made.set(section, known);
-      if (!known.has(name)) {
+      const known = (made[section] ??= {});
+      if (known[name] === undefined) {
         // Schemas may refer to themselves while they are made.
-        known.set(name, {});
-        const { schema, ...rest } = make();
-        known.set(
-          name,
-          schema === undefined
-            ? rest
-            : { ...rest, schema: isSimple && isObject(schema) ? simpleSchema(schema) : schema },
-        );
+        known[name] = {};
+        known[name] = make();
       }
       return { $ref: `#/components/${section}/${name}` };
     },
-    all: (paths) => {
-      const all = Object.fromEntries([...made].map(([section, known]) => [section, Object.fromEntries(known)]));
-      if (!isSimple) return all;
-      const { schemas = {}, responses = {}, examples: _, ...others } = all;
-      return { ...others, responses, schemas: simpleSchemas(schemas, { paths, responses }) };
+    withPaths: (paths) => {
+      if (!isSimple) return { paths, components: made };
+      const { schemas = {}, examples: _, ...others } = made;
+      const [simplePaths, components] = [simplified(paths), simplified(others)];
+      const used = simpleSchemas(schemas, { simplePaths, components });
+      return { paths: simplePaths, components: { ...components, schemas: used } };
     },
   };
 }
 
-/** Drops accents and replaces other letters by their code points: generated clients use these names as identifiers. */
+/** Generated clients use these names as identifiers. */
 const ascii = (name: string): string =>
   name
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^\w-]/gu, (letter) => `x${letter.codePointAt(0)?.toString(16) ?? ''}`);
-
-// Parts of schemas.
 
 /** No client can keep larger integers in a number. */
 export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): JsonObject => ({
@@ -76,20 +68,27 @@ export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): Js
 
 export const arrayOf = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'array', items, ...more });
 
+/** An object without other keys than these. */
+export const closed = (
+  description: string,
+  properties: JsonObject,
+  required: readonly string[] = Object.keys(properties),
+): JsonObject => ({ type: 'object', description, required, properties, additionalProperties: false });
+
 export const described = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
   description,
   ...schema,
 });
 
-// The schemas of the simple profile: those of OpenAPI 3.0, without the type "null", alternatives of types, and recursion.
+// The simple profile: OpenAPI 3.0 has neither a type "null" nor alternatives of types, and generators fail on recursion.
 
 const membersOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
 
-const mapped = (members: JsonObject, change: (value: JsonValue) => JsonValue | undefined): JsonObject =>
+const mapped = (members: JsonObject, change: (value: JsonValue, key: string) => JsonValue | undefined): JsonObject =>
   Object.fromEntries(
     Object.entries(members).flatMap(([name, value]) => {
-      const changed = change(value);
+      const changed = change(value, name);
       return changed === undefined ? [] : [[name, changed] as const];
     }),
   );
@@ -98,32 +97,34 @@ const REFERENCE = '#/components/schemas/';
 /** Next to a reference, 3.0 has no word for null: the same schema with null has a name of its own. */
 const OR_NULL = 'OrNull';
 
-/** A schema of OpenAPI 3.1 in the words of 3.0. */
-export function simpleSchema(schema: JsonObject): JsonObject {
+/** A part of a document, each `schema` in the words of 3.0. */
+const simplified = (part: JsonObject): JsonObject =>
+  mapped(part, (value, key) => {
+    if (key === 'schema') return simpleSchema(membersOf(value));
+    if (Array.isArray(value)) return value.map((item: JsonValue) => (isObject(item) ? simplified(item) : item));
+    return isObject(value) ? simplified(value) : value;
+  });
+
+function simpleSchema(schema: JsonObject): JsonObject {
   const { $ref, type, examples, const: constant, oneOf, anyOf, properties, items, ...others } = schema;
   const { not: _, propertyNames: __, additionalProperties, default: fallback, description, ...rest } = others;
-  // Generators take properties with a default for required.
+  // Generators require properties that have a default.
   const byDefault = fallback === undefined ? [] : [`Default: \`${JSON.stringify(fallback)}\`.`];
   const text = [...(description === undefined ? [] : [description]), ...byDefault].join(' ');
   const [example] = listOf(examples);
+  const additional = isObject(additionalProperties) ? simpleSchema(additionalProperties) : additionalProperties;
   const common: JsonObject = {
     ...(text === '' ? {} : { description: text }),
     ...rest,
     ...(constant === undefined ? {} : { enum: [constant] }),
     ...(example === undefined ? {} : { example }),
-    ...(additionalProperties === undefined
-      ? {}
-      : {
-          additionalProperties: isObject(additionalProperties)
-            ? simpleSchema(additionalProperties)
-            : additionalProperties,
-        }),
+    ...(additional === undefined ? {} : { additionalProperties: additional }),
   };
   if ($ref !== undefined) return Object.keys(common).length === 0 ? { $ref } : { ...common, allOf: [{ $ref }] };
-  // One record, or an array of them: one.
+  // Of one record or an array of them, one.
   const [one] = listOf(oneOf).map(membersOf);
   if (one !== undefined && '$ref' in one) return simpleSchema(one);
-  // A related record or null. Some tools look for null here, others at what is referred to.
+  // A related record or null: some tools look for null here, others in the schema that is referred to.
   const [related, ...more] = listOf(anyOf).map(membersOf);
   if (related !== undefined && more.some((other) => other['type'] === 'null'))
     return { type: 'object', nullable: true, ...common, allOf: [{ $ref: `${String(related['$ref'])}${OR_NULL}` }] };
@@ -140,7 +141,6 @@ export function simpleSchema(schema: JsonObject): JsonObject {
   };
 }
 
-/** Undefined for a key that no body may have. */
 const simpleProperty = (schema: JsonValue): JsonObject | undefined =>
   JSON.stringify(schema) === '{"not":{}}' ? undefined : simpleSchema(membersOf(schema));
 

@@ -1,5 +1,5 @@
-/** Model -> OpenAPI document: deterministic plain data, from the table of operations. */
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+/** The OpenAPI document of a Model, from the table of operations. */
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { defaultPath, capitalized, snakeCase } from '../names.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../operations/table.ts';
 import { MAX_GROUPS } from '../query/summary.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
-import { arrayOf, type Components, createComponents, described, integers, simpleSchema } from './components.ts';
+import { arrayOf, closed, type Components, createComponents, described, integers } from './components.ts';
 import { changeExample, creationExample, itemExample, recordExample, upsertExample } from './examples.ts';
 import { identifierParameter, parametersOf } from './parameters.ts';
 import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
@@ -26,20 +26,16 @@ import { dryRunSchema, headersOf, problemResponses } from './shared.ts';
 export interface About {
   readonly title: string;
   readonly version: string;
-  /** Other interfaces that the service has. */
   readonly dialects?: readonly HttpDialectName[];
-  /** Whether requests need a token. */
+  /** Requests need a token. */
   readonly guarded?: boolean;
 }
 
-/**
- * `full` is OpenAPI 3.1 with everything. `simple` is for generators that know less: OpenAPI 3.0, JSON alone, one form of
- * response for each request, filters that compare with one value, and no recursion.
- */
+/** `simple` is for generators: OpenAPI 3.0, JSON alone, one form of each response, filters for one value, no recursion. */
 export const PROFILES = ['full', 'simple'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** `base`: the address that the service is reached at, without a slash at the end. */
+/** `base`: the address of the service, without a slash at the end. */
 export function createDocument(model: Model, about: About, profile: Profile = 'full', base = ''): JsonObject {
   const { title, version, dialects = [], guarded = false } = about;
   const isSimple = profile === 'simple';
@@ -48,7 +44,9 @@ export function createDocument(model: Model, about: About, profile: Profile = 'f
   // Types with paths come first, so that their schemas have the names of the types.
   for (const { name } of served) parts.nameOf('schemas', `record ${name}`, name);
   const root = isSimple ? '' : API;
-  const paths = Object.fromEntries(served.flatMap((type) => pathsOf(type, root, parts)));
+  const { paths, components } = parts.withPaths(
+    Object.fromEntries(served.flatMap((type) => pathsOf(type, root, parts))),
+  );
   return {
     openapi: isSimple ? '3.0.3' : '3.1.0',
     info: {
@@ -65,10 +63,7 @@ export function createDocument(model: Model, about: About, profile: Profile = 'f
     security: guarded ? [{ token: [] }] : [],
     tags: served.map(({ name, description }) => ({ name, description: description || `Records of type ${name}.` })),
     paths,
-    components: {
-      ...parts.all(paths),
-      ...(guarded ? { securitySchemes: { token: BEARER } } : {}),
-    },
+    components: { ...components, ...(guarded ? { securitySchemes: { token: BEARER } } : {}) },
   };
 }
 
@@ -87,7 +82,6 @@ function pathsOf(type: RecordType, root: string, parts: Components): readonly (r
     .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
 }
 
-/** The methods of one of the paths of a type. */
 function pathMethods(type: RecordType, path: OperationPath, parts: Components): JsonObject {
   const entries = operationEntries.filter(([, entry]) => entry.path === path && isOffered(entry, type));
   return Object.fromEntries(
@@ -126,20 +120,17 @@ function operationObject(entry: OperationEntry, type: RecordType, parts: Compone
   };
 }
 
-/** The simple profile has JSON alone, without examples. */
-function offered(content: JsonObject, { isSimple }: Components): JsonObject {
-  const json = content[JSON_TYPE];
-  if (!isSimple || !isObject(json) || !isObject(json['schema'])) return content;
-  return { [JSON_TYPE]: { schema: simpleSchema(json['schema']) } };
-}
-
-// Bodies.
-
+/** Some readers misread an `example` that has a key "value". */
 const withExample = (schema: JsonObject, summary: string, value: JsonValue): JsonObject => ({
   schema,
-  // Some readers misread an `example` that has a key "value".
   examples: { example: { summary, value } },
 });
+
+/** The simple profile has JSON alone, without examples. */
+function offered(content: JsonObject, { isSimple }: Components): JsonObject {
+  const { schema = {} } = (content[JSON_TYPE] ?? {}) as JsonObject;
+  return isSimple ? { [JSON_TYPE]: { schema } } : content;
+}
 
 const oneOrMany = (one: JsonObject): JsonObject => ({ oneOf: [one, arrayOf(one)] });
 
@@ -149,11 +140,9 @@ function bodyContent(
   type: RecordType,
   parts: Components,
 ): JsonObject {
-  const json = (schema: JsonObject, summary: string, value: JsonObject): JsonObject =>
-    shape === 'records' ? withExample(arrayOf(schema), summary, [value]) : withExample(schema, summary, value);
   if (shape === 'either')
     return {
-      [JSON_TYPE]: json(oneOrMany(creationRef(type, parts)), 'A new record.', creationExample(type)),
+      [JSON_TYPE]: withExample(oneOrMany(creationRef(type, parts)), 'A new record.', creationExample(type)),
       [NDJSON_TYPE]: { schema: described('A new record on each line.') },
       [CSV_TYPE]: {
         schema: described(
@@ -161,11 +150,12 @@ function bodyContent(
         ),
       },
     };
-  const media = isWhole
-    ? json(changeRef(type, parts), 'A whole record.', upsertExample(type))
-    : shape === 'records'
-      ? json(itemRef(type, parts), 'A change of one record.', itemExample(type))
-      : json(changeRef(type, parts), 'A change of some values.', changeExample(type));
+  const media =
+    shape === 'records'
+      ? withExample(arrayOf(itemRef(type, parts)), 'A change of one record.', [itemExample(type)])
+      : isWhole
+        ? withExample(changeRef(type, parts), 'A whole record.', upsertExample(type))
+        : withExample(changeRef(type, parts), 'A change of some values.', changeExample(type));
   return Object.fromEntries(mediaTypes.map((name) => [name, media]));
 }
 
@@ -174,9 +164,7 @@ function bodyContent(
 function responseObjects(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
   const sent = responsesOf(entry).filter(
     ({ status, holds }) =>
-      (entry.right !== 'create' || status === 201 || isUpsertable(type)) &&
-      // The simple profile has one form of a response, which holds records.
-      (holds !== undefined || !parts.isSimple),
+      (entry.right !== 'create' || status === 201 || isUpsertable(type)) && (holds !== undefined || !parts.isSimple),
   );
   return Object.fromEntries(
     sent.map(({ status, holds, description, headers }) => {
@@ -245,29 +233,17 @@ function contentOf(holds: ResponseContent, type: RecordType, parts: Components):
 
 const ANY_VALUES = { type: 'object', additionalProperties: true };
 
-const SUMMARY_GROUP: JsonObject = {
-  type: 'object',
-  required: ['by', 'measures'],
-  properties: {
-    by: described('The values that the records of the group have in common, under the names in `by`.', ANY_VALUES),
-    measures: described('Under the names in `measure`.', ANY_VALUES),
-  },
-  additionalProperties: false,
-};
+const SUMMARY_GROUP = closed('Records with the same values.', {
+  by: described('The values that the records of the group have in common, under the names in `by`.', ANY_VALUES),
+  measures: described('Under the names in `measure`.', ANY_VALUES),
+});
 
-const DELETED_FOUND: JsonObject = {
-  type: 'object',
-  required: ['deleted', 'affected'],
-  properties: {
-    deleted: described('The number of records that matched the filters.', integers(0)),
-    affected: described('The same with those that were deleted or unlinked together with them.', integers(0)),
-  },
-  additionalProperties: false,
-};
+const DELETED_FOUND = closed('How many records were deleted.', {
+  deleted: described('The number of records that matched the filters.', integers(0)),
+  affected: described('The same with those that were deleted or unlinked together with them.', integers(0)),
+});
 
-// The guide.
-
-/** The rules of all operations, once instead of at each of them. */
+/** The rules of all operations. */
 const GUIDE = `Every record type has the same operations, with the same rules.
 
 **Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow

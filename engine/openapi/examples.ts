@@ -5,9 +5,8 @@ import { type Field, ITEM_TAG, type RecordType, type Relation } from '../model/m
 import { namedUniques } from '../model/rights.ts';
 import { unmetBy } from '../query/operators.ts';
 
-/** The first identifier in an empty database. */
 const FIRST = 1;
-/** How deep required related records are nested. */
+/** Levels of required related records. */
 const MAX_DEPTH = 8;
 
 const ownExample = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
@@ -39,7 +38,6 @@ export function changeExample(type: RecordType): JsonObject {
   );
 }
 
-/** An item of an array that changes records. */
 export const itemExample = (type: RecordType): JsonObject => ({
   ...identifierOf(type, FIRST),
   ...(type.preconditions === 'required' ? { [ITEM_TAG]: '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"' } : {}),
@@ -63,7 +61,7 @@ export function recordExample(type: RecordType): JsonObject {
 
 const isWritable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
 
-/** Fields whose examples do not meet a check together: example records hold their defaults. */
+/** Fields whose examples do not meet a check together: records hold their defaults instead. */
 const unfitFields = memoized((type: RecordType) =>
   unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),
 );

@@ -1,4 +1,4 @@
-/** The parameters of operations: pages, order, filters and views of records, and the request headers. */
+/** The parameters of operations. */
 import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
@@ -42,10 +42,9 @@ const limitOf = (what: string, most: number, all: string): Parameter =>
   );
 
 const ORDER = '_cnd[orderBy]';
-/** Each term may be followed by its direction. */
 const ORDER_ITEMS: JsonObject = { items: { type: 'string' }, minItems: 1, maxItems: 2 * MAX_ORDER_TERMS };
 
-/** An object in the query string. Swagger UI fills forms with the first example: no condition. */
+/** Swagger UI fills forms with the first example: no condition. */
 const conditions = (name: string, description: string, schema: JsonObject): Parameter =>
   query(`_cnd[${name}]`, description, {
     style: 'deepObject',
@@ -54,7 +53,6 @@ const conditions = (name: string, description: string, schema: JsonObject): Para
     examples: { none: { summary: 'No condition', value: {} } },
   });
 
-/** Filters by index. Each item can have any filter of the list, so that they are not described again. */
 const itemsSchema = (description: string): JsonObject =>
   described(description, { type: 'object', additionalProperties: { type: 'object', additionalProperties: true } });
 
@@ -65,7 +63,6 @@ function groupFilter(word: string, found: string): Parameter {
 
 const IF_MATCH = 'The entity tag that GET of this URL returned. If it has changed since, the response is 412.';
 
-/** The same for every type. */
 const SHARED = {
   after: query(
     'after',
@@ -133,19 +130,8 @@ const SHARED = {
 
 type SharedName = keyof typeof SHARED;
 
-/** Generators that know less have no use for these: they ask for other forms of the answer, or for none. */
-const LEFT_OUT: ReadonlySet<SharedName> = new Set([
-  'Condition-Any',
-  'Condition-All',
-  'Condition-None',
-  'dryRun',
-  'If-None-Match',
-  'If-None-Match-Any',
-  'X-Request-Id',
-  'X-Position',
-  'Prefer-Count',
-  'Prefer-Return',
-]);
+/** The simple profile leaves out parameters that ask for other forms of the response, or for none. */
+const LEFT_OUT = /^(Condition-|dryRun|If-None-Match|X-|Prefer-(Count|Return))/;
 
 const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
 
@@ -163,10 +149,9 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
   const isUpsert = entry.query === 'upsert';
   const takesUnique = isUpsert || (entry.right === 'create' && isUpsertable(type));
   const isFiltered = entry.query === 'list' || entry.query === 'summary' || entry.query === 'remove';
-  const hasView = entry.query !== 'summary' && entry.query !== 'remove';
   const several = [
     ...(isFiltered ? filters(type, parts) : []),
-    ...(hasView ? view(type, parts) : []),
+    ...(entry.query !== 'summary' && entry.query !== 'remove' ? view(type, parts) : []),
     ...variant(type, parts),
   ];
   const isTagRequired = entry.path === 'item' && type.preconditions === 'required';
@@ -174,13 +159,13 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
   const shared: readonly SharedName[] = [...SHARED_BY_QUERY[entry.query], ...headers, 'X-Request-Id'];
   return [
     ...(takesUnique ? [uniqueParameter(type, isUpsert)] : []),
-    ...(entry.query === 'list' ? [pageLimit(type), orderBy(type)] : []),
+    ...(entry.query === 'list' ? [limitOf('record', type.maxLimit, 'the whole list is'), orderBy(type)] : []),
     ...several.map((parameter) => {
       const wanted = `${type.name}_${parameter.name}`.replace(/__cnd\[(.*)\]$/, 'Filter_$1');
       return parts.use('parameters', `${type.name} ${parameter.name}`, wanted, () => parameter);
     }),
     ...shared
-      .filter((name) => !parts.isSimple || !LEFT_OUT.has(name))
+      .filter((name) => !parts.isSimple || !LEFT_OUT.test(name))
       .map((name) => parts.use('parameters', name, name, () => SHARED[name])),
   ];
 }
@@ -194,7 +179,6 @@ export const identifierParameter = ({ name }: RecordType): JsonObject => ({
   example: 1,
 });
 
-/** `on`, which names unique values. */
 function uniqueParameter(type: RecordType, required: boolean): Parameter {
   const all = namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(','));
   const description = required
@@ -203,8 +187,6 @@ function uniqueParameter(type: RecordType, required: boolean): Parameter {
   const schema = { type: 'string', enum: all };
   return query('on', description, { schema, ...(required ? { required, example: all[0] ?? '' } : {}) });
 }
-
-// Views: `include`, `fields` and `variant`. The simple profile describes the default view only.
 
 function view(type: RecordType, parts: Components): readonly Parameter[] {
   if (parts.isSimple) return [];
@@ -231,11 +213,6 @@ function variant({ variants, defaultVariant }: RecordType, { isSimple }: Compone
   return [query('variant', 'The set of fields to show, accept and filter by.', { schema })];
 }
 
-// Lists: page, order, and a filter for each value.
-
-const pageLimit = ({ maxLimit }: RecordType): Parameter => limitOf('record', maxLimit, 'the whole list is');
-
-/** Fields of all variants: their descriptions name the variants that lack them. */
 const comparable = ({ fields }: RecordType): readonly Field[] =>
   [...fields.values()].filter(({ type }) => type.operators.length > 0);
 
@@ -275,7 +252,7 @@ function fieldFilter(field: Field, type: RecordType, parts: Components): Paramet
   return filter(field.name, String(description), kind, field.type.operators, listed, parts);
 }
 
-/** A filter with any of its operators; in the simple profile, of equal values. Filters of one kind share a schema. */
+/** Filters of one kind share a schema. The simple profile has filters of equal values alone. */
 function filter(
   name: string,
   description: string,

@@ -14,7 +14,6 @@ import { type Field, ITEM_TAG, MAX_SHOWN_ROWS, type RecordType, type Relation } 
 import { capitalized } from '../names.ts';
 import { arrayOf, type Components, described, integers } from './components.ts';
 
-/** Whether a relation shows and accepts every field of its records. */
 const hasAllFields = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
 
 /** `BookShelfOwner`: the relation `owner` of a BookShelf. */
@@ -23,8 +22,6 @@ const longName = ({ source, name }: Relation): string => source.name + name.spli
 /** The fields of all variants: their descriptions name the variants that lack them. */
 const fieldsOf = ({ fields, defaultVariant }: RecordType, { isSimple }: Components): readonly Field[] =>
   isSimple ? defaultVariant.fields : [...fields.values()];
-
-// Responses.
 
 export const recordRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `record ${type.name}`, type.name, () => {
@@ -73,15 +70,13 @@ function shownRelation(relation: Relation, parts: Components): JsonObject {
   return required ? { ...related, ...about } : { anyOf: [related, { type: 'null' }], ...about };
 }
 
-// Bodies. Related records refer to each other at any depth.
-
 /** A body that changes a record. */
 export const changeRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `input ${type.name}`, `${type.name}Input`, () =>
     inputSchema(type, fieldsOf(type, parts), writingOf(parts)),
   );
 
-/** A body that creates a record, with defaults. */
+/** A body that creates a record. */
 export const creationRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `creation ${type.name}`, `New${type.name}`, () => ({
     ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
@@ -95,7 +90,7 @@ export const creationRef = (type: RecordType, parts: Components): JsonObject =>
     }),
   }));
 
-/** An item of an array that changes records: it names its record, and may have its tag. */
+/** An item of an array that changes records. */
 export const itemRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `item ${type.name}`, `Changed${type.name}`, () => {
     const { name } = type.identifier;
@@ -122,13 +117,11 @@ const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWr
   ...changeSchema(type, fields, writing),
 });
 
-/** Rules that a JSON Schema cannot express. */
 const rulesOf = ({ checks }: RecordType): string =>
   checks.length === 0
     ? ''
     : `\n\nThe record must also meet these checks:\n\n${checks.map(({ message }) => `- ${message}`).join('\n')}`;
 
-/** A related record in a body. */
 function nestedRef(relation: Relation, parts: Components): JsonObject {
   const { source, target, name, inverse } = relation;
   const demand = relatedDemand(relation);
@@ -142,10 +135,7 @@ function nestedRef(relation: Relation, parts: Components): JsonObject {
   return parts.use('schemas', thing, wanted, () => nestedSchema(relation, parts));
 }
 
-/**
- * Properties that a client has no reason to send are allowed, but not listed: the relation that leads back, and for a link,
- * all but the identifier. GET shows them, and a client may send back what GET shows.
- */
+/** Bodies may hold what GET shows, but only what a client has a reason to send is listed. */
 function nestedSchema(relation: Relation, parts: Components): JsonObject {
   const { target, fields, nested, inverse } = relation;
   const writing = {
@@ -195,17 +185,14 @@ function usage({ target, toMany, nested, owned, required, link: at }: Relation):
   return `${link}${created}${required ? '' : ', null removes the link'}.${tree}`;
 }
 
-// Values. Each record and body has the schemas of its fields in full: generators would make a type of each component.
-
 const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 
-/** A value of the field, in requests and responses. */
+/** A value of the field, in full: generators would make a type of each component. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   const { title, readOnly, generated, sensitive, caseless, multiline, examples, valueTitles } = field;
   return {
     title,
     ...valueSchema(field, describedValue),
-    // In the order of `enum`. Null, which may be the last value of `enum`, has no title.
     ...([...valueTitles].some(([value, one]) => value !== one)
       ? { 'x-enum-descriptions': [...valueTitles.values()] }
       : {}),
@@ -222,7 +209,7 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
 const describedValue = (schema: JsonObject, { nullable, description, examples }: ItemShape): JsonObject => ({
   ...(nullable || schema['type'] !== undefined ? {} : ANYTHING),
   ...schema,
-  // Integers reach 2^53, which generators would otherwise take for 32 bits.
+  // Generators would take integers for 32 bits.
   ...([schema['type']].flat().includes('integer') && schema['format'] === undefined ? { format: 'int64' } : {}),
   ...(description === '' ? {} : { description }),
   ...(examples.length === 0 ? {} : { examples }),
@@ -247,7 +234,6 @@ function fieldDescription(field: Field, type: RecordType): string {
   return `${sentences.join('. ')}.`.replace(/\.\.$/, '.');
 }
 
-/** The identifier of an existing record. */
 const identifierSchema = ({ identifier: { title, description } }: RecordType): JsonObject => ({
   title,
   ...integers(1),
@@ -255,7 +241,6 @@ const identifierSchema = ({ identifier: { title, description } }: RecordType): J
   examples: [1],
 });
 
-/** The identifier in a body that creates a record. */
 const chosenIdentifier = (type: RecordType, maximum: number): JsonObject => ({
   ...identifierSchema(type),
   maximum,

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../json/json.ts';
 import { operationEntries, problemsOf } from '../operations/table.ts';
 import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
-import { arrayOf, type Components, described, integers } from './components.ts';
+import { arrayOf, closed, type Components, described, integers } from './components.ts';
 
 const header = (description: string, example: string | number, more: JsonObject = {}): JsonObject => ({
   description,
@@ -48,20 +48,15 @@ const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS;
 
-/** Every response has them. Generated clients have no use for the first ones. */
+/** Of every response. */
 const COMMON: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  'Cache-Control',
-  'Vary',
-  'X-Request-Id',
-  'X-Position',
-  'Preference-Applied',
-]);
+/** Generated clients have no use for these. */
+const LEFT_OUT = /^(Cache-Control|Vary|X-Request-Id|X-Position|Preference-Applied)$/;
 
 export const headersOf = (own: readonly HeaderName[], parts: Components): JsonObject =>
   Object.fromEntries(
     [...COMMON, ...own]
-      .filter((name) => !parts.isSimple || !LEFT_OUT.has(name))
+      .filter((name) => !parts.isSimple || !LEFT_OUT.test(name))
       .map((name) => [name, parts.use('headers', name, name, () => HEADERS[name])]),
   );
 
@@ -96,12 +91,13 @@ function problemResponse(status: number, parts: Components): JsonObject {
     const value = { type: `urn:problem:${code}`, title, status, detail: title, instance: '/api/…', message: title };
     return [code, { summary: title, value }] as const;
   });
+  const schema = parts.use('schemas', 'Problem', 'Problem', () => problemSchema(parts));
   return {
     description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
     headers: headersOf(PROBLEM_HEADERS[status] ?? [], parts),
     content: {
       'application/problem+json': {
-        schema: problemSchema(parts),
+        schema,
         ...(parts.isSimple ? {} : { examples: Object.fromEntries(examples) }),
       },
     },
@@ -109,11 +105,9 @@ function problemResponse(status: number, parts: Components): JsonObject {
 }
 
 const problemSchema = (parts: Components): JsonObject =>
-  parts.use('schemas', 'Problem', 'Problem', () => ({
-    type: 'object',
-    description: 'Why a request was rejected or failed (RFC 9457).',
-    required: ['type', 'title', 'status', 'detail', 'instance', 'message'],
-    properties: {
+  closed(
+    'Why a request was rejected or failed (RFC 9457).',
+    {
       type: {
         type: 'string',
         format: 'uri',
@@ -121,12 +115,7 @@ const problemSchema = (parts: Components): JsonObject =>
         description: 'The kind of problem.',
       },
       title: described('A short summary of the kind of problem.'),
-      status: described('The status of the response.', {
-        type: 'integer',
-        format: 'int32',
-        minimum: 400,
-        maximum: 599,
-      }),
+      status: described('The status of the response.', statusFrom(400, 599)),
       detail: described('What is wrong with this request.'),
       instance: described('The path of the request.'),
       message: described('The same as detail.'),
@@ -139,78 +128,66 @@ const problemSchema = (parts: Components): JsonObject =>
       ),
       errorCount: described('The total number of errors, if not all are listed.', integers(1)),
     },
-    additionalProperties: false,
-  }));
+    ['type', 'title', 'status', 'detail', 'instance', 'message'],
+  );
 
-const faultSchema = (parts: Components): JsonObject => ({
-  type: 'object',
-  description: 'One error in a request. Its location is a pointer into the body, a parameter, a header, or a relation.',
-  required: ['code', 'message'],
-  properties: {
-    pointer: described('JSON Pointer into the body (RFC 6901).'),
-    parameter: described('The query or path parameter.'),
-    header: described('The request header.'),
-    relation: described(
-      'The relation, or path of relations, of the stored record; used if nothing in the request refers to it.',
-    ),
-    line: described('The line of the record, in NDJSON and CSV.', integers(1)),
-    code: described('A short code for the kind of error.'),
-    message: described('What is wrong, in words.'),
-    records: described(
-      'Of a conflict: the stored records in the way, at most ten; only those that the token may read.',
-      arrayOf(
-        parts.use('schemas', 'RecordName', 'RecordName', () => RECORD_NAME),
-        { maxItems: 10 },
-      ),
-    ),
-  },
-  additionalProperties: false,
-  oneOf: [{ required: ['pointer'] }, { required: ['parameter'] }, { required: ['header'] }, { required: ['relation'] }],
+const statusFrom = (minimum: number, maximum: number): JsonObject => ({
+  type: 'integer',
+  format: 'int32',
+  minimum,
+  maximum,
 });
 
-const RECORD_NAME: JsonObject = {
-  type: 'object',
-  description: 'A stored record.',
-  required: ['type', 'identifier'],
-  properties: {
-    type: described('The name of its record type.'),
-    identifier: described('Its identifier, as in the path.', integers(1)),
-  },
-  additionalProperties: false,
-};
-
-/** The report of a dry run. */
-export const dryRunSchema = (parts: Components): JsonObject =>
-  parts.use('schemas', 'DryRun', 'DryRun', () => ({
-    type: 'object',
-    description: 'What a write would return, and what it would do. Nothing of it was kept.',
-    required: ['dryRun', 'answer', 'effects'],
-    properties: {
-      dryRun: { type: 'boolean', const: true },
-      answer: {
-        type: 'object',
-        description: 'What the write would return. In earnest, new records may get other identifiers.',
-        required: ['status', 'headers', 'body'],
-        properties: {
-          status: described('The status.', { type: 'integer', format: 'int32', minimum: 200, maximum: 299 }),
-          headers: described('Location, ETag and Preference-Applied.', {
-            type: 'object',
-            additionalProperties: { type: 'string' },
-          }),
-          body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'], items: {} }),
-        },
-        additionalProperties: false,
-      },
-      effects: arrayOf(parts.use('schemas', 'DryRunEffect', 'DryRunEffect', () => EFFECT)),
+const faultSchema = (parts: Components): JsonObject => ({
+  ...closed(
+    'One error in a request. Its location is a pointer into the body, a parameter, a header, or a relation.',
+    {
+      pointer: described('JSON Pointer into the body (RFC 6901).'),
+      parameter: described('The query or path parameter.'),
+      header: described('The request header.'),
+      relation: described(
+        'The relation, or path of relations, of the stored record; used if nothing in the request refers to it.',
+      ),
+      line: described('The line of the record, in NDJSON and CSV.', integers(1)),
+      code: described('A short code for the kind of error.'),
+      message: described('What is wrong, in words.'),
+      records: described(
+        'Of a conflict: the stored records in the way, at most ten; only those that the token may read.',
+        arrayOf(
+          parts.use('schemas', 'RecordName', 'RecordName', () => RECORD_NAME),
+          { maxItems: 10 },
+        ),
+      ),
     },
-    additionalProperties: false,
-  }));
+    ['code', 'message'],
+  ),
+  oneOf: ['pointer', 'parameter', 'header', 'relation'].map((key) => ({ required: [key] })),
+});
 
-const EFFECT: JsonObject = {
-  type: 'object',
-  description: 'What would happen to records of one type, those that are addressed included.',
-  required: ['effect', 'type', 'count'],
-  properties: {
+const RECORD_NAME = closed('A stored record.', {
+  type: described('The name of its record type.'),
+  identifier: described('Its identifier, as in the path.', integers(1)),
+});
+
+export const dryRunSchema = (parts: Components): JsonObject =>
+  parts.use('schemas', 'DryRun', 'DryRun', () =>
+    closed('What a write would return, and what it would do. Nothing of it was kept.', {
+      dryRun: { type: 'boolean', const: true },
+      answer: closed('What the write would return. In earnest, new records may get other identifiers.', {
+        status: described('The status.', statusFrom(200, 299)),
+        headers: described('Location, ETag and Preference-Applied.', {
+          type: 'object',
+          additionalProperties: { type: 'string' },
+        }),
+        body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'], items: {} }),
+      }),
+      effects: arrayOf(parts.use('schemas', 'DryRunEffect', 'DryRunEffect', () => EFFECT)),
+    }),
+  );
+
+const EFFECT = closed(
+  'What would happen to records of one type, those that are addressed included.',
+  {
     effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
     type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
     relation: described('The relation of these records that would be linked or unlinked.'),
@@ -218,5 +195,5 @@ const EFFECT: JsonObject = {
     count: described('The number of records.', integers(0)),
     identifiers: described('Their identifiers, up to 1,000.', arrayOf(integers(1), { maxItems: 1000 })),
   },
-  additionalProperties: false,
-};
+  ['effect', 'type', 'count'],
+);
