@@ -17,22 +17,13 @@ interface AdmissionOptions {
   readonly cors: { allows(origin: string): boolean };
 }
 
+/** Agents can be reached by a page under a name of its own (DNS rebinding), in a host application too. */
 export const createAdmission =
-  (options: AdmissionOptions): Admit =>
+  (options: AdmissionOptions, isForAgents = false): Admit =>
   (request) => {
-    if (options.allowedHosts.length > 0) refuseOtherHosts(request, options);
-    if (!options.guarded) refuseOtherSites(request, options);
-  };
-
-/** For agents: a page could reach them under a name of its own (DNS rebinding), in a host application too. */
-export const createAgentAdmission =
-  (options: AdmissionOptions): Admit =>
-  (request) => {
-    const { guarded, allowedHosts, cors, publicUrl } = options;
-    if (!guarded || allowedHosts.length > 0) refuseOtherHosts(request, options);
-    const { origin } = request.headers;
-    if (origin !== undefined && !cors.allows(origin) && !isOwn(origin, request, publicUrl))
-      throw otherSite('Origin', origin);
+    const { guarded, allowedHosts } = options;
+    if (allowedHosts.length > 0 || (isForAgents && !guarded)) refuseOtherHosts(request, options);
+    if (isForAgents || !guarded) refuseOtherSites(request, options);
   };
 
 /** Addresses and names that no name server decides about. */

@@ -1,6 +1,6 @@
 /** Serves requests for records: route, operation, answer. An Express middleware, and a listener of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AddressOf, createAdmission, createAgentAdmission, type RateLimit } from '../edge/admission.ts';
+import { type AddressOf, createAdmission, type RateLimit } from '../edge/admission.ts';
 import type { Budget } from '../edge/budget.ts';
 import { CallerGone, type Position } from '../edge/caller.ts';
 import { withCurrentModel } from '../operations/operation.ts';
@@ -111,7 +111,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     next();
   };
 
-  const admitAgent = createAgentAdmission({ ...options, cors });
+  const admitAgent = createAdmission({ ...options, cors }, true);
   /** The Problem that a client gets for an error; logs what is a fault of the service. */
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   return { handler, host: { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse } };
