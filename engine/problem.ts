@@ -158,28 +158,10 @@ export const tooSlow = (patience: number, cause?: unknown): Problem =>
     { cause },
   );
 
-export const pageTooLong = (most: number): Problem =>
-  faultyRequest('invalid-query', [
-    {
-      parameter: '_cnd[limit]',
-      code: 'page-too-long',
-      message: `The page has more than ${most} bytes; ask for fewer records with _cnd[limit], or for less of each with fields and include`,
-    },
-  ]);
-
-export const manyTooLong = (most: number): Problem =>
+export const answerTooLong = (cause?: unknown): Problem =>
   new Problem(
     'invalid-query',
-    `The answer would have more than ${most} bytes; send fewer records at once, ask for less of each with fields and include, or for none with Prefer: return=minimal`,
-  );
-
-export const isPageTooLong = (error: unknown): boolean =>
-  error instanceof Problem && error.errors.some(({ code }) => code === 'page-too-long');
-
-export const answerTooLong = (cause: unknown): Problem =>
-  new Problem(
-    'invalid-query',
-    'The answer would be too long; ask for fewer records with _cnd[limit], or for less of each with fields and include',
+    'The response would be too long; ask for fewer records at once (_cnd[limit]), for less of each with fields and include, or for none with Prefer: return=minimal',
     { cause },
   );
 

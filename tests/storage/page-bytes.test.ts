@@ -49,7 +49,7 @@ test.each(['application/json', 'application/x-ndjson', 'text/csv'])(
     expect(status).toBe(400);
     expect(JSON.parse(text)).toMatchObject({
       type: 'urn:problem:invalid-query',
-      errors: [{ parameter: '_cnd[limit]', code: 'page-too-long', message: expect.stringContaining('fields') }],
+      detail: expect.stringMatching(/_cnd\[limit\].*fields/),
     });
   },
 );

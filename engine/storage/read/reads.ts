@@ -3,7 +3,7 @@ import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import { faultyRequest, isPageTooLong, manyTooLong, pageTooLong } from '../../problem.ts';
+import { answerTooLong, faultyRequest } from '../../problem.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
@@ -211,13 +211,9 @@ export function createReads(driver: Driver): Reads {
       const { some, limitOfSome } = viewOf(view);
       const values = [JSON.stringify(wanted)];
       await limitOfSome?.(reader, view, values);
-      try {
-        const found = (await reader.column(some, values, charging(caller))) as readonly string[];
-        refuseMarked(view, found);
-        return found;
-      } catch (error) {
-        throw isPageTooLong(error) ? manyTooLong(caller.most) : error;
-      }
+      const found = (await reader.column(some, values, charging(caller))) as readonly string[];
+      refuseMarked(view, found);
+      return found;
     },
     found: async (query, caller = PATIENT) => {
       const read = boundOf(query).isHeavy ? driver.scan : driver.read;
@@ -355,7 +351,7 @@ function charging(caller: Caller): (text: SqlValue) => void {
     total += length;
     longest = Math.max(longest, length);
     // A single record is always answered, and one beyond the page is read to know whether there is a next page.
-    if (total - longest > most) throw pageTooLong(most);
+    if (total - longest > most) throw answerTooLong();
     caller.take(COPIES * length);
   };
 }
