@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findDescriptors } from '../descriptor/load.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject, parsedJson } from '../json/json.ts';
 import { PACKAGE_NAME, print } from '../process.ts';
-import { reasonOf, StartError } from '../problem.ts';
+import { StartError } from '../problem.ts';
 import { command } from './command.ts';
 import { writeDescriptor } from './new.ts';
 
@@ -46,26 +46,18 @@ export const init = command(USAGE, {}, 0, async (_, __, { schemaDirectory }) => 
   return 0;
 });
 
-function readManifest(): Manifest {
-  const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
-  const value = parsed(text);
-  const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
-  if (isObject(value) && isObject(scripts)) return { text, value, scripts };
-  throw new StartError(`${MANIFEST} is not a JSON object with an object of "scripts"`);
-}
-
 interface Manifest {
   readonly text: string;
   readonly value: JsonObject;
   readonly scripts: JsonObject;
 }
 
-function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, '')) as JsonValue;
-  } catch (error) {
-    throw new StartError(`${MANIFEST} is not JSON: ${reasonOf(error)}`, { cause: error });
-  }
+function readManifest(): Manifest {
+  const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
+  const value = parsedJson(text.replace(/^\uFEFF/, ''));
+  const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
+  if (isObject(value) && isObject(scripts)) return { text, value, scripts };
+  throw new StartError(`${MANIFEST} is not a JSON object with an object of "scripts"`);
 }
 
 /** Returns lines to print. */

@@ -19,9 +19,9 @@ const withRights = command(
   USAGE,
   { read: STRING, write: STRING, 'no-migrate': BOOLEAN },
   0,
-  async (values, _, read) => {
-    const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
-    const rights = rightsIn(values);
+  async ({ read = '*', write, 'no-migrate': isUnmigrated }, _, given) => {
+    const settings = { ...given, migrate: given.migrate && isUnmigrated !== true };
+    const rights = { read: parseTypes(read), write: write === undefined ? new Set<string>() : parseTypes(write) };
     const engine = await startEngine({ ...settings, tokens: '', tokensFile: '', rateLimit: Infinity });
     try {
       refuseUnknownTypes(engine.model, rights);
@@ -35,19 +35,9 @@ const withRights = command(
 
 export const mcp: Command = { usage: USAGE, run: (args) => withRights.run(withTypes(args)) };
 
-interface RightsOptions {
-  readonly read?: string | undefined;
-  readonly write?: string | undefined;
-}
-
 /** `--write` without types means all. */
 const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
-
-const rightsIn = ({ read = '*', write }: RightsOptions): Granted => ({
-  read: parseTypes(read),
-  write: write === undefined ? new Set() : parseTypes(write),
-});
 
 async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
   if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));

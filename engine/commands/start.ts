@@ -24,17 +24,22 @@ async function alone(settings: Settings): Promise<number> {
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
   // A signal may come as soon as anyone knows that the service is up.
   const stopped = stopSignal();
-  const log = createLog(settings);
-  log.info({ ...about(serving.url, settings), model: await modelOf(serving) }, 'serving');
-  print(`${servingAt(serving.url)}\n${pagesAt(serving.url, settings)}`);
-  return stop(serving.close, log, await stopped);
+  return untilStopped({ ...serving, model: await modelOf(serving) }, settings, stopped);
 }
 
-const about = (url: string, { databaseUrl }: Settings): Readonly<Record<string, string>> => ({
-  version: VERSION,
-  address: url,
-  database: withoutPassword(databaseUrl),
-});
+async function untilStopped(
+  { url, model, close }: Pick<Serving, 'url' | 'close'> & { readonly model: number | undefined },
+  settings: Settings,
+  stopped: Promise<string>,
+  workers = 1,
+): Promise<number> {
+  const log = createLog(settings);
+  const database = withoutPassword(settings.databaseUrl);
+  log.info({ version: VERSION, address: url, database, model, ...(workers > 1 ? { workers } : {}) }, 'serving');
+  const by = workers > 1 ? `, by ${workers} workers` : '';
+  print(`Serving records at ${url}/api/${by}\n${pagesAt(url, settings)}`);
+  return stop(close, log, await stopped);
+}
 
 /** undefined if the database stopped answering meanwhile. */
 const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
@@ -52,11 +57,7 @@ async function together(settings: Settings): Promise<number> {
   if (workers === 1) return alone(settings);
   const serving = await serveByWorkers(settings, workers);
   if (serving === undefined) return 1;
-  const stopped = stopSignal();
-  const log = createLog(settings);
-  log.info({ ...about(serving.url, settings), model: serving.model, workers }, 'serving');
-  print(`${servingAt(serving.url)}, by ${workers} workers\n${pagesAt(serving.url, settings)}`);
-  return stop(serving.close, log, await stopped);
+  return untilStopped(serving, settings, stopSignal(), workers);
 }
 
 /** A worker; only the first one prints. */
@@ -77,8 +78,6 @@ async function work(settings: Settings): Promise<number> {
   if (process.connected) process.disconnect();
   return code;
 }
-
-const servingAt = (url: string): string => `Serving records at ${url}/api/`;
 
 /** Without a signal, the first process has logged that it stops. */
 async function stop(close: () => Promise<boolean>, log: Log, signal?: string): Promise<number> {
