@@ -39,40 +39,46 @@ export function createBudget(limit: number): Budget {
     }
   }
 
-  function createShare(cutOff?: () => void): Share {
-    let bytes = 0;
-    let isReleased = false;
-    const count = (more: number): void => {
-      bytes += more;
+  /** A class, because each request makes one: what a getter of an object literal reaches lives until a full collection. */
+  class OwnShare implements Share {
+    bytes = 0;
+    #isReleased = false;
+    readonly #cutOff: (() => void) | undefined;
+
+    constructor(cutOff?: () => void) {
+      this.#cutOff = cutOff;
+      if (cutOff) kept.set(this, cutOff);
+    }
+
+    grow(more: number): void {
+      if (this.#isReleased) return;
+      const isLarge = !this.#cutOff && this.bytes + more > SMALL;
+      const most = isLarge ? limit - limit / 8 : limit;
+      if (!this.#cutOff) {
+        if (this.bytes + more > most) throw tooMuchAtOnce(this.bytes + more, most);
+        // Cut nobody off if it would not fit anyway.
+        if (used - keptBytes + more > most) throw overloaded();
+      }
+      this.#count(more);
+      makeRoom(most);
+    }
+
+    shrink(most: number): void {
+      this.#count(Math.min(most - this.bytes, 0));
+    }
+
+    release(): void {
+      if (this.#isReleased) return;
+      this.#isReleased = true;
+      this.#count(-this.bytes);
+      kept.delete(this);
+    }
+
+    #count(more: number): void {
+      this.bytes += more;
       used += more;
-      if (cutOff) keptBytes += more;
-    };
-    const share: Share = {
-      get bytes() {
-        return bytes;
-      },
-      grow: (more) => {
-        if (isReleased) return;
-        const isLarge = !cutOff && bytes + more > SMALL;
-        const most = isLarge ? limit - limit / 8 : limit;
-        if (!cutOff) {
-          if (bytes + more > most) throw tooMuchAtOnce(bytes + more, most);
-          // Cutting others off would not be enough.
-          if (used - keptBytes + more > most) throw overloaded();
-        }
-        count(more);
-        makeRoom(most);
-      },
-      shrink: (most) => count(Math.min(most - bytes, 0)),
-      release: () => {
-        if (isReleased) return;
-        isReleased = true;
-        count(-bytes);
-        kept.delete(share);
-      },
-    };
-    if (cutOff) kept.set(share, cutOff);
-    return share;
+      if (this.#cutOff) keptBytes += more;
+    }
   }
 
   return {
@@ -81,12 +87,12 @@ export function createBudget(limit: number): Budget {
       return used;
     },
     take: (bytes) => {
-      const share = createShare();
+      const share = new OwnShare();
       share.grow(bytes);
       return share;
     },
     keep: (bytes, cutOff) => {
-      const share = createShare(cutOff);
+      const share = new OwnShare(cutOff);
       share.grow(bytes);
       return share;
     },
