@@ -155,9 +155,9 @@ export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): rea
     allNamed,
   );
   const own = schema.types.flatMap((type) =>
-    checks.flatMap((check) => check(type, schema)).map((one): TypeFinding => [type, one]),
+    checks.flatMap((check) => [...check(type, schema)]).map((one): TypeFinding => [type, one]),
   );
-  return [...duplicates, ...own, ...schemaChecks.flatMap((check) => check(schema))];
+  return [...duplicates, ...own, ...schemaChecks.flatMap((check) => [...check(schema)])];
 }
 
 // The descriptor files of a schema directory.

@@ -6,13 +6,15 @@ import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
 
+export type Findings = Generator<Finding, void>;
+
 /** Finds the faults of one type within its schema. */
-export type TypeCheck = (type: TypeDraft, schema: Schema) => readonly Finding[];
+export type TypeCheck = (type: TypeDraft, schema: Schema) => Iterable<Finding>;
 
 export type TypeFinding = readonly [TypeDraft, Finding];
 
 /** Finds faults between types; each belongs to one of them. */
-export type SchemaCheck = (schema: Schema) => readonly TypeFinding[];
+export type SchemaCheck = (schema: Schema) => Iterable<TypeFinding>;
 
 /** Names are compared without regard to case, as databases compare them. */
 export const folded = (name: string): string => name.normalize('NFC').toLowerCase();
