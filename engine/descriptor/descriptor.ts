@@ -1,4 +1,4 @@
-/** A checked descriptor as its YAML file has it, before defaults are filled in. */
+/** Descriptors as YAML files have them, and their defaults. */
 import type { Generated, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { fieldTypes } from '../field-types/registry.ts';
@@ -7,7 +7,6 @@ import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** How the total of a list is found out. */
 export const COUNT_MODES = ['exact', 'estimated', 'none'] as const;
 export type CountMode = (typeof COUNT_MODES)[number];
 
@@ -16,7 +15,6 @@ export type OnDelete = 'restrict' | 'cascade' | 'setNull';
 export type Nested = 'write' | 'link';
 export type Preconditions = 'off' | 'optional' | 'required';
 
-/** The meaning of each value of `generated`, for the API documentation. */
 export const generatedMeanings = {
   createdAt: 'the time when the record was created',
   updatedAt: 'the time when one of its own values last changed',
@@ -24,7 +22,6 @@ export const generatedMeanings = {
   updatedBy: 'the name of the token that last changed one of its own values; null if the service has no tokens',
 } as const satisfies Record<Generated, string>;
 
-/** Besides these, the constraint keywords of its field type. */
 export interface FieldDescriptor {
   readonly type: string;
   readonly title?: string;
@@ -39,7 +36,7 @@ export interface FieldDescriptor {
   readonly index?: boolean;
   readonly caseless?: boolean;
   readonly multiline?: boolean;
-  /** The titles by the value of `enum`, as text. */
+  /** By the text of the value of `enum`. */
   readonly titles?: Readonly<Record<string, string>>;
   readonly renamedFrom?: string;
   readonly examples?: readonly JsonValue[];
@@ -64,7 +61,6 @@ export interface RelationDescriptor {
   readonly shown?: boolean;
 }
 
-/** The titles of a type for people: of one record, and of several. */
 export interface TypeTitle {
   readonly one: string;
   readonly many: string;
@@ -73,7 +69,6 @@ export interface TypeTitle {
 /** Conditions by field: the value that it equals, or an operand by operator. */
 export type ConditionsDescriptor = JsonObject;
 
-/** A rule across the fields of a record. */
 export interface CheckDescriptor {
   readonly must: ConditionsDescriptor;
   readonly when?: ConditionsDescriptor;
@@ -98,13 +93,11 @@ export interface Descriptor {
   readonly table?: string;
   readonly operations?: readonly Operation[];
   readonly identifier?: IdentifierDescriptor;
-  /** The field whose values name a record. */
   readonly label?: string;
   /** Each item a field, optionally followed by `asc` or `desc`: `position desc`. */
   readonly order?: readonly string[];
   readonly fields?: Readonly<Record<string, FieldDescriptor>>;
   readonly relations?: Readonly<Record<string, RelationDescriptor>>;
-  /** Lists of names of fields and belongsTo relations. */
   readonly unique?: readonly (readonly string[])[];
   readonly indexes?: readonly (readonly string[])[];
   readonly checks?: readonly CheckDescriptor[];
@@ -116,10 +109,10 @@ export interface Descriptor {
   readonly seed?: readonly JsonObject[];
 }
 
-/** The default of a date or a timestamp that stands for the time of the request. */
+/** The default that stands for the time of the request. */
 export const NOW = 'now';
 
-/** The keys of a field that are not constraints. No field type can have a keyword with one of these names. */
+/** The keys of a field that are not constraints of its type. */
 export const FIELD_WORDS = [
   'type',
   'title',
@@ -139,9 +132,8 @@ export const FIELD_WORDS = [
   'examples',
 ] as const;
 
-// Defaults, for the checks, which see faulty descriptors too, and for the Model.
+// Defaults. The checks use them on faulty descriptors too.
 
-/** The defaults of words that do not depend on other words. */
 export const DEFAULTS = {
   maxLimit: 1000,
   count: 'exact',
@@ -171,7 +163,6 @@ export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescr
 
 const words: ReadonlySet<string> = new Set(FIELD_WORDS);
 
-/** The words of a field that belong to its type. */
 export function shapeOf(field: Partial<FieldDescriptor>): Shape {
   const constraints = Object.entries(field).filter(
     (entry): entry is [string, JsonValue] => !words.has(entry[0]) && entry[1] !== undefined,
@@ -187,10 +178,8 @@ export function deletionOf(
   return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? DEFAULTS.onDelete);
 }
 
-/** The column beside a field that ignores case. No field or relation can have such a name. */
 export const foldedColumn = (field: string): string => generatedName(`${field}$folded`);
 
-/** The column of a belongsTo. */
 export const ownColumn = (relation: string): string => `${relation}_id`;
 
 /** The column that a hasOne or hasMany without an inverse keeps in the table of its children. */
@@ -200,7 +189,7 @@ export const hiddenColumn = (parentType: string, relation: string): string =>
 /** The table of a manyToMany, named after the side that comes first. */
 export const joinTable = (table: string, relation: string): string => generatedName(table, relation);
 
-// Which relations are the two sides of one connection. Either side may name the other as its inverse.
+// The two sides of one connection: either may name the other as its inverse.
 
 export interface Pairing<S> {
   /** The relation that this one names as its inverse, whatever that one says. */
@@ -211,26 +200,22 @@ export interface Pairing<S> {
   inverse(side: S): S | undefined;
 }
 
-/** A relation as one type's descriptor states it. */
-interface StatedRelation {
-  /** The name of the type that has it. */
-  readonly type: string;
+interface Side {
+  readonly type: { readonly name: string };
   readonly name: string;
   readonly relation: Partial<RelationDescriptor>;
 }
 
-export function pairUp<S>(sides: readonly S[], statedIn: (side: S) => StatedRelation): Pairing<S> {
-  const ownKey = (side: S): string => keyOf(statedIn(side));
-  const inverseKey = (side: S): string | undefined => {
-    const { type = '', inverse } = statedIn(side).relation;
-    return inverse === undefined ? undefined : keyOf({ type, name: inverse });
-  };
-  const byKey = new Map(sides.map((side) => [ownKey(side), side]));
-  const claims = Map.groupBy(sides, inverseKey);
-  const named = (side: S): S | undefined => byKey.get(inverseKey(side) ?? '');
+/** `Book.author`. */
+export const sideName = ({ type, name }: Pick<Side, 'type' | 'name'>): string => `${type.name}.${name}`;
+
+export function pairUp<S extends Side>(sides: readonly S[]): Pairing<S> {
+  const inverseName = ({ relation: { type = '', inverse } }: S): string =>
+    inverse === undefined ? '' : `${type}.${inverse}`;
+  const byName = new Map(sides.map((side) => [sideName(side), side]));
+  const claims = Map.groupBy(sides, inverseName);
+  const named = (side: S): S | undefined => byName.get(inverseName(side));
   const claimants = (side: S): readonly S[] =>
-    (claims.get(ownKey(side)) ?? []).filter((claimant) => statedIn(claimant).type === statedIn(side).relation.type);
+    (claims.get(sideName(side)) ?? []).filter(({ type }) => type.name === side.relation.type);
   return { named, claimants, inverse: (side) => named(side) ?? claimants(side)[0] };
 }
-
-const keyOf = ({ type, name }: Pick<StatedRelation, 'type' | 'name'>): string => `${type}.${name}`;

@@ -1,4 +1,4 @@
-/** A record type as far as its file could be understood. The checks across files see faulty files too, without their faulty parts. */
+/** Descriptors without their faulty parts: checks across files see faulty files too. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { nearest } from '../names.ts';
 import {
@@ -29,7 +29,7 @@ export interface TypeDraft {
   readonly where: Placing;
   readonly name: string;
   readonly draft: DescriptorDraft;
-  /** Whether a name that is not here does not exist, instead of being hidden by a fault. */
+  /** No fault hides names. */
   readonly complete: boolean;
   /** Keys of the descriptor whose values were faulty. */
   readonly lost: ReadonlySet<string>;
@@ -45,7 +45,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['bad-name', 'reserved-name', 'mis
 const NAMING_KEYS: ReadonlySet<string> = new Set(['fields', 'relations', 'identifier']);
 const KEYS = Object.keys(grammar['properties'] ?? {});
 
-/** A file that is valid YAML, without the parts in which the grammar found faults. */
+/** `findings`: the faults that the grammar found. */
 export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
   const faulty = harmful.map(({ path }) => wholeList(path));
@@ -65,7 +65,6 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
   };
 }
 
-/** A type of which only the name is known. */
 export function unreadable(where: Placing, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), complete: false, operations: undefined };
 }
@@ -96,9 +95,6 @@ function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): J
 
 const isMember = (path: YamlPath): boolean => path.length === 2 && (path[0] === 'fields' || path[0] === 'relations');
 
-// All record types of a schema directory.
-
-/** A relation as the descriptor of one type has it. */
 export interface RelationEnd {
   readonly type: TypeDraft;
   readonly name: string;
@@ -108,33 +104,25 @@ export interface RelationEnd {
 }
 
 export interface Schema extends Pairing<RelationEnd> {
-  /** One type for each name. */
   readonly types: readonly TypeDraft[];
   readonly byName: ReadonlyMap<string, TypeDraft>;
-  /** Whether the name of every type is known. If not, a missing type may just be unreadable. */
+  /** If not, a missing type may just be unreadable. */
   readonly allNamed: boolean;
   readonly sides: readonly RelationEnd[];
   sidesOf(type: TypeDraft): readonly RelationEnd[];
-  /** Whether a value fits a JSON Schema. */
   accepts(schema: JsonObject, value: JsonValue): boolean;
 }
 
 export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean): Schema {
   const byName = new Map(types.map((type) => [type.name, type]));
-  const sidesByType = new Map(types.map((type) => [type, sidesIn(type, byName)]));
-  const sides = [...sidesByType.values()].flat();
-  const sidesOf = (type: TypeDraft) => sidesByType.get(type) ?? [];
-  const pairing = pairUp(sides, ({ type, name, relation }) => ({ type: type.name, name, relation }));
-  return { types, byName, allNamed, sides, sidesOf, ...pairing, accepts: valueChecker() };
-}
-
-function sidesIn(type: TypeDraft, byName: ReadonlyMap<string, TypeDraft>): readonly RelationEnd[] {
-  return [...type.relations].map(([name, relation]) => ({
-    type,
-    name,
-    relation,
-    target: byName.get(relation.type ?? ''),
-  }));
+  const sides = types.flatMap((type) =>
+    [...type.relations].map(([name, relation]): RelationEnd => {
+      return { type, name, relation, target: byName.get(relation.type ?? '') };
+    }),
+  );
+  const byType = Map.groupBy(sides, ({ type }) => type);
+  const sidesOf = (type: TypeDraft) => byType.get(type) ?? [];
+  return { types, byName, allNamed, sides, sidesOf, ...pairUp(sides), accepts: valueChecker() };
 }
 
 /** Many fields share a schema, so each is compiled once. */

@@ -61,7 +61,6 @@ export const generatedBy = byKey(
   }),
 );
 
-/** The description of a field type, for the documentation. */
 export const meaningOf = (type: string): string => String(definition(`${type}Field`)['description']);
 
 /** The keys that only fields of this type have: the schema of each value. */

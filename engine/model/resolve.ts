@@ -16,6 +16,7 @@ import {
   pathOf,
   type RelationDescriptor,
   shapeOf,
+  sideName,
   tableOf,
 } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
@@ -149,37 +150,29 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
 
 // Relations.
 
-/** A relation as the descriptor of one type has it. */
 interface DeclaredSide {
-  readonly source: Draft<RecordType>;
+  readonly type: Draft<RecordType>;
   readonly target: Draft<RecordType>;
   readonly name: string;
-  readonly descriptor: RelationDescriptor;
+  readonly relation: RelationDescriptor;
 }
 
 /** Sets the relations, references and referrers of every type; returns the join tables. */
 function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, Draft<RecordType>>): JoinTable[] {
   const typeOf = (name: string): Draft<RecordType> => must(types.get(name), name);
   const sides = descriptors.flatMap(({ type, relations = {} }) =>
-    Object.entries(relations).map(([name, descriptor]): DeclaredSide => ({
-      source: typeOf(type),
-      target: typeOf(descriptor.type),
-      name,
-      descriptor,
-    })),
+    Object.entries(relations).map(([name, relation]): DeclaredSide => {
+      return { type: typeOf(type), target: typeOf(relation.type), name, relation };
+    }),
   );
-  const { inverse } = pairUp(sides, ({ source, name, descriptor }) => ({
-    type: source.name,
-    name,
-    relation: descriptor,
-  }));
+  const { inverse } = pairUp(sides);
   const connected = new Set<DeclaredSide>();
   const joinTables: JoinTable[] = [];
   for (const one of sides) {
     if (connected.has(one)) continue;
     const other = inverse(one);
-    if (one.descriptor.kind === 'manyToMany') joinTables.push(connectByRows(one, other));
-    else if (one.descriptor.kind === 'belongsTo') connectByColumn(one, other);
+    if (one.relation.kind === 'manyToMany') joinTables.push(connectByRows(one, other));
+    else if (one.relation.kind === 'belongsTo') connectByColumn(one, other);
     else connectByColumn(other, one);
     connected.add(one);
     if (other) connected.add(other);
@@ -192,7 +185,10 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
   return joinTables;
 }
 
-export function relationOf({ source, target, name, descriptor }: DeclaredSide, link: Link): Draft<Relation> {
+export function relationOf(
+  { type: source, target, name, relation: descriptor }: DeclaredSide,
+  link: Link,
+): Draft<Relation> {
   const owned = descriptor.owned ?? false;
   const relation: Draft<Relation> = {
     name,
@@ -217,17 +213,17 @@ export function relationOf({ source, target, name, descriptor }: DeclaredSide, l
 
 /** belongsTo on one side, hasOne or hasMany on the other; only one side may be declared. */
 function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): void {
-  const [childType, parentType] = [child?.source ?? parent?.target, child?.target ?? parent?.source];
+  const [childType, parentType] = [child?.type ?? parent?.target, child?.target ?? parent?.type];
   if (!childType || !parentType) return;
   const column = columnOf(child, parent);
   const reference: Draft<Reference> = {
     column,
     exportName: column,
     target: parentType,
-    onDelete: deletionOf(child?.descriptor, parent?.descriptor),
-    required: child?.descriptor.required ?? false,
-    unique: parent?.descriptor.kind === 'hasOne',
-    acyclic: (child?.descriptor.acyclic ?? false) || (parent?.descriptor.acyclic ?? false),
+    onDelete: deletionOf(child?.relation, parent?.relation),
+    required: child?.relation.required ?? false,
+    unique: parent?.relation.kind === 'hasOne',
+    acyclic: (child?.relation.acyclic ?? false) || (parent?.relation.acyclic ?? false),
     relation: undefined,
   };
   const below = child && relationOf(child, { at: 'source', reference });
@@ -239,21 +235,21 @@ function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide |
 }
 
 function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): string {
-  if (child) return child.descriptor.column ?? ownColumn(child.name);
+  if (child) return child.relation.column ?? ownColumn(child.name);
   if (!parent) throw new Error('a relation has at least one side');
-  return parent.descriptor.column ?? hiddenColumn(parent.source.name, parent.name);
+  return parent.relation.column ?? hiddenColumn(parent.type.name, parent.name);
 }
 
 /** A join table. The side that sorts first names it, unless `through` does. */
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
-  const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideKey(b) < sideKey(a) ? 1 : -1));
-  const itself = left.source === left.target;
-  const name = left.descriptor.through ?? right?.descriptor.through ?? joinTable(left.source.table, left.name);
+  const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideName(b) < sideName(a) ? 1 : -1));
+  const itself = left.type === left.target;
+  const name = left.relation.through ?? right?.relation.through ?? joinTable(left.type.table, left.name);
   const table: JoinTable = {
     name,
     exportName: name,
     first: 'left',
-    left: { column: itself ? 'source_id' : generatedName(snakeCase(left.source.name), 'id'), type: left.source },
+    left: { column: itself ? 'source_id' : generatedName(snakeCase(left.type.name), 'id'), type: left.type },
     right: { column: itself ? 'target_id' : generatedName(snakeCase(left.target.name), 'id'), type: left.target },
   };
   const [leftColumn, rightColumn] = [table.left.column, table.right.column];
@@ -263,8 +259,6 @@ function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): Join
   if (back) back.inverse = forth;
   return table;
 }
-
-const sideKey = ({ source, name }: DeclaredSide): string => `${source.name}.${name}`;
 
 // A frozen graph with cycles cannot be created in one step: its parts are drafts until it is complete.
 

@@ -80,9 +80,6 @@ export function repeated(items: readonly unknown[]): readonly number[] {
   });
 }
 
-/** A relation in messages: `Book.author`. */
-export const label = ({ type, name }: RelationEnd): string => `${type.name}.${name}`;
-
 /** Where a relation has the key: at its value, or at the relation itself if the key is left out. */
 export const relationKey = (
   { name, relation }: RelationEnd,

@@ -1,12 +1,11 @@
 /** Names that clash: within one type, between types, and in the database. */
 import { type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
-import { hiddenColumn, joinTable, ownColumn, pathOf, tableOf } from '../descriptor.ts';
+import { hiddenColumn, joinTable, ownColumn, pathOf, sideName, tableOf } from '../descriptor.ts';
 import { nameFault, orderField, pathFault, tableFault, type TextFault } from '../texts.ts';
 import type { At, YamlPath } from '../source.ts';
 import {
   folded,
-  label,
   type NameClaim,
   nameConflicts,
   notComparable,
@@ -146,7 +145,7 @@ function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameCl
 /** The table is named after the side that comes first by name. */
 function namingSide(side: RelationEnd, schema: Schema): RelationEnd {
   const other = schema.inverse(side);
-  return other && label(other) < label(side) ? other : side;
+  return other && sideName(other) < sideName(side) ? other : side;
 }
 
 function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
@@ -154,7 +153,7 @@ function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
   const table = relation.through ?? schema.inverse(side)?.relation.through ?? joinTable(tableOf(type.draft), name);
   const says = (earlier: string): string =>
     `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`;
-  return { name: table, owner: label(side), type, says, code: 'duplicate-table', ...relationKey(side, 'through') };
+  return { name: table, owner: sideName(side), type, says, code: 'duplicate-table', ...relationKey(side, 'through') };
 }
 
 // Former names: each is used once, so that existing data moves to one place.

@@ -1,9 +1,9 @@
 /** Relations: their targets, inverses, cycles and deletions. */
 import { didYouMean } from '../../names.ts';
-import { deletionOf, type RelationKind } from '../descriptor.ts';
+import { deletionOf, type RelationKind, sideName } from '../descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
-import { label, relationKey, type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
+import { relationKey, type SchemaCheck, type TypeCheck, type TypeFinding, unknownField } from './check.ts';
 
 export const checkRelations: TypeCheck = (type, schema) =>
   schema
@@ -57,7 +57,7 @@ function checkInverse(side: RelationEnd, schema: Schema): readonly Finding[] {
   if (wrong) return [finding('inverse-mismatch', ['relations', name, wrong[0]], wrong[1])];
   const [first = side] = schema.claimants(other);
   if (first === side || other.relation.inverse !== undefined) return [];
-  const message = `${label(other)} is already the inverse of ${label(first)}, and cannot be the inverse of ${type.name}.${name} too`;
+  const message = `${sideName(other)} is already the inverse of ${sideName(first)}, and cannot be the inverse of ${sideName(side)} too`;
   return [finding('duplicate-inverse', path, message)];
 }
 
@@ -82,16 +82,16 @@ function mismatch(
   const { type: target, inverse, kind: back, through: there } = other.relation;
   // If the other side leads nowhere, or names nothing, that is reported there.
   if (!other.target || (inverse !== undefined && !schema.named(other))) return undefined;
-  if (other === side) return ['inverse', `${label(side)} cannot be its own inverse`];
-  if (target !== type.name) return ['inverse', `${label(other)} leads to ${target ?? ''}, not to ${type.name}`];
+  if (other === side) return ['inverse', `${sideName(side)} cannot be its own inverse`];
+  if (target !== type.name) return ['inverse', `${sideName(other)} leads to ${target ?? ''}, not to ${type.name}`];
   if (inverse !== undefined && inverse !== name)
-    return ['inverse', `${label(other)} names ${quoted(inverse)} as its inverse, not ${quoted(name)}`];
-  if (inverse === name && label(other) < label(side)) return undefined;
+    return ['inverse', `${sideName(other)} names ${quoted(inverse)} as its inverse, not ${quoted(name)}`];
+  if (inverse === name && sideName(other) < sideName(side)) return undefined;
   const { kind, through: here } = side.relation;
   if (kind && back && !pairs[kind].includes(back))
-    return ['inverse', `${label(other)} is a ${back}; the inverse of a ${kind} is a ${pairs[kind].join(' or ')}`];
+    return ['inverse', `${sideName(other)} is a ${back}; the inverse of a ${kind} is a ${pairs[kind].join(' or ')}`];
   if (here === undefined || there === undefined || here === there) return undefined;
-  return ['through', `${label(other)} goes through ${quoted(there)}, and this relation through ${quoted(here)}`];
+  return ['through', `${sideName(other)} goes through ${quoted(there)}, and this relation through ${quoted(here)}`];
 }
 
 /** Two relations that look like two sides of one, though neither names the other. */
@@ -104,7 +104,7 @@ function checkPairing(side: RelationEnd, schema: Schema): readonly Finding[] {
   const rivals = alone(type, target).filter((one) => one.relation.kind !== 'belongsTo');
   const [back, ...more] = alone(target, type).filter((one) => one.relation.kind === 'belongsTo');
   if (!back || more.length > 0 || rivals.length > 1) return [];
-  const message = `if ${label(side)} and ${label(back)} are two sides of one relation, declare it ("inverse: ${back.name}" here); otherwise each has its own column`;
+  const message = `if ${sideName(side)} and ${sideName(back)} are two sides of one relation, declare it ("inverse: ${back.name}" here); otherwise each has its own column`;
   return [finding('unpaired-relations', ['relations', name], message, 'key')];
 }
 
@@ -116,7 +116,7 @@ function checkOwnColumn(side: RelationEnd, schema: Schema): readonly Finding[] {
   const { name, relation } = side;
   const other = schema.inverse(side);
   if (relation.column === undefined || other?.relation.kind !== 'belongsTo' || relation.kind === 'belongsTo') return [];
-  const message = `this relation uses the column of ${label(other)}; set "column" there`;
+  const message = `this relation uses the column of ${sideName(other)}; set "column" there`;
   return [finding('misplaced-column', ['relations', name, 'column'], message, 'key')];
 }
 
@@ -128,7 +128,7 @@ export const checkRequiredCycles: SchemaCheck = (schema) => {
     const cycle = known.has(type) ? [] : shortestCycle(type, schema);
     for (const side of cycle) known.add(side.type);
     const [first] = cycle;
-    const way = [...cycle.map(label), first?.type.name].join(' -> ');
+    const way = [...cycle.map(sideName), first?.type.name].join(' -> ');
     const message = `required relations form a cycle, so the first record can never be created: ${way}`;
     return first ? [[first.type, finding('required-cycle', ['relations', first.name, 'required'], message)]] : [];
   });

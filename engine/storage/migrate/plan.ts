@@ -309,4 +309,7 @@ const addRelation = (
   target: TypeDraft,
   link: Relation['link'],
 ): Draft<Relation> =>
-  relationOf({ source, target, name: freeName(name, source.relations), descriptor: { kind, type: target.name } }, link);
+  relationOf(
+    { type: source, target, name: freeName(name, source.relations), relation: { kind, type: target.name } },
+    link,
+  );
