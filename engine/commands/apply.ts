@@ -32,7 +32,8 @@ export const apply = command(
         refuseUnknown(allow, [await planFor(model, driver), plan]);
         await createEngineTables(driver);
         const applied = await applyPlan(plan, driver, allowed, watch);
-        if (plan.steps.some(isSeed)) await insertSeeds(ownView(model, (await planFor(model, driver)).standing), driver);
+        if (plan.steps.some(isSeed))
+          await insertSeeds(ownView(model, (await planFor(model, driver)).standing).model, driver);
         const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
         return { ...applied, isTakenBack };
       });

@@ -1,7 +1,7 @@
-/** The models that the database was made for, as plain data: the last one, and all that were applied before. */
+/** The models that were applied to the database, as plain data. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Generated, SqlValue } from '../../field-types/field-type.ts';
+import type { Generated } from '../../field-types/field-type.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
@@ -16,9 +16,9 @@ import {
 import { StartError } from '../../problem.ts';
 import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, sidesOf, type TableIndex } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Reader, Statement, Writer } from '../driver.ts';
+import type { Driver, Reader, Writer } from '../driver.ts';
 
-/** Changes when the columns of a field type do. */
+/** It changes when the columns of a field type do. */
 const FORMAT = 6;
 
 export interface AppliedField {
@@ -26,11 +26,10 @@ export interface AppliedField {
   readonly constraints: JsonObject;
   readonly column: string;
   readonly nullable: boolean;
-  /** The column of the folded texts; absent where case counts. */
+  /** The column of folded texts. */
   readonly folded?: string | undefined;
   readonly default: JsonValue;
   readonly isNowByDefault?: boolean | undefined;
-  /** The service fills it in, even if the descriptors of an instance do not name the field. */
   readonly generated?: Generated | undefined;
 }
 
@@ -40,9 +39,8 @@ export interface AppliedReference {
   readonly onDelete: OnDelete;
   readonly required: boolean;
   readonly unique: boolean;
-  /** Absent where it may lead in circles. */
   readonly acyclic?: boolean | undefined;
-  /** The names of the relation on this side and on that of the target; null where a side has none. */
+  /** The names of the relation on this side, and on that of the target. */
   readonly belongsTo: string | null;
   readonly has: string | null;
 }
@@ -52,18 +50,18 @@ export interface AppliedIndex {
   readonly members: readonly string[];
 }
 
-/** All indexes of a table by name, those of foreign keys too, with the statements that make them. */
+/** All indexes of a table by name, those of foreign keys too. */
 export type MadeIndexes = Readonly<Record<string, { readonly unique: boolean; readonly sql: string }>>;
 
 export interface AppliedType {
   readonly table: string;
   readonly identifier: string;
-  /** Its name in the descriptors, if that differs from the column. */
+  /** Where it differs from the column. */
   readonly identifierName?: string | undefined;
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
-  /** By name, without those of foreign keys. */
+  /** Without those of foreign keys. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -77,7 +75,7 @@ interface AppliedSide {
 
 export interface AppliedJoin {
   readonly table: string;
-  /** The side that its rows begin with. */
+  /** The first column. */
   readonly left: AppliedSide;
   readonly right: AppliedSide;
   readonly made: MadeIndexes;
@@ -87,7 +85,7 @@ export interface AppliedModel {
   readonly format: typeof FORMAT;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
-  /** Ids of the drops that nobody has allowed yet, and of the questions that somebody has answered. */
+  /** Ids of the drops that were not allowed, and of the questions that were answered. */
   readonly kept?: readonly string[];
 }
 
@@ -100,18 +98,18 @@ export const columnsIn = ({ identifier, fields, references }: AppliedType): read
   ...Object.values(fields).flatMap(({ folded }) => folded ?? []),
 ];
 
-/** Equal for names of tables and columns that a database takes for one. */
+/** Equal for names that a database takes for the same. */
 export const nameKey = (name: string): string => name.toLowerCase();
 
 export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
 
-/** As JSON has it, so that it equals what was read. */
 export function appliedModel({ types, joinTables }: Model, dialect: Dialect): AppliedModel {
   const model: AppliedModel = {
     format: FORMAT,
     types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
     joins: joinTables.map((table) => appliedJoin(table, dialect)),
   };
+  // Without undefined members, so that it equals what was read.
   return JSON.parse(JSON.stringify(model)) as AppliedModel;
 }
 
@@ -164,17 +162,8 @@ const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =
     indexes.map((index) => [index.name, { unique: index.unique, sql: createIndex(index, dialect) }] as const),
   );
 
-const READ: Statement = { sql: `select applied from ${MODEL_TABLE}` };
-const WRITE: Statement = {
-  sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
-};
-const ENTRIES: Statement = { sql: `select number, digest from ${HISTORY_TABLE} order by number` };
-const ENTRY: Statement = { sql: `select applied from ${HISTORY_TABLE} where number = ?` };
-const NUMBER: Statement = { sql: `select max(number) from ${HISTORY_TABLE}` };
-const APPEND: Statement = { sql: `insert into ${HISTORY_TABLE} (number, digest, applied, at) values (?, ?, ?, ?)` };
-
 export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
-  const text = await reader.value(READ, []);
+  const text = await reader.value({ sql: `select applied from ${MODEL_TABLE}` }, []);
   return text === undefined ? NO_MODEL : parseApplied(String(text));
 }
 
@@ -189,7 +178,7 @@ function parseApplied(text: string): AppliedModel {
   );
 }
 
-/** The place of descriptors in the history of a database. */
+/** How descriptors stand to the models that were applied. */
 export interface Standing {
   /** current: applied last. behind: the last model was applied for the first time after this one. new: all others. */
   readonly state: 'new' | 'current' | 'behind';
@@ -197,32 +186,28 @@ export interface Standing {
   readonly applied: AppliedModel;
   /** The number of the last model, from 1; undefined for a database without tables. */
   readonly last: number | undefined;
-  /** The last time that these descriptors were applied, and the tables as they were then. */
+  /** The last time that these descriptors were applied. */
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }
 
-export async function standingOf(
-  model: Model,
-  wanted: AppliedModel,
-  reader: Reader,
-  tables: readonly SqlValue[],
-): Promise<Standing> {
-  const digest = digestOf(model, wanted);
-  const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(reader) : NO_MODEL;
-  const rows = tables.includes(HISTORY_TABLE) ? await reader.all(ENTRIES, []) : [];
-  const entries = rows.map(([number, one]) => ({ number: Number(number), digest: String(one) }));
-  const [last, found] = [entries.at(-1), entries.findLast((one) => one.digest === digest)];
-  const own = found && {
-    number: found.number,
-    applied: parseApplied(String(await reader.value(ENTRY, [found.number]))),
-  };
-  const first = (sought: string | undefined): number => entries.findIndex((one) => one.digest === sought);
-  const isBehind = own !== undefined && first(digest) < first(last?.digest);
-  const state = own && last?.digest === digest ? 'current' : isBehind ? 'behind' : 'new';
-  return { state, digest, applied, last: last?.number, own };
+export async function standingOf(model: Model, driver: Driver): Promise<Standing> {
+  const tables = await driver.existing();
+  const digest = digestOf(model, appliedModel(model, driver.dialect));
+  const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(driver) : NO_MODEL;
+  const all = { sql: `select number, digest from ${HISTORY_TABLE} order by number` };
+  const rows = tables.includes(HISTORY_TABLE) ? await driver.all(all, []) : [];
+  const [numbers, digests] = [rows.map(([number]) => Number(number)), rows.map(([, one]) => String(one))];
+  const [last, number] = [numbers.at(-1), numbers[digests.lastIndexOf(digest)]];
+  const one = { sql: `select applied from ${HISTORY_TABLE} where number = ?` };
+  const own =
+    number === undefined ? undefined : { number, applied: parseApplied(String(await driver.value(one, [number]))) };
+  const isBehind = own !== undefined && digests.indexOf(digest) < digests.indexOf(digests.at(-1) ?? '');
+  const state = own && digests.at(-1) === digest ? 'current' : isBehind ? 'behind' : 'new';
+  return { state, digest, applied, last, own };
 }
 
-export const currentNumber = async (reader: Reader): Promise<number> => Number(await reader.value(NUMBER, []));
+export const currentNumber = async (reader: Reader): Promise<number> =>
+  Number(await reader.value({ sql: `select max(number) from ${HISTORY_TABLE}` }, []));
 
 export async function remember(
   writer: Writer,
@@ -231,13 +216,17 @@ export async function remember(
   { revision }: Pick<Dialect, 'revision'>,
 ): Promise<void> {
   const text = JSON.stringify(applied);
-  await writer.run(APPEND, [last + 1, digest, text, new Date().toISOString()]);
-  if (!isDeepStrictEqual(before, applied)) await writer.run(WRITE, [text]);
+  const append = { sql: `insert into ${HISTORY_TABLE} (number, digest, applied, at) values (?, ?, ?, ?)` };
+  await writer.run(append, [last + 1, digest, text, new Date().toISOString()]);
+  const replace = {
+    sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
+  };
+  if (!isDeepStrictEqual(before, applied)) await writer.run(replace, [text]);
   // Instances that run notice.
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 
-/** Independent of the order in descriptors, and of the SQL of indexes, which another version of the engine may word differently. */
+/** Independent of the order in descriptors, and of the SQL of indexes, which differs between versions of the engine. */
 function digestOf({ types }: Model, wanted: AppliedModel): string {
   const renames = [...types.values()]
     .flatMap(({ name, renamedFrom, fields, relations }) => [

@@ -1,7 +1,4 @@
-/**
- * Brings the tables to the Model. At start they only move forward, by steps that lose nothing; `apply` also makes what was
- * allowed. An instance whose descriptors were left behind changes nothing.
- */
+/** Brings the tables to the Model. A start only makes steps that lose nothing; `apply` also makes what was allowed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
@@ -9,7 +6,7 @@ import { StartError } from '../../problem.ts';
 import { LOOK_MS } from '../database.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { engineTables } from '../tables.ts';
-import { appliedModel, readAppliedModel, remember, type Standing, standingOf } from './applied.ts';
+import { readAppliedModel, remember, type Standing, standingOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { type Follower, UNWATCHED } from './driver.ts';
@@ -25,20 +22,20 @@ interface StandingPlan extends Plan {
 }
 
 export interface PreparedTables {
-  /** As it is served over the tables. */
+  /** As the instance serves it. */
   readonly model: Model;
-  /** The model of the descriptors, with the names of the tables and columns that hold it. */
+  /** The model of the descriptors with the names of its tables and columns. */
   readonly placed: Model;
   readonly standing: Standing;
   readonly made: readonly string[];
-  /** Ids of the steps that would drop what the tables keep besides. */
+  /** Ids of the drops that were not allowed. */
   readonly kept: readonly string[];
   readonly others: readonly string[];
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Throws a StartError, with the plan in its message, where somebody has to decide something; nothing is changed then. */
+/** Throws a StartError with the plan, and changes nothing, where somebody has to decide something. */
 export async function prepare(model: Model, driver: Driver, migrate = true): Promise<PreparedTables> {
   try {
     return await prepareOnce(model, driver, migrate);
@@ -50,7 +47,7 @@ export async function prepare(model: Model, driver: Driver, migrate = true): Pro
 }
 
 async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Promise<PreparedTables> {
-  const standing = await standingFor(model, driver);
+  const standing = await standingOf(model, driver);
   const isBehind = standing.state === 'behind';
   if (!isBehind && migrate) return moveForward(model, driver);
   const catalogue = await readCatalogue(driver, driver.dialect);
@@ -60,8 +57,7 @@ async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Prom
     throw new StartError(formatRefusal([], drift));
   }
   const missing = isBehind ? [] : [...(await missingTables(driver)).keys()];
-  const unfit = missing.map((table) => `  ${table}: there is no such table`);
-  const view = viewOf(model, standing, isBehind ? backwards(standing) : UNMIGRATED, unfit);
+  const view = ownView(model, standing, missing);
   return { ...view, standing, made: [], kept: [], others: othersIn(standing.applied, catalogue) };
 }
 
@@ -71,40 +67,36 @@ async function moveForward(model: Model, driver: Driver): Promise<PreparedTables
   const plan = await planFor(model, driver);
   // Kept steps are not made, so their rows need no check.
   await applyPlan({ ...plan, kept: [] }, driver, NONE);
-  const standing = await standingFor(model, driver);
+  const standing = await standingOf(model, driver);
   const others = othersIn(plan.applied, plan.catalogue);
-  const view = viewOf(model, standing, backwards(standing));
-  return { ...view, standing, made: plan.steps.map(stepId), kept: plan.kept.map(stepId), others };
+  return { ...ownView(model, standing), standing, made: plan.steps.map(stepId), kept: plan.kept.map(stepId), others };
 }
 
-/** Why tables cannot serve the descriptors, and what to do. */
-type Refusal = readonly [reason: string, cure: string];
-
-const UNMIGRATED: Refusal = [
-  'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
-  '"records plan" shows the steps that are missing, and "records apply" makes them.',
-];
-
-const backwards = ({ last, own }: Standing): Refusal => [
-  `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}, and its tables cannot serve them any more:`,
-  'Start the service with the newer descriptors, or go back on purpose: "records plan --back" shows the steps.',
-];
-
-function viewOf(
+/** The model over tables that were perhaps made for other descriptors. `missing`: tables of the engine. */
+export function ownView(
   model: Model,
-  { applied, own }: Standing,
-  [reason, cure]: Refusal,
+  { state, applied, last, own }: Standing,
   missing: readonly string[] = [],
 ): Pick<PreparedTables, 'model' | 'placed'> {
   const placed = placedModel(model, applied, own?.applied);
   const { model: served, misfits } = servedModel(placed, applied);
-  const unfit = misfits.flatMap(({ table, says, isReadable }) => (isReadable ? [] : [`  ${table}: ${says}`]));
-  if (missing.length + unfit.length === 0) return { model: served, placed };
-  throw new StartError([reason, '', ...missing, ...unfit, '', `${cure} Nothing was changed.`].join('\n'));
+  const unfit = [
+    ...missing.map((table) => `  ${table}: there is no such table`),
+    ...misfits.flatMap(({ table, says, isReadable }) => (isReadable ? [] : [`  ${table}: ${says}`])),
+  ];
+  if (unfit.length === 0) return { model: served, placed };
+  const [reason, cure] =
+    state === 'behind'
+      ? [
+          `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}, and its tables cannot serve them any more:`,
+          'Start the service with the newer descriptors, or go back on purpose: "records plan --back" shows the steps.',
+        ]
+      : [
+          'The tables cannot serve these descriptors, and this start must not change them (--no-migrate, or MIGRATE=off):',
+          '"records plan" shows the steps that are missing, and "records apply" makes them.',
+        ];
+  throw new StartError([reason, '', ...unfit, '', `${cure} Nothing was changed.`].join('\n'));
 }
-
-/** The model that an instance serves over tables that were made for other descriptors. */
-export const ownView = (model: Model, standing: Standing): Model => viewOf(model, standing, backwards(standing)).model;
 
 export async function createEngineTables(driver: Driver): Promise<void> {
   const missing = [...(await missingTables(driver)).values()];
@@ -116,15 +108,12 @@ async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string
   return new Map([...engineTables(driver.dialect)].filter(([name]) => !known.has(name)));
 }
 
-const standingFor = async (model: Model, driver: Driver): Promise<Standing> =>
-  standingOf(model, appliedModel(model, driver.dialect), driver, await driver.existing());
-
-/** The plan of the start, or of `apply`. Reads only. `letGo`: ids of the drops that are asked for. */
+/** Reads only. `letGo`: ids of the drops that are allowed. */
 export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
   const { dialect } = driver;
-  const standing = await standingFor(model, driver);
+  const standing = await standingOf(model, driver);
   const catalogue = await readCatalogue(driver, dialect);
-  const seeded = await readSeeded(driver, await driver.existing());
+  const seeded = await readSeeded(driver);
   const known = { letGo, own: standing.own?.applied, catalogue, seeded };
   return { ...createPlan(standing.applied, model, dialect, known), standing, catalogue };
 }
@@ -135,9 +124,8 @@ export interface Applied {
 }
 
 /**
- * Holds the plan against the rows once more, and then runs all of it, or nothing. `allowed`: ids of steps that
- * may be made though records lose something. Throws a StartError, with the plan in its message, where a step is not
- * allowed or not possible; nothing is changed then.
+ * Runs all of the plan, or nothing. `allowed`: ids of steps that may be made though records lose something. Throws a
+ * StartError with the plan where a step is not allowed or not possible.
  */
 export async function applyPlan(
   plan: StandingPlan,
@@ -156,7 +144,7 @@ export async function applyPlan(
     throw new StartError(formatRefusal(asFound, drift));
   }
   if (plan.steps.every(isSeed)) {
-    // Differences that are not steps: what tables do not keep, and no record is held to.
+    // Models may differ in what tables do not keep.
     if (standing.state !== 'current' || !isDeepStrictEqual(standing.applied, wanted))
       await driver.write((writer) => remember(writer, standing, wanted, dialect));
     return { steps: asFound, backup: undefined };
@@ -177,12 +165,12 @@ export async function applyPlan(
     after: (writer) => remember(writer, standing, wanted, dialect),
     watch,
   });
-  // Until all running instances have noticed, nothing may be written that they would read wrongly.
+  // Running instances must notice before anything is written that they would read wrongly.
   if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * LOOK_MS);
   return { steps, backup };
 }
 
-/** Somebody else changed the tables, or the records, since the plan was made. */
+/** The tables or records were changed since the plan was made. */
 class StalePlan extends StartError {}
 
 async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): Promise<void> {
@@ -191,8 +179,8 @@ async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): 
 }
 
 /**
- * The steps as they are under the lock. Where others wait meanwhile, only what was empty is looked at again: what the rows
- * must be like, constraints have seen to since, and what is lost was allowed.
+ * The steps under the lock. Where clients wait for it, only those are assessed again that found no rows: constraints have
+ * held the others since, and what is lost was allowed.
  */
 async function assessAgain(
   asFound: readonly Assessed[],

@@ -1,17 +1,16 @@
-/** Compares the objects in the database, read by one query, with those that the engine made and those that a plan makes. */
+/** Compares the objects in the database, read by one query, with what the engine made and what a plan makes. */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Reader } from '../driver.ts';
 import { type AppliedModel, columnsIn, type MadeIndexes, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
+/**
+ * By kind. relation: a table or view, as `detail` says. column, or needed where a new row must have a value: `detail` is its
+ * type and default. index: a valid one. trigger. reader: it depends on the column in `detail`, or on the table. referrer: a
+ * table with a foreign key to it. denied: another user owns the table, or no table may be created in schema `name`.
+ */
 interface Found {
-  /**
-   * relation: a table or view, as `detail` says. column, and needed if a new row must have a value for it: `detail` is its
-   * type and default. index: a valid one. trigger. reader: an object that depends on the column in `detail`, or on the
-   * table. referrer: a table with a foreign key to it. denied: another user owns the table, or this one may not create
-   * tables in the schema `name`.
-   */
   readonly kind: string;
   readonly table: string;
   readonly name: string;
@@ -20,17 +19,16 @@ interface Found {
 
 export type Catalogue = readonly Found[];
 
-/** A column of somebody else. */
+/** A column that the engine did not make. */
 export interface OtherColumn {
   readonly name: string;
-  /** Its type and default in DDL; empty where it cannot be made again so. */
+  /** Its type and default in DDL; empty where those cannot be read. */
   readonly words: string;
 }
 
-/** Differences between a table and the one that the engine made. */
 export interface Drift {
   readonly table: string;
-  /** In words. */
+  /** How it differs from the table that the engine made, in words. */
   readonly differences: readonly string[];
   /** SQL that puts an index back. */
   readonly cures: readonly string[];
@@ -43,7 +41,7 @@ export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect,
     name: String(name),
     detail: String(detail ?? ''),
   }));
-  // Objects that a migration has prepared, such as `index _records_new_1`, are nobody else's.
+  // A migration that was cut off has prepared objects such as `index _records_new_1`.
   const isOwn = (name: string): boolean => (name.split(' ')[1] ?? name).startsWith(ENGINE_PREFIX);
   return rows.filter(({ kind, name }) => kind === 'relation' || kind === 'column' || !isOwn(name));
 }
@@ -54,7 +52,6 @@ const found = (catalogue: Catalogue, table: string, ...kinds: readonly string[])
 const namesOf = (catalogue: Catalogue, table: string, kind: string): readonly string[] =>
   found(catalogue, table, kind).map(({ name }) => name);
 
-/** A table of the engine, with what it must have. */
 interface OwnTable {
   readonly table: string;
   readonly columns: readonly string[];
@@ -70,7 +67,6 @@ const ownTables = ({ types, joins }: AppliedModel): readonly OwnTable[] => [
   ...joins.map(({ table, made, left, right }) => ({ table, made, columns: [left.column, right.column] })),
 ];
 
-/** Missing tables, columns and indexes, and columns of others for which no new record has a value. */
 export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly Drift[] {
   return ownTables(applied).flatMap((own): readonly Drift[] => {
     const { table, columns, made } = own;
@@ -80,7 +76,7 @@ export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly D
     const indexes = new Set(namesOf(catalogue, table, 'index'));
     const missing = Object.keys(made).filter((name) => !indexes.has(name));
     const differences = [
-      ...columns.filter((column) => !there.has(column)).map((column) => `column ${column} is missing`),
+      ...columns.flatMap((column) => (there.has(column) ? [] : `column ${column} is missing`)),
       ...missing.map((name) => `index ${name} is missing`),
       ...othersAmong(own, found(catalogue, table, 'needed')).map(
         ({ name }) => `column ${name} is there besides, and no new record has a value for it`,
@@ -115,49 +111,52 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
   });
 }
 
-/** Names of the indexes that the engine made. */
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-/** In words, each object that the step cannot be made beside. */
+/** What the step cannot be made beside, in words. */
 export function obstaclesTo(
-  { creates, drops, edits, tasks, rowsIn: table = '' }: MigrationStep,
+  { code, creates, edits, tasks, rowsIn: table = '' }: MigrationStep,
   applied: AppliedModel,
   catalogue: Catalogue,
 ): readonly string[] {
   const own = new Set([...ownTables(applied).map((one) => one.table), ...ownIndexes(applied)].map(nameKey));
   const isOwn = (name: string): boolean => own.has(nameKey(name));
-  const kinds = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
+  const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
-  const isDropped = drops.includes(table);
+  const isDropped = /^drop-(type|relation)$/.test(code) && edits.length === 0;
   const lost = new Set(tasks.flatMap((task) => task.drops ?? []));
-  const obstacles = new Set<string>();
-  for (const name of [...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))])
-    if (kinds.has(nameKey(name)) && !isOwn(name))
-      obstacles.add(
-        `there is a ${kinds.get(nameKey(name))} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
-      );
-  for (const edit of edits)
-    if (edit.kind === 'addColumn' && columns.has(nameKey(edit.column.name)))
-      obstacles.add(
-        `table ${table} has a column "${edit.column.name}" already, which the engine did not make: rename or drop it`,
-      );
-  for (const { name, detail } of found(catalogue, table, 'reader')) {
+  const made = [...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))];
+  const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
+  const readers = found(catalogue, table, 'reader').filter(({ name, detail }) => {
     const goes = name.startsWith('index ') && (isDropped || isOwn(name.slice('index '.length)));
-    if (!goes && (isDropped || (detail !== '' && lost.has(detail))))
-      obstacles.add(`${name} depends on what this replaces or drops: drop it first, and make it again afterwards`);
-  }
-  for (const name of isDropped ? namesOf(catalogue, table, 'referrer') : [])
-    if (!isOwn(name))
-      obstacles.add(`table "${name}", which the engine did not make, refers to ${table}: drop its foreign key first`);
-  if (tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0)
-    obstacles.add(
-      `another database user owns table ${table}, and only its owner may change it: apply this as that user`,
-    );
-  const denied = found(catalogue, '', 'denied')[0]?.name;
-  if (denied !== undefined && creates.length > 0)
-    obstacles.add(
-      `this database user may not create tables in schema ${denied}: grant it, or apply this as another user`,
-    );
-  return [...obstacles];
+    return !goes && (isDropped || (detail !== '' && lost.has(detail)));
+  });
+  const referrers = isDropped ? namesOf(catalogue, table, 'referrer') : [];
+  const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;
+  const schema = creates.length > 0 ? found(catalogue, '', 'denied')[0]?.name : undefined;
+  const obstacles = [
+    ...made
+      .filter((name) => relations.has(nameKey(name)) && !isOwn(name))
+      .map(
+        (name) =>
+          `there is a ${relations.get(nameKey(name))} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
+      ),
+    ...added
+      .filter((name) => columns.has(nameKey(name)))
+      .map((name) => `table ${table} has a column "${name}" already, which the engine did not make: rename or drop it`),
+    ...readers.map(
+      ({ name }) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
+    ),
+    ...referrers
+      .filter((name) => !isOwn(name))
+      .map((name) => `table "${name}", which the engine did not make, refers to ${table}: drop its foreign key first`),
+    isDenied
+      ? `another database user owns table ${table}, and only its owner may change it: apply this as that user`
+      : [],
+    schema === undefined
+      ? []
+      : `this database user may not create tables in schema ${schema}: grant it, or apply this as another user`,
+  ];
+  return [...new Set(obstacles.flat())];
 }

@@ -1,4 +1,4 @@
-/** Compares the applied model with a Model in its tables: which type, field, foreign key, index, check or join table each part was. */
+/** Compares the applied model with a Model in its tables: what each part was before. */
 import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Check, Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { columnOf } from '../columns.ts';
@@ -22,13 +22,12 @@ export interface Matched<A, B> {
   readonly dropped: readonly B[];
 }
 
-/** A type that was there before, perhaps under another name. */
 export interface TypePair {
   readonly type: RecordType;
   readonly before: NamedType;
   readonly fields: Matched<Field, NamedField>;
   readonly references: Matched<Reference, AppliedReference>;
-  /** By their columns: `before` has another name where case begins or ceases to count. */
+  /** By their columns. `before` has another name where case begins or ceases to count. */
   readonly indexes: Matched<Index, NamedIndex>;
   readonly checks: Matched<Check, CheckRule>;
 }
@@ -40,7 +39,7 @@ export interface Comparison {
   readonly joins: Matched<JoinTable, AppliedJoin>;
 }
 
-/** Tables and columns never change their names, so a part that was there before has the same one. */
+/** Tables and columns never change their names, so they identify a part. */
 export function compare(applied: AppliedModel, { types, joinTables }: Model): Comparison {
   const table = (one: { readonly table: string }): string => one.table;
   const { kept, added, dropped } = match(types.values(), named(applied.types), table, table);
@@ -109,9 +108,8 @@ function match<A, B>(
   return { kept, added, dropped: [...left.values()] };
 }
 
-// The type and the name of the relation that people know a foreign key or a join table by, on whichever side that is.
-
-export interface Owner {
+/** A relation on the side where a foreign key or a join table has a name that people know. */
+interface Owner {
   readonly type: string;
   readonly name: string;
 }
@@ -131,7 +129,7 @@ export function joinOwnerBefore({ left, right, table }: AppliedJoin): Owner {
   return { type, name: relation ?? table };
 }
 
-/** The relation whose own side of the join table this column is. */
+/** The relation that reads the join table from this column. */
 export const relationAt = (table: JoinTable, column: string): Relation | undefined =>
   [table.left.type, table.right.type]
     .flatMap((type) => [...type.relations.values()])

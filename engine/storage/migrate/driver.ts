@@ -1,4 +1,4 @@
-/** The interface by which a driver changes tables. */
+/** What a driver needs to change tables: a migration, its tasks and progress, and the changes of one table as data. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
@@ -8,15 +8,15 @@ import type { TableIndex, TableStatements } from '../tables.ts';
 
 export interface Migration {
   readonly tasks: readonly Task[];
-  /** Identifies the migration: only one with the same key continues one that was interrupted. */
+  /** Only a migration with the same key continues one that was interrupted. */
   readonly key: string;
-  /** Names of the indexes that the engine made; those of others stay. */
+  /** Names of the indexes that the engine made. */
   readonly own: ReadonlySet<string>;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
-  /** Whether a copy of the database is made first, where the database is a file. */
+  /** Whether the file of the database is copied first. */
   readonly backup: boolean;
-  /** Runs at the start of the transaction that changes what clients see. An error that it throws ends the migration. */
+  /** Begins the transaction that changes what clients see. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
   readonly after: (writer: Writer) => Awaitable<void>;
   readonly watch: Follower;
@@ -28,19 +28,20 @@ export interface Follower {
   readonly report: (event: MigrationEvent) => void;
 }
 
-/** How far a migration has come: the task, and its number from 1. */
+/** Progress before each statement and each batch of rows. */
 export interface Doing {
   readonly kind: 'doing';
   readonly task: Task;
+  /** From 1. */
   readonly number: number;
   readonly of: number;
-  /** The identifier up to which a fill is done, the greatest one, and the rows that this process did; 0 otherwise. */
+  /** Of a fill: the identifier that it has reached, the greatest one, and the rows done by this process; otherwise 0. */
   readonly position: number;
   readonly last: number;
   readonly rows: number;
 }
 
-/** A `doing` comes before each statement and each batch; a `waiting` when others have held the table for a while. */
+/** `waiting`: others have held the table for a while. */
 export type MigrationEvent =
   | Doing
   | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
@@ -48,26 +49,24 @@ export type MigrationEvent =
 export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
 
 export interface Migrating {
-  /** All or nothing: clients see the tables before, or after. Answers the name of the copy. */
+  /** All or nothing: clients see the tables before, or after. Returns the name of the copy. */
   migrate(migration: Migration): Promise<string | undefined>;
   /** Clears up after a migration that was cut off when its tables were done. */
   finishMigration(watch: Follower): Promise<void>;
-  /** Takes back the preparations of a migration that was cut off. Answers whether there was one. */
+  /** Removes what an interrupted migration has prepared. Returns whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
-  /** Runs the statements over empty tables, where that needs no lock: answers which one fails, and why. */
+  /** Runs the tasks over empty tables, where that needs no lock. Returns the task that fails, and why. */
   rehearse(
     migration: Pick<Migration, 'tasks' | 'own'>,
   ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
 }
-
-// Changes of one table as data, for a dialect to put into statements.
 
 export type Edit =
   | { readonly kind: 'addColumn'; readonly column: Column }
   | {
       readonly kind: 'changeColumn';
       readonly column: Column;
-      /** `limits`: those that the database keeps, as SQL without the column's name. */
+      /** `limits`: the CHECK of the database, as SQL without the column's name. */
       readonly was: {
         readonly nullable: boolean;
         readonly limits?: string | undefined;
@@ -81,6 +80,7 @@ export type Edit =
 /** A column afterwards, and where its values come from. */
 export interface ColumnSource {
   readonly column: Column;
+  /** SQL over the columns before. */
   readonly value: string;
   readonly from: string | undefined;
   /** Another column that its value depends on. */
@@ -88,7 +88,6 @@ export interface ColumnSource {
   readonly isRetyped?: boolean;
 }
 
-/** In the order of the edits; names in `value` are those before. */
 export interface TableAlteration {
   readonly table: string;
   readonly identifier: string;
@@ -103,17 +102,16 @@ export interface TableAlteration {
 }
 
 export interface Altered {
-  /** The tasks of each edit; empty where `together` does it, or an edit before it. */
+  /** The tasks of each edit; empty where `together` or an earlier edit does it. */
   readonly each: readonly (readonly Task[])[];
-  /** Tasks of a rebuild that makes all edits in one pass over the rows. */
+  /** A rebuild that makes all edits in one pass over the rows. */
   readonly together: readonly Task[];
 }
 
 /**
- * The kinds of tasks in the order in which they run, each with its stage, the wait of clients, and its words in progress
- * reports. A database that changes its tables in one transaction runs the tasks in the order of the plan. The others have
- * three stages: `prepare` builds new objects beside the old ones, under names that no client knows; `switch` is one short
- * transaction that gives them their names, and remembers the model; `finish` checks and clears up.
+ * The kinds of tasks with the lock that clients notice, and the words of progress reports. SQLite runs tasks in the order
+ * of the plan, in one transaction. PostgreSQL sorts them as here, in three stages: `prepare` builds new objects under
+ * hidden names, `switch` is one short transaction that renames them and remembers the model, `finish` checks and clears up.
  */
 export const taskKinds = {
   column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
@@ -123,23 +121,16 @@ export const taskKinds = {
   validate: { stage: 'prepare', lock: 'none', says: 'Check the rows of' },
   index: { stage: 'prepare', lock: 'none', says: 'Build an index of' },
   define: { stage: 'switch', lock: 'all', says: 'Change' },
-  /** Only if tables change in one transaction. */
+  /** SQLite only. */
   rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
   rename: { stage: 'switch', lock: 'all', says: 'Change' },
   settle: { stage: 'switch', lock: 'all', says: 'Change' },
   renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
   create: { stage: 'switch', lock: 'none', says: 'Create' },
-  /** Once all tables are there: they may lead to each other in circles. */
+  /** After all tables are created, since foreign keys may form circles. */
   link: { stage: 'switch', lock: 'all', says: 'Change' },
   confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
-} as const satisfies Record<
-  string,
-  {
-    readonly stage: 'prepare' | 'switch' | 'finish';
-    readonly lock: 'none' | 'rows' | 'writes' | 'all';
-    readonly says: string;
-  }
->;
+} as const;
 
 export interface Task {
   readonly kind: keyof typeof taskKinds;

@@ -1,7 +1,4 @@
-/**
- * Gives the Model the tables and columns of the database. A type, a field or a relation that is renamed keeps its table and
- * its column, so that instances of every version find it, each under its own name.
- */
+/** Gives the Model the tables and columns of the database. What is renamed keeps them, so that every version finds it. */
 import {
   type Field,
   type JoinTable,
@@ -28,17 +25,17 @@ import { stepId } from './steps.ts';
 
 interface Placement {
   readonly applied: AppliedModel;
-  /** The names by which the descriptors are found: those that they were applied with, or those of the tables. */
+  /** The model with the names that these descriptors may know. */
   readonly known: AppliedModel;
-  /** Former names of types, by current names. */
+  /** Former names of types by current ones. */
   readonly formers: ReadonlyMap<string, string>;
-  readonly freeTable: FreeName;
-  readonly freeIndex: FreeName;
+  readonly freeTable: (name: string) => string;
+  readonly freeIndex: (name: string) => string;
   readonly revisions: Map<object, object>;
   readonly letGo: ReadonlySet<string>;
 }
 
-/** `own`: these descriptors as they were applied once. `letGo`: ids of the steps whose drop is allowed. */
+/** `own`: these descriptors as they were applied last. `letGo`: ids of the drops that are allowed. */
 export function placedModel(
   model: Model,
   applied: AppliedModel,
@@ -62,10 +59,8 @@ export function placedModel(
   return placement.revisions.size === 0 ? model : revised(model, placement.revisions);
 }
 
-type FreeName = (name: string) => string;
-
-/** Returns the name itself, or one like it that nothing has or wants. */
-function freeNames(taken: readonly string[], wanted: readonly string[] = []): FreeName {
+/** Makes a function that returns a name, or one like it that nothing has or wants. */
+function freeNames(taken: readonly string[], wanted: readonly string[] = []): (name: string) => string {
   const [all, asked] = [new Set(taken.map(nameKey)), new Set(wanted.map(nameKey))];
   return (name) => {
     let found = name;
@@ -122,7 +117,7 @@ function placeColumns(placement: Placement, type: RecordType, before: AppliedTyp
   const free = freeNames(columnsIn(now), wanted);
   for (const field of type.fields.values()) {
     const was = held.get(before.fields[formers.get(field) ?? '']?.column ?? '');
-    // If case counts again, other instances may still ignore it, so the folded column stays until its drop is allowed.
+    // Other instances may still ignore case, so the folded column stays until its drop is allowed.
     const drop = stepId({ code: 'drop-caseless', type: type.name, name: field.name });
     const isFolded = was?.type === field.type.name && !placement.letGo.has(drop);
     const folded = field.folded ? (was?.folded ?? free(field.folded)) : isFolded ? was.folded : undefined;
@@ -132,7 +127,7 @@ function placeColumns(placement: Placement, type: RecordType, before: AppliedTyp
     revise(placement, reference, { column: references.get(reference)?.column ?? free(reference.column) });
 }
 
-/** The foreign keys that were there, by those that they are now: the same relation of either side, to the same type. */
+/** The foreign keys that were there: either side is the same relation, to the same type. */
 function matchReferences(
   { applied, known, formers }: Placement,
   type: RecordType,
@@ -154,7 +149,7 @@ function matchReferences(
   return pairs;
 }
 
-/** Two join tables are the same if one side is the same relation, and both lead to the same types. */
+/** A join table was there if one side is the same relation, and both lead to the same types. */
 function placeJoins(placement: Placement, joinTables: readonly JoinTable[]): void {
   const { applied, known, formers, freeTable } = placement;
   const sidesIn = (model: AppliedModel, { table, left, right }: AppliedJoin): string =>
@@ -183,7 +178,7 @@ function placeJoins(placement: Placement, joinTables: readonly JoinTable[]): voi
   for (const join of joinTables) if (!kept.has(join)) revise(placement, join, { name: freeTable(join.name) });
 }
 
-/** `left`, `right`: the sides before, in the order of those of the join table now. */
+/** `left`, `right`: the former sides, in the order of the present ones. */
 function placeJoin(
   placement: Placement,
   join: JoinTable,

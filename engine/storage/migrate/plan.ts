@@ -6,7 +6,6 @@ import {
   type Field,
   type JoinTable,
   type Model,
-  OPEN_COLUMN,
   type RecordType,
   type Reference,
   type Relation,
@@ -14,7 +13,7 @@ import {
 import { type Draft, relationOf, resolveField, resolveType } from '../../model/resolve.ts';
 import { StartError } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
-import { SEED_TABLE, tablesOf } from '../tables.ts';
+import { SEED_TABLE } from '../tables.ts';
 import {
   type AppliedField,
   type AppliedJoin,
@@ -26,15 +25,7 @@ import {
 } from './applied.ts';
 import { type Catalogue, otherColumns } from './catalogue.ts';
 import { changeOf, droppedFieldStep, droppedFoldedStep, type TypeChange } from './change.ts';
-import {
-  columnsBefore,
-  compare,
-  type Comparison,
-  compareType,
-  memberAt,
-  type NamedField,
-  type TypePair,
-} from './compare.ts';
+import { columnsBefore, compare, type Comparison, compareType, memberAt, type NamedField } from './compare.ts';
 import { plainTasks, type Task } from './driver.ts';
 import { placedModel } from './place.ts';
 import { leftBehind, renameQuestions } from './questions.ts';
@@ -52,20 +43,23 @@ import {
   typeSteps,
 } from './types.ts';
 
-interface Known {
-  /** Ids of the steps that drop parts which the descriptors do not name: without them, they stay. */
-  readonly letGo?: ReadonlySet<string>;
-  /** The tables when the descriptors were applied last. */
-  readonly own?: AppliedModel | undefined;
-  readonly catalogue?: Catalogue;
-  readonly seeded?: Seeded;
-}
-
 export function createPlan(
   applied: AppliedModel,
   model: Model,
   dialect: Dialect,
-  { letGo = new Set(), own, catalogue = [], seeded = new Map() }: Known = {},
+  {
+    letGo = new Set(),
+    own,
+    catalogue = [],
+    seeded = new Map(),
+  }: {
+    /** Ids of the drops that are allowed; parts without one stay. */
+    readonly letGo?: ReadonlySet<string>;
+    /** The tables when these descriptors were applied last. */
+    readonly own?: AppliedModel | undefined;
+    readonly catalogue?: Catalogue;
+    readonly seeded?: Seeded;
+  } = {},
 ): Plan {
   const placed = placedModel(model, applied, own, letGo);
   const asked = compare(applied, placed);
@@ -142,20 +136,11 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
   return new Set([...own, ...others, ...sides.map(({ relation }) => relation)].filter((one) => one !== null));
 }
 
-// Parts of the tables that no descriptor names stay until somebody allows their drop.
-
 type TypeDraft = Draft<RecordType>;
 
-interface Kept {
-  readonly pair: TypePair;
-  readonly type: TypeDraft;
-  /** undefined for a type that no descriptor names: the step that drops it drops all its parts. */
-  readonly change: TypeChange | undefined;
-}
-
 /**
- * `letGo`: ids of the steps that drop what need not be kept. Some things cannot be kept: a column or a table whose name
- * something else takes, a column that every new record needs a value for, and an index over values that have no order.
+ * The model with the parts that no descriptor names, and the steps that would drop them. What cannot be kept: what `letGo`
+ * names, a column that every new record needs a value for, and an index over values that have no order.
  */
 function keptModel(
   asked: Comparison,
@@ -164,21 +149,20 @@ function keptModel(
   letGo: ReadonlySet<string>,
 ): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
   const steps: MigrationStep[] = [];
+  /** The step that drops a whole type drops its parts as well: they have none of their own. */
   const stays = (step: MigrationStep | undefined): boolean => {
     if (step && letGo.has(stepId(step))) return false;
     if (step) steps.push(step);
     return true;
   };
-  const tables = { types: new Map<string, TypeDraft>(), joinTables: [...model.joinTables] };
-  const { types, joinTables } = tables;
-  for (const type of model.types.values()) types.set(type.name, copied(type));
-  const kept: Kept[] = [];
-  for (const pair of asked.types) {
-    const type = types.get(pair.type.name);
-    if (type) kept.push({ pair, type, change: changeOf(pair, dialect) });
-  }
+  const types = new Map([...model.types].map(([name, type]) => [name, copied(type)]));
+  const joinTables = [...model.joinTables];
+  const kept = asked.types.map((pair) => {
+    const type = types.get(pair.type.name) ?? copied(pair.type);
+    return { pair, type, change: changeOf(pair, dialect) as TypeChange | undefined };
+  });
   for (const before of asked.dropped) {
-    if (!isFree(before.table, tablesOf(tables)) || !stays(droppedTypeStep(before, dialect))) continue;
+    if (!stays(droppedTypeStep(before, dialect))) continue;
     const name = freeName(before.name, types);
     const identifier = { name: identifierNameOf(before) };
     const type = { ...resolveType({ type: name, operations: [], open: before.open, identifier }), table: before.table };
@@ -191,26 +175,23 @@ function keptModel(
   for (const { pair, type, change } of kept) {
     const { before, fields, references } = pair;
     if (change && before.open && !type.open) type.open = stays(closeStep(change));
-    if (change)
-      for (const { after, before: was } of fields.kept)
-        if (!after.caseless && after.folded !== undefined && was.folded !== undefined)
-          steps.push(droppedFoldedStep(change, was, after.name));
+    for (const { after, before: was } of fields.kept)
+      if (change && !after.caseless && after.folded !== undefined && was.folded !== undefined)
+        steps.push(droppedFoldedStep(change, was, after.name));
     for (const field of fields.dropped) {
-      if ((change && isNeeded(field)) || !isColumnFree(type, field.column)) continue;
-      if (!stays(change && droppedFieldStep(change, field))) continue;
+      if ((change && isNeeded(field)) || !stays(change && droppedFieldStep(change, field))) continue;
       const name = freeName(field.name, type.fields);
       type.fields.set(name, unnamedField({ ...field, name }));
     }
     for (const reference of references.dropped) {
       const target = current.get(reference.target);
-      if (!target || (change && reference.required) || !isColumnFree(type, reference.column)) continue;
+      if (!target || (change && reference.required)) continue;
       if (stays(change && droppedReferenceStep(change, reference))) keepReference(type, target, reference);
     }
   }
   for (const before of asked.joins.dropped) {
     const [left, right] = [current.get(before.left.type), current.get(before.right.type)];
-    if (left && right && isFree(before.table, tablesOf(tables)) && stays(droppedJoinStep(before, dialect)))
-      joinTables.push(keptJoin(before, left, right));
+    if (left && right && stays(droppedJoinStep(before, dialect))) joinTables.push(keptJoin(before, left, right));
   }
   // Their members are fields and relations that may be kept themselves.
   for (const { pair, type, change } of kept)
@@ -225,29 +206,23 @@ function keptModel(
       if (!stays(isOwnStep && change ? droppedIndexStep(change, index, type) : undefined)) continue;
       type.indexes.push({ name: index.name, unique: index.unique, members } as TypeDraft['indexes'][number]);
     }
-  return { tables, steps };
+  return { tables: { types, joinTables }, steps };
 }
 
-const copied = ({ fields, relations, references, indexes, ...type }: RecordType): TypeDraft =>
+const copied = (type: RecordType): TypeDraft =>
   ({
     ...type,
-    fields: new Map(fields),
-    relations: new Map(relations),
-    references: [...references],
-    indexes: [...indexes],
+    fields: new Map(type.fields),
+    relations: new Map(type.relations),
+    references: [...type.references],
+    indexes: [...type.indexes],
   }) as TypeDraft;
-
-const isFree = (name: string, taken: Iterable<string>): boolean =>
-  ![...taken].some((one) => nameKey(one) === nameKey(name));
-
-/** Names may be those of something new: only columns must differ. */
-const isColumnFree = ({ identifier, fields, references }: RecordType, column: string): boolean =>
-  isFree(column, [identifier.column, OPEN_COLUMN, ...[...fields.values(), ...references].map((one) => one.column)]);
 
 /** The name itself, unless something new has it. */
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  const all = new Set([...taken.keys()].map(nameKey));
   let found = name;
-  for (let count = 2; !isFree(found, taken.keys()); count += 1) found = `${name} ${count}`;
+  for (let count = 2; all.has(nameKey(found)); count += 1) found = `${name} ${count}`;
   return found;
 }
 
@@ -283,22 +258,30 @@ function keepReference(type: TypeDraft, target: TypeDraft, before: AppliedRefere
   if (has !== null) addRelation(has, 'hasMany', target, type, { at: 'target', reference });
 }
 
-function keptJoin({ table: name, ...sides }: AppliedJoin, left: TypeDraft, right: TypeDraft): JoinTable {
-  const [leftColumn, rightColumn] = [sides.left.column, sides.right.column];
+function keptJoin(
+  { table: name, left, right }: AppliedJoin,
+  ...[one, other]: readonly [TypeDraft, TypeDraft]
+): JoinTable {
   const table: JoinTable = {
     name,
     exportName: name,
     first: 'left',
-    left: { column: leftColumn, type: left },
-    right: { column: rightColumn, type: right },
+    left: { column: left.column, type: one },
+    right: { column: right.column, type: other },
   };
-  const add = (relation: string | null, source: TypeDraft, target: TypeDraft, columns: readonly [string, string]) => {
-    const [sourceColumn, targetColumn] = columns;
-    if (relation !== null)
-      addRelation(relation, 'manyToMany', source, target, { at: 'join', table, sourceColumn, targetColumn });
-  };
-  add(sides.left.relation, left, right, [leftColumn, rightColumn]);
-  add(sides.right.relation, right, left, [rightColumn, leftColumn]);
+  const link = { at: 'join', table } as const;
+  if (left.relation !== null)
+    addRelation(left.relation, 'manyToMany', one, other, {
+      ...link,
+      sourceColumn: left.column,
+      targetColumn: right.column,
+    });
+  if (right.relation !== null)
+    addRelation(right.relation, 'manyToMany', other, one, {
+      ...link,
+      sourceColumn: right.column,
+      targetColumn: left.column,
+    });
   return table;
 }
 

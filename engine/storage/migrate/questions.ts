@@ -1,9 +1,6 @@
-/**
- * Questions that somebody has to answer before a plan is made. `not-renamed`: a part that vanished is not the new one that
- * looks the same. `not-moved`: data may stay behind although a descriptor names it. To allow the step is to say so.
- */
+/** Questions about data that may be meant, but stays behind. Allowing such a step is the answer no. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Field, Model, Relation } from '../../model/model.ts';
+import type { Field, Model, RecordType } from '../../model/model.ts';
 import { didYouMean, nearest } from '../../names.ts';
 import { columnOf } from '../columns.ts';
 import { type AppliedModel, appliedReference, type AppliedReference, nameKey, otherSide } from './applied.ts';
@@ -22,15 +19,12 @@ export function renameQuestions({ types, added, dropped, joins }: Comparison): r
   };
   const isSame = (some: readonly string[], others: readonly string[]): boolean =>
     isDeepStrictEqual(some.toSorted(), others.toSorted());
+  const shapeOf = ({ fields }: RecordType): readonly string[] =>
+    [...fields.values()].map(({ name, type }) => `${name} ${type.name}`);
   return [
     ...dropped.flatMap((old) => {
-      const fields = Object.entries(old.fields).map(([name, { type }]) => `${name} ${type}`);
-      const alike = added.filter((one) =>
-        isSame(
-          fields,
-          [...one.fields.values()].map(({ name, type }) => `${name} ${type.name}`),
-        ),
-      );
+      const shape = Object.entries(old.fields).map(([name, { type }]) => `${name} ${type}`);
+      const alike = added.filter((one) => isSame(shape, shapeOf(one)));
       return ask({ type: old.name }, old.table, alike);
     }),
     ...joins.dropped.flatMap((old) => {
@@ -53,15 +47,6 @@ export function renameQuestions({ types, added, dropped, joins }: Comparison): r
   ];
 }
 
-// Data that stays behind: a former name that the tables do not know or that comes too late, a name that means something
-// else, and a column or a table of that name which holds other data.
-
-interface LeftBehind {
-  readonly step: MigrationStep;
-  /** Whether the data, and the former name that the descriptor gives it, are still there afterwards. */
-  readonly lasts: boolean;
-}
-
 /** A part that no descriptor names any more. */
 interface Past {
   readonly name: string;
@@ -73,59 +58,51 @@ interface Past {
   readonly place: string;
 }
 
-/** A type, or a member of one, that descriptors name. */
-interface Named {
-  readonly type: string;
-  readonly name?: string;
-  readonly subject: string;
-  readonly kind: string;
-  readonly former: string | undefined;
-  readonly isNew: boolean;
-  /** The table or column that the descriptor asks for. */
-  readonly place: string;
+interface LeftBehind {
+  readonly step: MigrationStep;
+  /** Whether the data, and the former name that the descriptor gives it, are still there afterwards. */
+  readonly lasts: boolean;
 }
 
-/** `model`: with the names of tables and columns that the descriptors give. */
+/**
+ * Finds data that stays behind: its former name is unknown or comes too late, its name means something else now, or its
+ * table or column, which a descriptor asks for, holds other data. `model`: with the tables and columns of the descriptors.
+ */
 export function leftBehind(applied: AppliedModel, asked: Comparison, model: Model): readonly LeftBehind[] {
   if (Object.keys(applied.types).length === 0) return [];
-  const pastTypes = asked.dropped.map(({ name, table }) => ({
-    name,
-    kind: 'a type',
-    stays: `the records of ${name}`,
-    rowsIn: table,
-    place: table,
-  }));
-  const [added, kept] = [new Set(asked.added.map(({ name }) => name)), keptMembers(asked)];
-  return [
-    ...[...model.types.values()].flatMap(({ name: type, renamedFrom: former, table: place }) => {
-      const named = { type, subject: `type ${type}`, kind: 'a type', former, isNew: added.has(type), place };
-      return leftBehindBy(named, pastTypes, undefined);
-    }),
-    ...asked.types.flatMap((pair) => {
-      const { name: type, fields, relations } = pair.type;
-      const pasts = pastsOf(pair, asked);
-      return [...fields.values(), ...relations.values()].flatMap((member) => {
-        const { name, renamedFrom: former } = member;
-        const isField = !('link' in member);
-        const kind = isField ? 'a field' : `a ${member.kind} relation to ${member.target.name}`;
-        const subject = `${isField ? 'field' : 'relation'} "${name}" of ${type}`;
-        const wanted = model.types.get(type)?.[isField ? 'fields' : 'relations'].get(name);
-        const place = wanted ? columnOf(wanted) : '';
-        const named = { type, name, subject, kind, former, isNew: !kept.has(member), place };
-        return leftBehindBy(named, pasts, pair.before.table);
-      });
-    }),
-  ];
+  const pastTypes = asked.dropped.map(({ name, table }) => {
+    return { name, kind: 'a type', stays: `the records of ${name}`, rowsIn: table, place: table };
+  });
+  const kept = keptNames(asked);
+  return [...model.types.values()].flatMap((type) => {
+    const pair = asked.types.find((one) => one.type.name === type.name);
+    const pasts = pair ? pastsOf(pair, asked) : [];
+    const members = pair ? [...type.fields.values(), ...type.relations.values()] : [];
+    return [
+      ...questionsOf(type, { type: type.name, subject: `type ${type.name}`, kind: 'a type', isNew: !pair }, pastTypes),
+      ...members.flatMap((member) => {
+        const { name } = member;
+        const [what, kind] =
+          'link' in member ? ['relation', `a ${member.kind} relation to ${member.target.name}`] : ['field', 'a field'];
+        const isNew = !kept.has(`${type.name}.${name}`);
+        const subject = `${what} "${name}" of ${type.name}`;
+        const part = { name, renamedFrom: member.renamedFrom, table: columnOf(member) };
+        return questionsOf(part, { type: type.name, subject, kind, isNew }, pasts, pair?.before.table, name);
+      }),
+    ];
+  });
 }
 
 /** `table`: that of the type, for a member. */
-function leftBehindBy(
-  { type, name, subject, kind, former, isNew, place }: Named,
+function questionsOf(
+  { name, renamedFrom: former, table: place }: Pick<RecordType, 'name' | 'renamedFrom' | 'table'>,
+  { type, subject, kind, isNew }: Readonly<Record<'type' | 'subject' | 'kind', string>> & { readonly isNew: boolean },
   pasts: readonly Past[],
-  table: string | undefined,
+  table?: string,
+  member?: string,
 ): readonly LeftBehind[] {
   const left = (detail: string, { lasts = false, rowsIn = table } = {}): readonly LeftBehind[] => [
-    { step: createStep('not-moved', type, { name, detail, rowsIn }), lasts },
+    { step: createStep('not-moved', type, { name: member, detail, rowsIn }), lasts },
   ];
   const past = pasts.find((one) => one.name === former);
   const other = isNew ? (pasts.find((one) => one.name === name) ?? past) : undefined;
@@ -146,7 +123,7 @@ function leftBehindBy(
     const meant = nearest(former, names) ?? names[0];
     const rowsIn = pasts.find((one) => one.name === meant)?.rowsIn;
     if (rowsIn !== undefined) return left(`${unknown}. Correct it, or allow this step if it is new`, { rowsIn });
-    // Nothing is gone that it could have meant: a database that never had the former name.
+    // Nothing is gone that it could have meant: this database never had the former name.
     return left(`${unknown}; it is new`).map((one) => ({ ...one, step: { ...one.step, risk: 'safe' } }));
   }
   const held = pasts.find((one) => place !== '' && nameKey(one.place) === nameKey(place));
@@ -157,20 +134,24 @@ function leftBehindBy(
   );
 }
 
-function keptMembers({ types, joins }: Comparison): ReadonlySet<Field | Relation | undefined> {
-  return new Set([
-    ...types.flatMap(({ fields }) => fields.kept.map(({ after }) => after)),
+/** The members that were there, as `Book.title`; a side of a relation counts if it had a name. */
+function keptNames({ types, joins }: Comparison): ReadonlySet<string> {
+  const sides = [
     ...types.flatMap(({ references }) =>
       references.kept.flatMap(({ after, before }) => [
-        before.belongsTo === null ? undefined : after.relation,
-        before.has === null ? undefined : otherSide(after),
+        before.belongsTo === null ? [] : (after.relation ?? []),
+        before.has === null ? [] : (otherSide(after) ?? []),
       ]),
     ),
     ...joins.kept.flatMap(({ after, before }) =>
       [before.left, before.right].map(({ relation, column }) =>
-        relation === null ? undefined : relationAt(after, column),
+        relation === null ? [] : (relationAt(after, column) ?? []),
       ),
     ),
+  ].flat();
+  return new Set([
+    ...types.flatMap(({ type, fields }) => fields.kept.map(({ after }) => `${type.name}.${after.name}`)),
+    ...sides.map(({ source, name }) => `${source.name}.${name}`),
   ]);
 }
 

@@ -1,10 +1,9 @@
-/** Seed records that are still to be inserted, as steps of a plan, with what the records that are there have against them. */
-import type { SqlValue } from '../../field-types/field-type.ts';
+/** Seed records that are still to be inserted, as steps of a plan, with the records that stand in their way. */
 import { isObject, type JsonObject } from '../../json/json.ts';
 import { type Model, type RecordType, type Relation, type UniqueMembers, uniqueIndexes } from '../../model/model.ts';
 import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Reader } from '../driver.ts';
+import type { Driver } from '../driver.ts';
 import { SEED_TABLE } from '../tables.ts';
 import { changeOf, rowsWhere, type TypeChange } from './change.ts';
 import type { Comparison } from './compare.ts';
@@ -13,9 +12,9 @@ import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 /** Identifiers of the seed records that were inserted, by the name that their type had. */
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;
 
-export async function readSeeded(reader: Reader, tables: readonly SqlValue[]): Promise<Seeded> {
-  if (!tables.includes(SEED_TABLE)) return new Map();
-  const rows = await reader.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
+export async function readSeeded(driver: Driver): Promise<Seeded> {
+  if (!(await driver.existing()).includes(SEED_TABLE)) return new Map();
+  const rows = await driver.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
   const byType = Map.groupBy(rows, ([type]) => String(type));
   return new Map([...byType].map(([type, all]) => [type, new Set(all.map(([, identifier]) => Number(identifier)))]));
 }
@@ -45,18 +44,18 @@ export function seedSteps(
   });
 }
 
-/** A record that seeds name: a seed itself, or one that another record links, or makes if it has no identifier. */
+/** A record that seeds name: a seed itself, a new record inside of one, or one that is linked by its identifier. */
 interface Mention {
   readonly type: RecordType;
   readonly item: JsonObject;
   readonly identifier: number | undefined;
-  /** The relation that leads to it; undefined for a seed. */
-  readonly relation: Relation | undefined;
+  readonly isLink: boolean;
 }
 
 function mentionOf(type: RecordType, item: JsonObject, relation?: Relation): Mention {
-  const identifier = item[type.identifier.name];
-  return { type, item, identifier: typeof identifier === 'number' ? identifier : undefined, relation };
+  const found = item[type.identifier.name];
+  const identifier = typeof found === 'number' ? found : undefined;
+  return { type, item, identifier, isLink: relation !== undefined && identifier !== undefined };
 }
 
 function* mentionsIn({ type, item }: Mention): Generator<Mention> {
@@ -69,57 +68,46 @@ function* mentionsIn({ type, item }: Mention): Generator<Mention> {
     }
 }
 
+const identifiersOf = (mentions: readonly Mention[]): readonly number[] =>
+  mentions.flatMap(({ identifier }) => identifier ?? []);
+
 /** Finds the records of one type because of which the database would refuse the seeds. */
 function checksOf(
   type: RecordType,
   mentions: readonly Mention[],
   changes: ReadonlyMap<RecordType, TypeChange>,
   pending: readonly Mention[],
-  dialect: Dialect,
+  { quote }: Dialect,
 ): readonly StepCheck[] {
-  const [links, made] = [mentions.filter(isLink), mentions.filter((one) => !isLink(one))];
+  const [links, made] = [mentions.filter(({ isLink }) => isLink), mentions.filter(({ isLink }) => !isLink)];
   const change = changes.get(type);
   const coming = identifiersOf(pending.filter((one) => one.type === type));
   const linked = new Set(identifiersOf(links).filter((one) => !coming.includes(one)));
-  const missing = missingRecords(type, linked, change, dialect);
-  if (!change) return missing;
-  const refuse = (says: string, conditions: readonly string[]): readonly StepCheck[] =>
-    conditions.length === 0 ? [] : [{ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says }];
-  return [
-    ...refuse(
-      'a seed record has the identifier of this record; give the seed record another one',
-      identifiersOf(made).map((identifier) => `${dialect.quote(change.before.identifier)} = ${identifier}`),
-    ),
-    ...uniqueIndexes(change.type).flatMap(({ members }) =>
-      refuse(
-        `this record has the ${members.map(({ name }) => `"${name}"`).join(', ')} of a seed record; change one of them`,
-        made.flatMap(({ item }) => sameValues(change, members, item)),
-      ),
-    ),
-    ...missing,
-  ];
-}
-
-const isLink = ({ relation, identifier }: Mention): boolean => relation !== undefined && identifier !== undefined;
-
-const identifiersOf = (mentions: readonly Mention[]): readonly number[] =>
-  mentions.flatMap(({ identifier }) => identifier ?? []);
-
-function missingRecords(
-  { name }: RecordType,
-  identifiers: ReadonlySet<number>,
-  change: TypeChange | undefined,
-  { quote }: Dialect,
-): readonly StepCheck[] {
-  if (identifiers.size === 0) return [];
-  const wanted = [...identifiers].map((identifier) => `select ${identifier} as id`).join(' union all ');
+  const checks: StepCheck[] = [];
+  const refuse = (says: string, conditions: readonly string[]): void => {
+    if (change && conditions.length > 0)
+      checks.push({ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says });
+  };
   const { table = '', identifier = '' } = change?.before ?? {};
-  const there = `where not exists (select 1 from ${quote(table)} where ${quote(identifier)} = wanted.id)`;
-  const sql = `select id as identifier, null as value from (${wanted}) as wanted ${change ? there : ''}`;
-  return [{ sql, effect: 'fail', says: `a seed record links this record of ${name}, which is not there` }];
+  refuse(
+    'a seed record has the identifier of this record; give the seed record another one',
+    identifiersOf(made).map((one) => `${quote(identifier)} = ${one}`),
+  );
+  for (const { members } of change ? uniqueIndexes(type) : [])
+    refuse(
+      `this record has the ${members.map(({ name }) => `"${name}"`).join(', ')} of a seed record; change one of them`,
+      made.flatMap(({ item }) => (change ? sameValues(change, members, item) : [])),
+    );
+  if (linked.size > 0) {
+    const wanted = [...linked].map((one) => `select ${one} as id`).join(' union all ');
+    const unknown = `where not exists (select 1 from ${quote(table)} where ${quote(identifier)} = wanted.id)`;
+    const sql = `select id as identifier, null as value from (${wanted}) as wanted ${change ? unknown : ''}`;
+    checks.push({ sql, effect: 'fail', says: `a seed record links this record of ${type.name}, which is not there` });
+  }
+  return checks;
 }
 
-/** SQL: whether the row has the values of a unique index over fields that the new record brings; empty if none can. */
+/** SQL: whether a row has the values of a unique index that the new record brings. Empty where they are not known. */
 function sameValues(
   { dialect, fieldChanges }: TypeChange,
   members: UniqueMembers['members'],

@@ -1,6 +1,6 @@
 /**
- * An instance serves tables that newer descriptors may have changed by its own fields, names and rules. It touches
- * nothing that it does not know. Where the tables are narrower than its rules, it reads, and refuses to write.
+ * The model that an instance serves over tables which newer descriptors may have changed. It touches nothing that it does
+ * not know, and writes nothing where the tables accept less than its own rules.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { widens } from '../../field-types/field-type.ts';
@@ -12,14 +12,14 @@ import { type AppliedModel, type AppliedReference, identifierNameOf } from './ap
 import { columnsBefore, compare, memberAt, type NamedField, type TypePair } from './compare.ts';
 import { isNeeded, unnamedField } from './plan.ts';
 
-/** A table that the instance cannot use, or cannot write to. */
+/** Why the instance cannot use a table, or cannot write to it. */
 interface Misfit {
   readonly table: string;
   readonly says: string;
   readonly isReadable: boolean;
 }
 
-/** `model`: with the names of its tables and columns; it is answered itself if the tables ask for nothing else. */
+/** `model`: with the names of its tables and columns. Returned as it is where the tables ask for nothing else. */
 export function servedModel(
   model: Model,
   found: AppliedModel,
@@ -43,7 +43,7 @@ export function servedModel(
     serveFields(pair);
     serveReferences(pair);
     serveIndexes(pair);
-    // A check that names a field which the instance does not know is left to the others.
+    // A check of fields that the instance does not know is left to newer instances.
     const isKnown = (name: string): boolean => memberAt(type, columnsBefore(now, [name])[0] ?? '') !== undefined;
     if (checks.dropped.some((rule) => [...fieldsOf(rule)].every(isKnown)))
       narrower(table, 'it has a check that these descriptors do not name');
@@ -58,12 +58,12 @@ export function servedModel(
       else serveField(table, field, now);
     if (type.open) return adopt(type, dropped);
     for (const field of dropped) if (isNeeded(field)) narrower(table, needed(field.name));
-    // Generated fields are filled in even if the descriptors of this instance do not name them.
+    // Generated fields are filled in, though these descriptors do not name them.
     const filled = dropped.filter(({ generated, isNowByDefault }) => generated !== undefined || isNowByDefault);
     if (filled.length > 0) revise(type, { hidden: filled.map(unnamedField) });
   }
 
-  /** Stamps, folded texts and null follow the tables. */
+  /** Generated values, folded texts and null follow the tables. */
   function serveField(table: string, field: Field, { generated, folded, constraints, ...now }: NamedField): void {
     const nullable = field.nullable || now.nullable;
     if (generated !== field.generated || folded !== field.folded || nullable !== field.nullable)
@@ -72,7 +72,7 @@ export function servedModel(
       narrower(table, `"${field.name}" accepts less now`);
   }
 
-  /** A key of an open type may be a field of newer descriptors: both versions use its column. */
+  /** An open key that is a field of newer descriptors has its column here, too. */
   function adopt(type: RecordType, all: readonly NamedField[]): void {
     const fields = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)).map(unnamedField);
     if (fields.length === 0) return;
@@ -104,7 +104,7 @@ export function servedModel(
         narrower(one, `rows of ${table} go with their "${column}" by another rule now`);
   }
 
-  /** Only what the tables hold to be unique is. A row without a value of an unknown member collides with none. */
+  /** A row without a value of an unknown member collides with none. */
   function serveIndexes({ type, before: now, indexes: { kept, added, dropped } }: TypePair): void {
     if (added.length > 0) revise(type, { indexes: kept.map(({ after }) => after) });
     for (const { unique, members } of dropped) {
@@ -129,7 +129,7 @@ export function servedModel(
   return { model: revisions.size > 0 ? revised(model, revisions) : model, misfits };
 }
 
-/** Members that have another name in the tables: by it, the other version's clients could send an open key. */
+/** Members with another name in the tables: clients of the other version could send it as an open key. */
 function renamedIn({ type, before, fields, references }: TypePair) {
   return [
     [type.identifier.name, identifierNameOf(before)] as const,

@@ -1,4 +1,4 @@
-/** A migration as data: what each step changes, what that does to records, and the SQL that makes it. */
+/** The steps of a migration as data: what each changes, what that does to records, and the SQL that makes it. */
 import type { JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
@@ -7,10 +7,10 @@ import type { Edit, Task } from './driver.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** The effect on a record. fail: as long as there is such a record, the step cannot be made. */
+/** The effect on a record. fail: such a record blocks the step. */
 type Effect = 'lose' | 'change' | 'fail';
 
-/** Every kind of step: its risk, and its description for people. docs/reference/changes.md lists them. */
+/** docs/reference/changes.md lists them. */
 export const stepKinds = {
   'add-type': ['safe', 'Add type {type}, in table {now}'],
   'rename-type': ['safe', 'Rename {was} to {type}'],
@@ -64,7 +64,7 @@ export const stepKinds = {
 
 export type StepCode = keyof typeof stepKinds;
 
-/** The effect of a kind of step on the records that its `rows` find; completes a sentence that begins with their number. */
+/** The effect of a step on its `rows`, in words that follow their number: `3 records: the open keys are lost`. */
 const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says: string]>>> = {
   'claim-key': ['fail', 'there is an open key "{name}", which cannot be taken over; remove it'],
   'close-type': ['lose', 'the open keys are lost'],
@@ -88,18 +88,17 @@ const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says:
 };
 
 type Coded = Pick<MigrationStep, 'code'>;
-/** Whether it takes something away which the descriptors do not name: without the step, that stays. */
+/** Whether it drops what the descriptors do not name, which stays otherwise. */
 export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check)|close-)/.test(code);
 export const isRename = ({ code }: Coded): boolean => code.startsWith('rename-');
-/** Whether somebody has to say what is meant. */
 export const isQuestion = ({ code }: Coded): boolean => code.startsWith('not-');
 export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
-/** Whether a column may hold afterwards what statements compiled before take for something else. */
+/** Whether older statements would misread the column afterwards. */
 export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
 /**
- * How an instance of the version before goes on once the step is made. refuse: it cannot use the type any more. read: it
- * refuses to write such records. named: it goes on, unless the type is open.
+ * What the step means for an instance of the version before. refuse: it cannot use the type. read: it refuses to write such
+ * records. named: it goes on, unless the type is open.
  */
 export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {
   if (isRename({ code })) return 'named';
@@ -109,11 +108,10 @@ export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | u
   return isNarrowing ? 'read' : undefined;
 }
 
-/** Finds rows in the database as it is before the plan. */
+/** Finds rows in the database as it is before the plan, by columns `identifier` and `value`. */
 export interface RowQuery {
-  /** Answers columns `identifier` and `value`. */
   readonly sql: string;
-  /** If present, `value` is JSON text, and only rows that do not fit count. */
+  /** Where `value` is JSON text: only rows that do not fit count. */
   readonly fits?: (value: JsonValue) => boolean;
 }
 
@@ -129,15 +127,13 @@ export interface MigrationStep {
   readonly risk: Risk;
   readonly description: string;
   readonly checks: readonly StepCheck[];
-  /** Changes of the type's table. The dialect makes tasks of all edits of one table together. */
+  /** Changes of the type's table; its dialect makes tasks of them. */
   readonly edits: readonly Edit[];
   readonly tasks: readonly Task[];
   /** The table, by its name before the plan, whose rows are at stake. */
   readonly rowsIn: string | undefined;
-  /** Names of the tables and indexes that it makes besides those of its edits. */
+  /** Tables and indexes besides those of its edits. */
   readonly creates: readonly string[];
-  /** The columns of the table, or the table itself, that it drops. */
-  readonly drops: readonly string[];
 }
 
 export interface Plan {
@@ -159,19 +155,17 @@ interface Words {
   readonly detail?: string;
 }
 
-export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'drops'>> &
-  Omit<Words, 'type'> & {
-    /** The rows that this kind of step affects. */
-    readonly rows?: RowQuery | undefined;
-  };
+/** `rows`: those that this kind of step affects. */
+export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates'>> &
+  Omit<Words, 'type'> & { readonly rows?: RowQuery | undefined };
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
-  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], drops = [] } = parts;
+  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [] } = parts;
   const [risk, description] = stepKinds[code];
   const words = { ...parts, type };
   const own = rows ? [checkOf(code, words, rows)] : [];
-  const said = { code, type, name, risk, description: filled(description, words) };
-  return { ...said, edits, tasks, rowsIn, creates, drops, checks: [...own, ...checks] };
+  const step = { code, type, name, risk, description: filled(description, words), checks: [...own, ...checks] };
+  return { ...step, edits, tasks, rowsIn, creates };
 }
 
 export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {

@@ -47,7 +47,7 @@ export function droppedTypeStep({ name, table, identifier }: NamedType, dialect:
     ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
   ];
   const rows = rowsOf(table, identifier, dialect);
-  return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table, drops: [table] });
+  return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });
 }
 
 export function closeStep(change: TypeChange): MigrationStep {
@@ -218,8 +218,7 @@ export function droppedJoinStep(before: AppliedJoin, dialect: Dialect): Migratio
   const { type, name } = joinOwnerBefore(before);
   const rows = rowsOf(before.table, before.left.column, dialect);
   const tasks = plainTasks('define', [dropTable(before.table, dialect)], before.table);
-  const parts = { rows, tasks, rowsIn: before.table, drops: [before.table] };
-  return createStep('drop-relation', type, { name, detail: 'a connection', ...parts });
+  return createStep('drop-relation', type, { name, detail: 'a connection', rows, tasks, rowsIn: before.table });
 }
 
 export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly MigrationStep[] =>
