@@ -4,7 +4,7 @@
  */
 import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { listed, MAX_IN_VALUES, parseTruth } from '../field-types/field-type.ts';
+import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
@@ -53,7 +53,7 @@ interface ReadingPlace extends FilterPlace {
   readonly groups: number;
 }
 
-/** The left side of a comparison: a value, or the number of records of a set, which is never null. */
+/** The left side of a comparison: a value, or the number of records of a set. */
 type Compared = Path | SetPath;
 
 const fieldOf = (compared: Compared): Path['field'] => ('set' in compared ? undefined : compared.field);
@@ -68,7 +68,7 @@ class FilterReader {
     this.#reading = reading;
   }
 
-  /** The parameters of one condition have the same name, and the same operator or quantifier. */
+  /** Parameters with the same name and operator (or quantifier) are one condition. */
   conditions({ parameters, at }: Unread, place: ReadingPlace): readonly Filter[] {
     const together = Map.groupBy(parameters, ({ steps = [] }) =>
       steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
@@ -91,7 +91,6 @@ class FilterReader {
         ? this.#set(end, word, { parameters, at: at + 2 }, { ...place, ...subject.place })
         : this.#comparison(end, inside);
     if (!found || found.length === 0) return undefined;
-    // The conditions hold for some record of each set on the way.
     return through.reduceRight<readonly Filter[]>((conditions, path) => [{ kind: 'some', path, conditions }], found);
   }
 
@@ -106,7 +105,7 @@ class FilterReader {
     return items && [{ kind, items }];
   }
 
-  /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices they are one item, or one each. */
+  /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices, all are one item, or each is one. */
   #items({ parameters, at }: Unread, place: ReadingPlace, isOneEach = false) {
     const array = wireArray(parameters, at, this.#complain(parameters));
     if (array?.form === 'plain') {
@@ -116,7 +115,7 @@ class FilterReader {
     return array && [...array.items.values()].map((item) => this.conditions({ parameters: item, at: at + 1 }, place));
   }
 
-  /** Each item is about a record of its own; without indices, all conditions are about one. */
+  /** Each item is about a record of its own. */
   #set(path: SetPath, word: string, rest: Unread, place: ReadingPlace): readonly Filter[] | undefined {
     const kind = QUANTIFIERS.get(word);
     if (kind) return this.#items(rest, place)?.map((conditions) => ({ kind, path, conditions }));
@@ -142,8 +141,10 @@ class FilterReader {
     const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
     const read = readOperand(operator, { parameters, at: at + 1 }, path, complain, most);
     if (read === undefined) return undefined;
-    const excess = operator.excess(read, most);
-    if (excess) return complain('too-many', excess);
+    const excess = operator.name === 'like' ? patternExcess(String(read)) : undefined;
+    if (excess !== undefined) return complain('too-many', excess);
+    if (Array.isArray(read) && read.length > most)
+      return complain('too-many', `A list of values can have at most ${most} values`);
     const compared = { operator: operator.name, value: field?.caseless ? foldedValue(read) : read };
     return ['set' in path ? { kind: 'count', path, ...compared } : { kind: 'value', path, ...compared }];
   }
@@ -196,7 +197,7 @@ function readOperand(
   const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
   if (wants === 'values') {
     const items = textArray(parameters, at, complain, isJoined(path));
-    // One more than there may be tells that there are too many; the others are not looked at.
+    // One more than allowed shows that there are too many.
     const texts = items && [...items.values()].slice(0, most + 1);
     const values = texts?.flatMap(({ value }) => parse(path, value, steps, at, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;

@@ -1,6 +1,6 @@
 /** The operators of list filters and of checks. The engine evaluates checks itself, so that both databases answer alike. */
 import { foldedValue } from '../field-types/case-folding.ts';
-import { MAX_IN_VALUES, type OperatorName, patternExcess } from '../field-types/field-type.ts';
+import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts';
@@ -9,18 +9,11 @@ export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
   readonly wants: 'value' | 'values' | 'flag';
-  /** With the column all that the condition depends on: how many values; of a flag, 1 for true. */
-  count(value: JsonValue): number;
-  /** SQL over a comparable column, a `?` for each operand. `like`: the dialect's LIKE that compares ASCII letters without case. */
+  /** SQL about a comparable column, a `?` for each operand. `like`: the dialect's LIKE that compares ASCII letters without case. */
   condition(column: string, count: number, like: string): string;
-  operands(value: JsonValue): readonly JsonValue[];
-  /** Why an operand is too large, as a sentence; undefined if it is not. `most`: values of a list. */
-  excess(value: JsonValue, most: number): string | undefined;
-  /** The same in the engine: whether a value satisfies the condition. Neither it nor the operand is null. */
+  /** The same in the engine. Neither the value nor the operand is null. */
   test(value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number): boolean;
 }
-
-const many = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value]);
 
 /** An operator that compares with one value; null is never among what it finds. */
 const comparing = (
@@ -32,12 +25,11 @@ const comparing = (
   name,
   description,
   wants: 'value',
-  count: () => 1,
   condition: (column) => `${column} ${sign} ?`,
-  operands: (value) => [value],
-  excess: () => undefined,
   test: (value, operand, compare) => fits(compare(value, operand)),
 });
+
+const many = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : [value]);
 
 export const operators: Readonly<Record<OperatorName, Operator>> = {
   eq: comparing('eq', '=', (order) => order === 0, 'Equal to the value.'),
@@ -55,34 +47,33 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
     name: 'in',
     description: `Equal to one of the values, at most ${MAX_IN_VALUES}: repeat the key for each, or join them by commas, unless a text can have one.`,
     wants: 'values',
-    count: (value) => many(value).length,
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
-    operands: many,
     test: (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
-    excess: (value, most) =>
-      many(value).length > most ? `A list of values can have at most ${most} values` : undefined,
   },
   like: {
     name: 'like',
     description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
     wants: 'value',
-    count: () => 1,
-    condition: (column, _count, like) => `${column} ${like} ? escape '\\'`,
-    operands: (value) => [pattern(String(value))],
-    excess: (value) => patternExcess(String(value)),
+    condition: (column, _, like) => `${column} ${like} ? escape '\\'`,
     test: (value, operand) => hasSegments(lowered(String(value)), lowered(String(operand)).split(/\*+/)),
   },
   null: {
     name: 'null',
     description: 'true finds records without a value, false those with one.',
     wants: 'flag',
-    count: (value) => (value === true ? 1 : 0),
     condition: (column, count) => `${column} is ${count === 1 ? '' : 'not '}null`,
-    operands: () => [],
-    excess: () => undefined,
     test: () => true,
   },
 };
+
+/** The number that the SQL of a condition depends on: of its operands; of a flag, 1 for true. */
+export const countOf = (name: OperatorName, value: JsonValue): number =>
+  operators[name].wants === 'flag' ? Number(value) : many(value).length;
+
+export function operandsOf(name: OperatorName, value: JsonValue): readonly JsonValue[] {
+  if (operators[name].wants === 'flag') return [];
+  return name === 'like' ? [pattern(String(value))] : many(value);
+}
 
 export const operatorsByName: ReadonlyMap<string, Operator> = new Map(Object.entries(operators));
 
@@ -93,18 +84,17 @@ const pattern = (text: string): string => text.replace(/[%_\\]/g, '\\$&').replac
 
 const LAST_POINT = 0x10ffff;
 
-/** The range, by code points, of texts that begin as the pattern does; undefined for `*…`. */
+/** The range, by code points, of texts that begin like the pattern; undefined for `*…`. */
 export function rangeOfPattern(text: string): readonly [from: string, below: string] | undefined {
   const [first = ''] = text.split('*', 1);
   const points = [...first].map((sign) => sign.codePointAt(0) ?? 0);
   while (points.at(-1) === LAST_POINT) points.pop();
   const last = points.pop();
   if (last === undefined) return undefined;
-  // Surrogates are no characters.
   return [first, String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)];
 }
 
-/** Whether the text begins with the first segment and ends with the last, and has the others between them in their order. */
+/** Whether the text begins with the first segment, ends with the last, and has the others between them in order. */
 function hasSegments(text: string, [first = '', ...others]: readonly string[]): boolean {
   const last = others.pop();
   if (last === undefined) return text === first;
@@ -127,7 +117,7 @@ type ValueOf = (field: Field) => JsonValue;
 export const meets = ({ must, when }: Check, valueOf: ValueOf): boolean =>
   !when.every((one) => holds(one, valueOf, undefined)) || must.every((one) => holds(one, valueOf, true));
 
-/** The checks of its type that a new record does not meet, from its values by name; without one it has its default. */
+/** The checks that a new record does not meet. `values`: by name; others have their defaults. */
 export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
   checks.filter(
     (check) =>
@@ -137,18 +127,18 @@ export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Ch
 const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue | undefined =>
   isNowByDefault ? type.now?.(new Date()) : value;
 
-/** `withNull`: what a comparison with null comes to; undefined: what it would for a list filter. */
+/** `withNull`: the result of a comparison with null; undefined: as in a list filter. */
 function holds(condition: CheckCondition, valueOf: ValueOf, withNull: boolean | undefined): boolean {
   if ('group' in condition) {
     const { group, items } = condition;
-    // Null says nothing about what must hold, nor about what must not.
+    // A comparison with null must not make a check fail, nor inside `none`.
     const inner = group === 'none' && withNull !== undefined ? !withNull : withNull;
     const itemHolds = (item: readonly CheckCondition[]): boolean => item.every((one) => holds(one, valueOf, inner));
     return group === 'all' ? items.every(itemHolds) : items.some(itemHolds) === (group === 'any');
   }
   const { field, operator, operand, other } = condition;
   if (operator === 'null') return (valueOf(field) === null) === operand;
-  // As the tables have it: other instances hold what they write to the same.
+  // Fold only if the tables do, so that all instances agree.
   const isFolded = field.folded !== undefined || other?.folded !== undefined;
   const [value = null, compared = null] = [valueOf(field), other ? valueOf(other) : operand].map((one) =>
     isFolded ? foldedValue(one) : one,

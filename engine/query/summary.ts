@@ -49,7 +49,7 @@ const wordHint = (name: string, words: readonly string[]): string =>
   didYouMean((name.split('(', 1)[0] ?? '').toLowerCase(), words);
 
 function itemsOf(list: string, most: number, complain: Complain): readonly Item[] {
-  // One more than there may be tells that there are too many; the others are not looked at.
+  // One more than allowed shows that there are too many.
   const names = list.split(',', most + 1);
   if (names.length > most) complain('too-many', `There can be at most ${most} names, separated by commas`);
   const known = names.slice(0, most);
@@ -118,7 +118,7 @@ function resolveMeasure({ name, word, text }: Item, names: PathNames, complain: 
   return { name, aggregate, path };
 }
 
-/** Ends with the keys that it does not name, which make each group unique, in the direction of the last term. */
+/** Ends with the keys that are not named, as tie-breakers in the direction of the last term. */
 function resolveSummaryOrder(
   { orderBy, faults }: QueryReading,
   keys: readonly GroupKey[],

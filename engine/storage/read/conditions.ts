@@ -4,7 +4,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json/json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import type { Filter, Group, Path, SetCount, SetFilter, ValueFilter } from '../../query/list-query.ts';
-import { operators, rangeOfPattern } from '../../query/operators.ts';
+import { countOf, operandsOf, operators, rangeOfPattern } from '../../query/operators.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { comparedBy, fromTables, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
@@ -115,7 +115,7 @@ function shapeOf(condition: Filter): string {
   if ('conditions' in condition)
     return `${condition.kind} ${condition.path.name}(${shapeOfConditions(condition.conditions)})`;
   const { kind, path, operator, value } = condition;
-  return `${kind} ${path.name} ${operator} ${operators[operator].count(value)}${rangeOf(condition) ? ' range' : ''}`;
+  return `${kind} ${path.name} ${operator} ${countOf(operator, value)}${rangeOf(condition) ? ' range' : ''}`;
 }
 
 export function sqlOf(conditions: readonly Filter[], source: JoinedTables, dialect: Dialect): SqlCondition {
@@ -126,13 +126,13 @@ export function sqlOf(conditions: readonly Filter[], source: JoinedTables, diale
 export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): readonly SqlValue[] =>
   conditions.flatMap((condition) => {
     if ('items' in condition) return condition.items.flatMap((item) => valuesOf(item, dialect));
-    return 'conditions' in condition ? valuesOf(condition.conditions, dialect) : operandsOf(condition, dialect);
+    return 'conditions' in condition ? valuesOf(condition.conditions, dialect) : boundBy(condition, dialect);
   });
 
-function operandsOf(condition: ValueFilter | SetCount, dialect: Dialect): readonly SqlValue[] {
+function boundBy(condition: ValueFilter | SetCount, dialect: Dialect): readonly SqlValue[] {
   const field = condition.kind === 'value' ? condition.path.field : undefined;
   const operand = field ? columnType(field, dialect.name).operand : Number;
-  return [...(rangeOf(condition) ?? []), ...operators[condition.operator].operands(condition.value)].map(operand);
+  return [...(rangeOf(condition) ?? []), ...operandsOf(condition.operator, condition.value)].map(operand);
 }
 
 /** The range of texts that begin like the pattern, so that an index that ignores case can serve it: LIKE itself uses none. */
@@ -146,10 +146,10 @@ function oneCondition(condition: Filter, source: JoinedTables, dialect: Dialect)
   if ('conditions' in condition) return setCondition(condition, source, dialect);
   const column =
     condition.kind === 'value' ? source.path(condition.path).comparable : countSql(condition, source, dialect);
-  const { count, condition: compared } = operators[condition.operator];
-  const sql = compared(column, count(condition.value), dialect.like);
+  const { operator, value } = condition;
+  const sql = operators[operator].condition(column, countOf(operator, value), dialect.like);
   const range = rangeOf(condition) ? `${column} >= ? and ${column} < ? and ` : '';
-  return { sql: `${range}${sql}`, values: operandsOf(condition, dialect) };
+  return { sql: `${range}${sql}`, values: boundBy(condition, dialect) };
 }
 
 function groupCondition({ kind, items }: Group, source: JoinedTables, dialect: Dialect): SqlCondition {
