@@ -10,7 +10,7 @@ export interface Column {
   /** The field whose text it holds folded. */
   readonly folds: Field | undefined;
   readonly nullable: boolean;
-  /** The value of a record that does not give one; null if there is no default. */
+  /** null if there is no default. */
   readonly default: SqlValue;
 }
 
@@ -28,7 +28,6 @@ export const readSql = (
 
 export const columnType = (field: Field, dialect: DialectName): ColumnType => field.type.columns[dialect];
 
-/** The CHECK of a column; empty if its type needs none. */
 export function checkOf({ name, field }: Column, dialect: DialectName, quote: (name: string) => string): string {
   const limits = field && columnType(field, dialect).limits?.(quote(name), field);
   return limits === undefined ? '' : `check (${limits})`;
@@ -65,7 +64,7 @@ export function columnsOf(
   ];
 }
 
-/** Binds a stored value where it is looked for in an index of the field: equal values are bound alike. */
+/** The form in which an index of the field compares a stored value. */
 export function heldOperand(field: Field, dialect: DialectName, value: Exclude<SqlValue, null>): SqlValue {
   const { operand, decode } = columnType(field, dialect);
   const plain = operand(decode(value));
@@ -74,7 +73,7 @@ export function heldOperand(field: Field, dialect: DialectName, value: Exclude<S
 
 export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
 
-/** Adds the folded texts to changes of columns. `folded`: by the column of a text, the column of its folded text. */
+/** Adds the columns of folded texts; `folded` maps the column of a text to that of its folded text. */
 export const withFolded = (
   table: { readonly folded: ReadonlyMap<string, string> },
   changes: readonly (readonly [column: string, value: SqlValue])[],
@@ -89,7 +88,6 @@ export const withFolded = (
 export const encode = (field: Field, dialect: DialectName, value: unknown): SqlValue =>
   value === null ? null : columnType(field, dialect).encode(value as never);
 
-/** Whether a record that does not give a value gets another one than null. */
 export const hasDefault = ({ field, default: value }: Pick<Column, 'field' | 'default'>): boolean =>
   value !== null || field?.isNowByDefault === true;
 
@@ -101,17 +99,13 @@ export const neededOf = (columns: readonly Column[]): readonly { readonly name: 
     return { name, key: field?.name ?? reference?.relation?.name ?? name };
   });
 
-/** The value of a new record that does not give the field; null if there is no default. */
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   encode(field, dialect, field.default ?? null);
 
 /** Stands for the time of the database where a stamp is written. */
 export const DATABASE_TIME = 'now';
 
-/**
- * SQL of the value that a statement writes to a column. DATABASE_TIME becomes that time. `old`: the value of an existing
- * row; its stamp never goes back behind it, whatever the clocks say and however long the statement waits for the row.
- */
+/** SQL of the value that a statement writes to a column. `old`: the present value; a stamp never goes back behind it. */
 export function writtenSql(field: Field | undefined, value: string, dialect: DialectName, old?: string): string {
   const type = field?.generated === undefined ? undefined : columnType(field, dialect);
   if (!type?.clock) return value;

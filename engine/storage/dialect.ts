@@ -14,7 +14,6 @@ export interface Estimate {
 export interface Dialect {
   readonly name: DialectName;
   readonly revision: Revision;
-  /** Compiles SQL; never runs it. */
   readonly knex: Knex;
   readonly quote: (name: string) => string;
   readonly literal: (value: SqlValue) => string;
@@ -23,11 +22,9 @@ export interface Dialect {
 
   /** An object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of an object whose keys follow. */
   readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
-  /** A scalar subquery: an array of `json` over the rows of `from`. */
   readonly array: (json: string, from: string, order: string) => string;
   /** The length in bytes of a text or JSON column; not read from disk if the database can tell without. */
   readonly bytes: (column: string, sqlType: string) => string;
-  /** About a column that holds a JSON object. */
   readonly hasKey: (column: string, key: string) => string;
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
   readonly keyJson: (column: string, key: string) => string;
@@ -48,29 +45,26 @@ export interface Dialect {
 
   // Lists.
 
-  /** Estimates how many records a SELECT finds, by one statement that reads few rows whatever it finds. */
+  /** Estimates how many records a SELECT finds, without reading many rows. */
   readonly estimate: {
     readonly sql: (parts: {
       readonly table: string;
-      /** The identifier in the table, and of the rows that are selected. */
       readonly identifier: string;
       readonly rowIdentifier: string;
       /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
       readonly select: (columns: string, from?: string, where?: string) => string;
     }) => string;
-    /** Reads the row of that statement. */
     readonly read: (row: Row) => Estimate;
   };
   /**
-   * The rows of a page, and one more with the total behind them unless the page tells it. Bound: as many values of the
-   * page, of which the last are limit and offset, and then those of the count. Missing where two statements cost no more.
+   * A page, followed by a row with the total unless the page shows it. Bound: `values` of the page, then those of the count.
+   * Missing if two statements cost no more.
    */
   readonly counted?: (
     page: Statement,
     count: Statement,
     how: { readonly values: number; readonly isTold: boolean },
   ) => Statement;
-  /** Follows the order of a list. Bound: limit, offset. */
   readonly limit: string;
   /** Whether all rows of a statement cost less at once than one by one. */
   readonly readsRowsAtOnce: boolean;
@@ -87,33 +81,29 @@ export interface Dialect {
 
   // Tables.
 
-  /** The column type of identifiers and of references. */
   readonly integer: string;
   readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
-  /** The column type of open keys. */
   readonly openKeys: string;
   /** Whether foreign keys need names, which must not be too long. */
   readonly namesConstraints: boolean;
   /** Follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
-  /** The terms of an index for `orderBy`. If the database does not do so by itself, an index that is not unique ends in the identifier. */
+  /** The terms of an index that serves `orderBy`, and ends in the identifier unless it is unique. */
   readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
-  /** Condition: columns of a row are too long together for one entry of an index. Undefined where every entry fits. */
+  /** Condition: the columns are too long for one entry of an index. Undefined if every entry fits. */
   readonly isLongEntry: ((columns: readonly string[]) => string) | undefined;
   readonly alterTable: (alteration: TableAlteration) => Altered;
-  /** SQL of all that the database has; see readCatalogue. */
   readonly catalogue: string;
 
   // Writes.
 
-  /** Whether an INSERT needs RETURNING to tell the new identifier. */
   readonly returning: boolean;
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
   readonly sequence: Sequence;
   /** The rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
   readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
-  /** Statements of a transaction that inserts many rows: between `begin` and `end`, rows of these tables may refer to later ones. */
+  /** Between `begin` and `end`, rows of these tables may refer to later ones. */
   readonly deferred: (tables: readonly string[]) => {
     readonly begin: readonly string[];
     readonly end: readonly string[];
@@ -142,7 +132,6 @@ function concat(parts: readonly string[]): string {
   return concat(groups);
 }
 
-/** `openKeys` is the text of an object whose keys follow those of the entries. */
 export function jsonObject(
   entries: readonly (readonly [key: string, json: string])[],
   openKeys: string | undefined,

@@ -4,7 +4,6 @@ import type { SqlValue } from '../field-types/field-type.ts';
 import type { Dialect } from './dialect.ts';
 import type { Migrating } from './migrate/driver.ts';
 
-/** SQLite returns results at once. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
@@ -26,13 +25,11 @@ export interface BoundStatement {
 /** Called with each row as it is received; what it throws ends the statement. */
 export type OnRow<R> = (row: R) => void;
 
+/** `get` and `value` answer the first row, `value` and `column` the first column. */
 export interface Reader {
   all(statement: Statement, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
-  /** The first row, or undefined. */
   get(statement: Statement, values: Values): Awaitable<Row | undefined>;
-  /** The first column of the first row, or undefined. */
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
-  /** The first column of every row. */
   column(statement: Statement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
 }
 
@@ -77,10 +74,9 @@ export interface Driver extends Reader, Migrating {
   /** Another value after each commit; missing if the driver would have to ask the server. */
   readonly version?: (() => unknown) | undefined;
   /**
-   * Runs the work, again if it has to be repeated, in a transaction, and resolves when that is on disk. If the caller
-   * leaves, the work is done completely or not at all. `row`: the row that it changes, if known, so that writes of one row
-   * wait for each other in a queue of their own. `revision`: of the tables, asked at the end of the work; if they have
-   * changed since, the work is rolled back and repeated.
+   * Runs the work in a transaction, perhaps several times, and resolves when that is on disk. `row`: the row that it changes,
+   * if known: such writes queue for each other. `revision`: asked after the work; if the tables have another one by then, the
+   * work is rolled back and repeated.
    */
   write<T>(
     work: (writer: Writer) => Awaitable<T>,
@@ -89,40 +85,35 @@ export interface Driver extends Reader, Migrating {
     revision?: () => SqlValue | undefined,
   ): Promise<T>;
   /**
-   * Runs one statement in a transaction of its own, and returns its first row. Missing if a transaction costs nothing more.
-   * The store binds one more value: the revision of the tables as it last saw them; the statement does nothing with null.
+   * Runs one statement in its own transaction, and returns its first row; missing if a transaction costs no more. The last
+   * value is the revision of the tables as last seen; with null, the statement does nothing.
    */
   readonly writeAlone?:
     | ((statement: Statement, values: Values, caller?: Caller, row?: string) => Promise<Row | undefined>)
     | undefined;
   /** Runs the work while no other process runs work by this method. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
-  /** Runs DDL in one transaction. */
   define(statements: readonly string[]): Promise<void>;
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
-  /** `heavy`: a step of the list may take long. */
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
   readonly slots: Slots;
-  /** Missing if there is no server. */
   usage?(): PoolUsages;
   close(): Promise<void>;
 }
 
-/** `slowList`: a whole list that needs a slot of the searches as well, if its driver says so. */
+/** `slowList`: a stream that also takes a slot of the searches, if its driver says so. */
 export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
 
-/** How much of each kind a driver does at a time; missing in `most`: any number. */
+/** How much of each kind runs at a time (no `most`: any number), and how many milliseconds it may wait. */
 export interface Slots {
   readonly most: { readonly [kind in Kind]?: number };
   readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
-  /** Milliseconds that each may wait. */
   readonly patience: Readonly<Record<Kind, number>>;
 }
 
-/** Connections: the maximum, and how many are open. */
 export interface PoolUsage {
   readonly most: number;
   readonly used: number;
@@ -140,7 +131,6 @@ export interface ServerUsage {
 }
 
 export interface DriverOptions {
-  /** Milliseconds that a statement of a request may take. */
   readonly statementTimeout: number;
   /** Whole lists that may be read at the same time; undefined leaves it to the driver. */
   readonly maxStreams?: number | undefined;
@@ -148,7 +138,6 @@ export interface DriverOptions {
   readonly positions?: boolean;
 }
 
-/** A server that follows another one. */
 export interface Replica {
   readonly driver: Driver;
   /** Whether it answers, and has everything up to this position of the log; undefined asks for nothing. */
@@ -161,7 +150,6 @@ export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 /** A statement broke a constraint. The caller finds out which one by looking at the rows. */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'reference' | 'too-long' | 'too-deep';
-  /** The index that an entry is too long for, if the database names it. */
   readonly index: string | undefined;
 
   constructor(kind: ConstraintError['kind'], cause: unknown, index?: string) {

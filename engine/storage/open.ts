@@ -30,9 +30,8 @@ import { createWrites, type WriteOptions, type Writes } from './write/writes.ts'
 
 type StorageOptions = DriverOptions &
   Pick<WriteOptions, 'writeRows' | 'clock'> & {
-    /** Whether a database that cannot be reached, or is still starting, is waited for. */
+    /** Waits for a database that cannot be reached, or is still starting. */
     readonly waits?: boolean | undefined;
-    /** Whether the start may change tables. */
     readonly migrate?: boolean | undefined;
     /** Replicas that answer reads; the empty text if there are none. */
     readonly readUrl?: string;
@@ -97,7 +96,6 @@ export async function openStorage(
   }
 }
 
-/** Milliseconds between two attempts to reach the database. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 10_000;
 
@@ -117,15 +115,13 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
 // Databases by their URL.
 
 export interface Location {
-  /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
   open(options?: DriverOptions): Awaitable<Driver>;
-  /** The servers that the URL names, each on its own. They need not answer yet. */
+  /** They need not answer yet. */
   replicas(options: DriverOptions): Awaitable<readonly Replica[]>;
-  /** The dialect, if there is no database yet and `open` would create it. */
+  /** Set if `open` would create the database. */
   readonly newDialect: Dialect | undefined;
 }
 
-// Its client is loaded only if it is used.
 const postgres = (place: string): Location => ({
   open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
   replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
@@ -200,7 +196,7 @@ function createReplicaReads(
   };
 }
 
-/** Whether the primary would say the same. */
+/** Whether the primary would answer with the same error. */
 const isOfRequest = (error: unknown): boolean =>
   error instanceof CallerGone ||
   (error instanceof Problem &&
@@ -211,7 +207,6 @@ const isOfRequest = (error: unknown): boolean =>
 const DONE: Statement = { sql: `select identifier from ${SEED_TABLE} where type = ?` };
 const REMEMBER: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
 
-/** Inserts the seed records that are missing, into tables that are as the model wants them. */
 export async function insertSeeds(model: Model, driver: Driver, clock?: WriteOptions['clock']): Promise<void> {
   const types = referredFirst(model.types.values()).filter((type) => type.seed.length > 0);
   if (types.length === 0) return;
@@ -236,7 +231,6 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
   for (const identifier of identifiers) await writer.run(REMEMBER, [type.name, identifier]);
 }
 
-/** A line for each record that is refused. */
 function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
   const reasons = Map.groupBy(errors, (fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];

@@ -8,10 +8,9 @@ import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';
 
+/** Records are JSON texts. `total` is undefined if it was not asked for. */
 export interface Page {
-  /** JSON texts. */
   readonly records: readonly string[];
-  /** The number of records on all pages, perhaps estimated; undefined if it was not asked for. */
   readonly total: number | undefined;
   /** The order values of the first and the last record, if a page precedes or follows. */
   readonly first: readonly JsonValue[] | undefined;
@@ -22,14 +21,13 @@ export interface Page {
 
 interface Stream {
   readonly total: number | undefined;
-  /** JSON texts, one or more at a time. Ending early, by return or by throw, frees the snapshot. */
+  /** Ending early frees the snapshot. */
   readonly records: AsyncIterable<readonly string[]>;
 }
 
 export interface Summary {
   /** JSON texts: `{"by":{…},"measures":{…}}`. */
   readonly groups: readonly string[];
-  /** The number of groups on all pages; undefined if it was not asked for. */
   readonly total: number | undefined;
   readonly hasNext: boolean;
 }
@@ -42,13 +40,11 @@ export type WriteItem = BodyRecord & { readonly precondition?: Precondition | un
 interface Write {
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
-  /** Default: everything is visible and writable. */
   readonly rights?: Rights;
   readonly caller?: Caller;
   readonly dryRun?: boolean;
 }
 
-/** Records to create or to change: all of them are written, or none. */
 export interface WriteRequest extends Write {
   readonly type: RecordType;
   readonly items: readonly WriteItem[];
@@ -58,9 +54,8 @@ export interface WriteRequest extends Write {
   readonly faults?: readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
-  /** The view in which the written records are returned. */
   readonly view: View;
-  /** Return the identifiers only, with empty bodies. */
+  /** The written records are returned without their bodies. */
   readonly unread?: boolean;
 }
 
@@ -71,13 +66,11 @@ export type CreateRequest = WriteRequest & {
 
 export type EffectKind = 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
 
-/** An effect of a write on some records of one type. */
 export interface WriteEffect {
   readonly kind: EffectKind;
   readonly type: string;
   /** The relation of these records that is linked or unlinked, if they have a name for it. */
   readonly relation: string | undefined;
-  /** The keys that change in any of them. */
   readonly keys: readonly string[];
   readonly count: number;
   /** In ascending order; only the first of very many. */
@@ -85,24 +78,21 @@ export interface WriteEffect {
 }
 
 interface Outcome {
-  /** Given by dry runs. */
   readonly effects?: readonly WriteEffect[];
 }
 
 export interface Written extends Outcome {
   readonly identifier: number;
-  /** JSON text. */
   readonly body: string;
 }
 
 export interface WrittenRecords extends Outcome {
-  /** In the order of the items. */
   readonly records: readonly Written[];
 }
 
 export interface DeletedRecords extends Outcome {
   readonly deleted: number;
-  /** The deleted records, and those that were deleted or unlinked with them. */
+  /** Includes records that were deleted or unlinked with them. */
   readonly affected: number;
 }
 
@@ -116,12 +106,11 @@ export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
 export interface UpsertRequest extends Omit<WriteRequest, 'items' | 'faults' | 'mergePatch'> {
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
-  /** The faults of the bodies: items with an identifier change their record, the others create one. Throws if the database need not be asked. */
+  /** Validates the bodies once it is known which ones have a record, and so an identifier. Throws if the database need not be asked. */
   readonly faultsIn: (items: readonly WriteItem[]) => readonly Fault[];
 }
 
 export interface Upserted extends WrittenRecords {
-  /** How many of the records are new. */
   readonly made: number;
 }
 
@@ -134,7 +123,6 @@ export interface RecordDeletion extends Write {
 
 export interface DeleteFoundRequest extends Write {
   readonly query: ListQuery;
-  /** Maximum records to delete or unlink. */
   readonly most: number;
 }
 
@@ -143,7 +131,6 @@ export interface Once {
   /** The name of the token, whose keys are its own; empty without tokens. */
   readonly identity: string;
   readonly key: string;
-  /** Equal for the same request. */
   readonly hash: string;
   /** How long a key is kept, by the clock of the database. */
   readonly hours: number;
@@ -153,11 +140,9 @@ export interface KeptAnswer {
   readonly status: number;
 }
 
-/** A write that was done before. */
+/** A write that was done before: the records that it wrote, and those of them that still exist, as they are now. */
 export interface Retried extends KeptAnswer {
-  /** The records that it wrote. */
   readonly identifiers: readonly number[];
-  /** Those that still exist, as they are now. */
   readonly bodies: readonly string[];
 }
 
@@ -177,10 +162,8 @@ export interface ModelNumbers {
 
 interface WriteVerbs {
   create(request: CreateRequest): Promise<WrittenRecords>;
-  /** Each item names its record. */
   update(request: WriteRequest): Promise<WrittenRecords>;
   upsert(request: UpsertRequest): Promise<Upserted>;
-  /** Returns the record as it was. */
   delete(request: RecordDeletion): Promise<Written>;
   /** Deletes everything that the filters of a query find, or nothing. Problem: `too-many-affected`. */
   deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
@@ -192,9 +175,7 @@ interface WriteVerbs {
  * `statement-timeout`, `outcome-unknown`, `storage-full`, and those of preconditions. Calls throw CallerGone once the caller has left.
  */
 export interface Store extends WriteVerbs {
-  /** JSON text; undefined if there is no such record. */
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
-  /** The query has a limit. */
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
   /** The whole list from the offset on: the query has no limit. */
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
@@ -205,11 +186,9 @@ export interface Store extends WriteVerbs {
   readonly once: {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
   };
-  /** Deletes older idempotency keys. */
   forgetKeys(hours: number): Promise<void>;
   /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
-  /** How connections to each server are used; empty if there is no server. */
   usage(): readonly ServerUsage[];
   close(): Promise<void>;
 }

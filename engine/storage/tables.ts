@@ -14,18 +14,17 @@ import type { Dialect } from './dialect.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
 
-/** An index of the descriptor, or of a foreign key. */
 export interface TableIndex {
   readonly table: string;
   readonly name: string;
   readonly unique: boolean;
   /** Its columns; `term`: the SQL that is indexed, from the quoted name of the column. */
   readonly columns: readonly { readonly name: string; readonly term: (quoted: string) => string }[];
-  /** The column of the identifier, in which an index ends that serves lists. */
+  /** The column of the identifier, if the index ends in it to serve lists. */
   readonly identifier: string | undefined;
 }
 
-/** The statements of one table. Foreign keys follow once the tables that they lead to are there, if they are statements. */
+/** `links`: foreign keys that are added once the tables that they lead to exist. */
 export interface TableStatements {
   readonly create: readonly string[];
   readonly links: readonly string[];
@@ -33,23 +32,18 @@ export interface TableStatements {
 
 /** A value by which instances notice that the tables have changed. */
 export interface Revision {
-  /** SQL of a value that differs once the tables have changed. */
   readonly sql: string;
   /** Whether it is cheap enough in each snapshot. */
   readonly inEachSnapshot: boolean;
-  /** SQL that makes it differ. */
   readonly renew: readonly string[];
 }
 
-/** SQL about the sequence that gives a column its identifiers. */
 export interface Sequence {
-  /** Returns the greatest identifier ever used. */
   readonly read: (table: string, column: string) => string;
-  /** Moves it forward. Bound, in each statement: the identifier. */
+  /** Bound, in each statement: the identifier to move to. */
   readonly move: (table: string, column: string) => readonly string[];
 }
 
-/** A column and its type in DDL. */
 export interface BulkColumn {
   readonly name: string;
   readonly type: string;
@@ -57,7 +51,6 @@ export interface BulkColumn {
   readonly written?: (text: string) => string;
 }
 
-/** The tables of a model, by name. */
 export const tablesOf = (model: {
   readonly types: ReadonlyMap<string, Pick<RecordType, 'table'>>;
   readonly joinTables: readonly Pick<JoinTable, 'name'>[];
@@ -94,7 +87,6 @@ export const indexesOf = (type: RecordType, { name: dialect }: Pick<Dialect, 'na
   })),
 ];
 
-/** The two sides, in the order of the columns. */
 export const sidesOf = ({ first, left, right }: JoinTable): readonly [JoinTable['left'], JoinTable['right']] =>
   first === 'left' ? [left, right] : [right, left];
 
@@ -137,7 +129,6 @@ function created(
 const altered = (table: string, { knex }: Dialect, alter: (builder: Knex.AlterTableBuilder) => void): string =>
   printed(knex.schema.alterTable(table, alter)).join();
 
-/** `words`: what follows the name of the column. */
 export const addColumn = (table: string, name: string, words: string, dialect: Dialect): string =>
   altered(table, dialect, (builder) => void builder.specificType(name, words));
 
@@ -147,11 +138,10 @@ export const renameColumn = (table: string, from: string, to: string, dialect: D
 export const addForeignKey = (table: string, column: string, reference: LinkTarget, dialect: Dialect): string =>
   altered(table, dialect, (builder) => defineLink(builder, table, column, reference, dialect));
 
-/** Foreign keys of other tables that lead to it are dropped, too; their columns are steps of their own. */
+/** Drops the foreign keys that lead to it, but not their columns. */
 export const dropTable = (table: string, { knex, locks }: Dialect): string =>
   `${printed(knex.schema.dropTable(table)).join()}${locks ? ' cascade' : ''}`;
 
-/** The rest of a column's definition after its name, without its foreign key. */
 export function columnWords(column: Column, dialect: Dialect): string {
   const parts = [
     columnSql(column, dialect),
@@ -162,7 +152,6 @@ export function columnWords(column: Column, dialect: Dialect): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** The column's type in DDL. */
 export function columnSql({ field, reference, folds = field }: Column, dialect: Dialect): string {
   if (reference) return dialect.integer;
   return folds ? columnType(folds, dialect.name).sqlType : dialect.openKeys;
@@ -200,7 +189,7 @@ export function indexed(member: Field | Relation, { name: dialect, quote }: Dial
   return term(quote(name));
 }
 
-/** `name`: another name, until the index gets its own. `named`: the name of a column at that moment. */
+/** `name`: a temporary name. `named`: the present name of a column. */
 export function createIndex(
   { table, name, unique, columns, identifier }: TableIndex,
   { quote, indexed: over }: Dialect,
@@ -224,10 +213,10 @@ export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
 export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
-/** Finds the keys that are to be deleted without reading the others. */
+/** Finds old keys, which are deleted. */
 const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
 
-/** How far a migration has come that does not run in one transaction. */
+/** The progress of a migration that does not run in one transaction. */
 export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
 
 /** The DDL of each table by its name; indexes come after their tables. */

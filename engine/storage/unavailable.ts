@@ -16,7 +16,6 @@ const reasons = {
   stopping: 'The service is stopping',
 } as const;
 
-/** Seconds: tables change for longer than a database is busy. */
 const RETRY_CHANGED = 5;
 
 export const unavailable = (reason: keyof typeof reasons, cause?: unknown): Problem =>
@@ -66,7 +65,6 @@ export class MissingObject extends Problem {
 export const diskFull = (cause: unknown, detail = 'The database has no space left on its disk'): Problem =>
   new Problem('storage-full', detail, { cause });
 
-/** The connection was lost between a COMMIT and its answer. */
 export const outcomeUnknown = (cause: unknown): Problem =>
   new Problem(
     'outcome-unknown',
@@ -79,12 +77,10 @@ export const lateStatement = (): Error => new Error('A statement came after the 
 
 interface Readiness {
   readonly isReady: boolean;
-  /** Whether the database answers at all. */
   readonly isReachable: boolean;
   readonly says: string;
 }
 
-/** Milliseconds that the database may take to say that it is ready. */
 const MAX_WAIT = 2000;
 
 /** Whether the service can answer requests now, for probes and metrics. */
