@@ -40,7 +40,9 @@ export async function findConflicts(session: WriteSession): Promise<Problem | un
   for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type)) {
     const found: Held[] = [];
     for (const index of uniqueIndexes(one)) for (const held of await heldAmong(session, index, nodes)) found.push(held);
-    for (const held of found) if (!found.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
+    for (const ofNode of Map.groupBy(found, ({ node }) => node).values())
+      for (const held of ofNode)
+        if (!ofNode.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
   }
   return faults.length > 0
     ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
@@ -94,7 +96,6 @@ interface Held {
 
 /** A set of values is not reported where some of them are already: two equal records are equal in every set. */
 const implies = (one: Held, other: Held): boolean =>
-  one.node === other.node &&
   one.holder === other.holder &&
   one.members.length < other.members.length &&
   one.members.every((member) => other.members.includes(member));

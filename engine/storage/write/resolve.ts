@@ -201,8 +201,14 @@ async function targetOf(
   if (given === undefined || isLost) return node;
   const at = identifierAt(target, pointer);
   if (node.isLost) refuse(session, 'invalid-reference', at, 'not-found', `There is no ${target.name} ${identifier}`);
-  else if (node.stored) session.named.set(node, [...(session.named.get(node) ?? []), at]);
+  else if (node.stored) noteNamed(session, node, at);
   return node;
+}
+
+function noteNamed({ named }: WriteSession, node: Node, pointer: string): void {
+  const pointers = named.get(node);
+  if (pointers) pointers.push(pointer);
+  else named.set(node, [pointer]);
 }
 
 /** belongsTo: the row itself holds the link. */
@@ -469,7 +475,7 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
     const place = pointer === '' ? '' : identifierAt(node.type, pointer);
     if (node.isLost) missing.push({ pointer: place, code: 'not-found', message: `There is no ${nameOf(node)}` });
     // The body cannot delete it in another place.
-    else if (node.stored) session.named.set(node, [place, ...(session.named.get(node) ?? [])]);
+    else if (node.stored) noteNamed(session, node, place);
   }
   const [first] = missing;
   if (!first) return;
