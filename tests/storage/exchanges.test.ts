@@ -150,7 +150,9 @@ describe.each(databaseKinds)('%s', (kind) => {
     `),
   )('equal values are reported once: POST /api/as {"bs": %s}', async (bs, faults) => {
     await send('PUT /api/bs?on=u', { u: 'taken', n: 7, m: 7 });
-    const answer = await send('POST /api/as', { bs: JSON.parse(bs) });
-    expect([answer.status, faultsIn(answer)]).toEqual([409, faults]);
+    for (const query of ['?dryRun=true', '']) {
+      const answer = await send(`POST /api/as${query}`, { bs: JSON.parse(bs) });
+      expect([answer.status, faultsIn(answer)]).toEqual([409, faults]);
+    }
   });
 });

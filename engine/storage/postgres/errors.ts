@@ -88,8 +88,6 @@ export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014
 export const isDividedByZero = (error: unknown): boolean => codeOf(error) === '22012';
 
 /** An earlier statement of the transaction failed. */
-export const isAborted = (error: unknown): boolean => codeOf(error) === '25P02';
-
 export const abortedBefore = (): Error =>
   Object.assign(new Error('A statement of the transaction had failed'), { code: '25P02' });
 

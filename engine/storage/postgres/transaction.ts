@@ -20,7 +20,6 @@ import {
 import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import {
-  isAborted,
   isConnectionLost,
   isReadOnly,
   isRepeatable,
@@ -40,9 +39,6 @@ const MAX_LOST = 2;
 const LONGEST_PAUSE = 20;
 
 const READ_ONLY = 'begin isolation level repeatable read read only';
-
-/** A constraint broke without a savepoint: the transaction is repeated with savepoints, so that it can look for the cause. */
-class NeedsSavepoints extends Error {}
 
 /** A COMMIT, or a statement that writes, got no answer: nobody knows how it ended, so it is not repeated. */
 class Unknown extends Error {}
@@ -80,23 +76,13 @@ export async function writeIn<T>(
 ): Promise<T> {
   const opening = connections.opening(begin);
   const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
-  const write = (savepoints: boolean): Promise<T> =>
-    repeating(
-      async (connection) => {
-        try {
-          return await inTransaction(connection, opening, (own) => work(writerOf(own, savepoints)), commit);
-        } catch (error) {
-          // A statement that was sent after the broken constraint may be the first to report.
-          throw !savepoints && isAborted(error) ? new NeedsSavepoints() : error;
-        }
-      },
+  try {
+    return await repeating(
+      (connection) => inTransaction(connection, opening, (own) => work(writerOf(own)), commit),
       connections,
       caller,
     );
-  try {
-    return await write(false);
   } catch (error) {
-    if (error instanceof NeedsSavepoints) return write(true);
     // The work does not look for the value that is too long.
     throw error instanceof ConstraintError && error.kind === 'too-long'
       ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
@@ -106,42 +92,18 @@ export async function writeIn<T>(
 
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
-function writerOf({ query, execute }: PostgresConnection, savepoints: boolean): Writer {
-  async function plain(statement: Statement, values: Values): Promise<Answered> {
+/** What a broken constraint means is for the work to say; nothing else can be done in its transaction. */
+const writerOf = ({ query }: PostgresConnection): Writer => ({
+  ...readerThrough(query),
+  run: async (statement, values) => {
     try {
-      return await query(statement, values);
-    } catch (error) {
-      throw isConstraint(error) ? new NeedsSavepoints() : error;
-    }
-  }
-  async function saved(statement: Statement, values: Values): Promise<Answered> {
-    await execute('savepoint run');
-    try {
-      const answered = await query(statement, values);
-      await execute('release run');
-      return answered;
-    } catch (error) {
-      if (!isConstraint(error)) throw error;
-      await execute('rollback to run');
-      throw translate(error);
-    }
-  }
-  let last: Promise<unknown> = Promise.resolve();
-  /** Savepoints of concurrent statements would be mistaken for each other. */
-  const oneByOne: Ask = (statement, values) => {
-    const mine = last.then(() => saved(statement, values));
-    last = mine.catch(() => undefined);
-    return mine;
-  };
-  const run = savepoints ? oneByOne : plain;
-  return {
-    ...readerThrough(query),
-    run: async (statement, values) => {
-      const { changes, rows } = await run(statement, values);
+      const { changes, rows } = await query(statement, values);
       return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
-    },
-  };
-}
+    } catch (error) {
+      throw isConstraint(error) ? translate(error) : error;
+    }
+  },
+});
 
 async function committed(connection: PostgresConnection, revision: SqlValue | undefined): Promise<void> {
   try {

@@ -20,22 +20,16 @@ import {
   isReplaced,
   nameOf,
   type Node,
-  plain,
   storedValue,
   willHold,
   type WriteSession,
 } from './session.ts';
 import { NAMED, type WriteTable } from './tables.ts';
 
-/** A constraint broke: names the records that are in the way. */
-export const uniqueConflict = async (session: WriteSession, { type }: Node): Promise<Problem> =>
-  (await findConflicts(session)) ??
-  new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
-
-/** All records of the body that are in the way of others, or have others in theirs, as they would be in the end. */
-export async function findConflicts(session: WriteSession): Promise<Problem | undefined> {
+/** Refuses all records of the body that are in the way of others, or have others in theirs, as they would be in the end. */
+export async function refuseConflicts(session: WriteSession): Promise<void> {
   const taken = await takenIdentifiers(session);
-  if (taken.length > 0) return faultyRequest('identifier-conflict', taken);
+  if (taken.length > 0) throw faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
   for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type)) {
     const found: Held[] = [];
@@ -44,9 +38,7 @@ export async function findConflicts(session: WriteSession): Promise<Problem | un
       for (const held of ofNode)
         if (!ofNode.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
   }
-  return faults.length > 0
-    ? faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)))
-    : undefined;
+  if (faults.length > 0) throw faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)));
 }
 
 /** The longest value of the index, or of all indexes if the database does not name it. */
@@ -72,11 +64,11 @@ function written({ made, existing, deleted }: WriteSession): readonly Node[] {
 }
 
 /** Identifiers of new records that stored ones have already. */
-async function takenIdentifiers({ made, inserted, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
+async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const node of made) {
     const { type, identifier, pointer, table } = node;
-    if (identifier === undefined || inserted.has(node) || gone.get(type.table)?.has(identifier)) continue;
+    if (identifier === undefined || gone.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
     const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
     const place = `${pointer}/${escapeStep(type.identifier.name)}`;
@@ -107,12 +99,12 @@ async function heldAmong(
   nodes: readonly Node[],
 ): Promise<readonly Held[]> {
   const { members } = index;
-  const equal = new Map<string, { readonly values: LookedFor; readonly nodes: Node[] }>();
+  const equal = new Map<string, { readonly values: readonly (SqlValue | Node)[]; readonly nodes: Node[] }>();
   const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
   for (const node of [...kept, ...changed]) {
     const values = members.map((member) => operand(session, node, member));
     if (values.includes(null)) continue;
-    const key = JSON.stringify(values);
+    const key = JSON.stringify(values.map((value) => (isNode(value) ? [value.pointer] : value)));
     const known = equal.get(key);
     if (known) known.nodes.push(node);
     else equal.set(key, { values, nodes: [node] });
@@ -120,7 +112,13 @@ async function heldAmong(
   const groups = [...equal.values()];
   const [first] = nodes;
   if (!first || groups.length === 0) return [];
-  const found = await Promise.all(groups.map(({ values }) => findHolder(session.writer, first.table, index, values)));
+  const found = await Promise.all(
+    groups.map(({ values }) => {
+      const stored = values.flatMap((value) => (isNode(value) ? [] : [value]));
+      // No stored record is linked with a new one.
+      return stored.length < values.length ? undefined : findHolder(session.writer, first.table, index, stored);
+    }),
+  );
   const isFree = (holder: number): boolean =>
     session.existing.get(first.type)?.has(holder) === true ||
     session.gone.get(first.type.table)?.has(holder) === true ||
@@ -195,8 +193,10 @@ function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members
 }
 
 /** The value that the row will have in a member of an index, in the form that the index compares. */
-const operand = (session: WriteSession, node: Node, member: Field | Relation): SqlValue =>
-  heldAs(session, member, plain(willHold(node, columnOf(member))) ?? null);
+function operand(session: WriteSession, node: Node, member: Field | Relation): SqlValue | Node {
+  const value = willHold(node, columnOf(member));
+  return isNode(value) ? value : heldAs(session, member, value);
+}
 
 /** A stored value of an index's member, as it is compared. */
 const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>

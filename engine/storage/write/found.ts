@@ -27,21 +27,17 @@ import type { Stamp } from './values.ts';
 // By unique values. Where rows are locked, two writers may both find none: the unique index then stops one of them, whose
 // transaction begins again and finds the record of the other.
 
-/** Called within the transactions of the two ways. */
-export interface UpsertHooks {
-  /** Once the records are locked. */
-  readonly locked?: () => Promise<void>;
-  /** With what new records came to, where they were refused. */
-  readonly refused?: (session: WriteSession, error: unknown) => Promise<void>;
-}
-
 export const createUpsert =
   <R extends UpsertRequest>(
     tables: Tables,
     dialect: Dialect,
-    write: (writer: Writer, request: R & CreateRequest & UpsertHooks) => Promise<WrittenRecords>,
+    write: (
+      writer: Writer,
+      request: R & CreateRequest & { readonly locked: () => Promise<void> },
+      isSearched: boolean,
+    ) => Promise<WrittenRecords>,
   ) =>
-  async (writer: Writer, request: R): Promise<Upserted> => {
+  async (writer: Writer, request: R, isSearched: boolean): Promise<Upserted> => {
     const { type, unique, faultsIn } = request;
     const find = (key: LookedFor): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
     const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
@@ -54,16 +50,10 @@ export const createUpsert =
       const now = await Promise.all(keys.map((key, index) => (found[index] === undefined ? undefined : find(key))));
       if (now.some((identifier, index) => identifier !== found[index])) throw new Overtaken();
     };
-    const refused: UpsertHooks['refused'] = async (session, error) => {
-      if (!(error instanceof Problem && error.code === 'unique-conflict')) return;
-      const own = new Set(session.made.flatMap((node) => (node.type === type ? node.identifier : [])));
-      const now = await Promise.all(keys.map((key, index) => (found[index] === undefined ? find(key) : undefined)));
-      if (now.some((identifier) => identifier !== undefined && !own.has(identifier))) throw new Overtaken();
-    };
     const missing = request.items.filter((_, index) => found[index] === undefined);
     const precondition = missing.length === 0 ? undefined : () => throwTogether(missing.map(({ absent }) => absent));
-    const asked = { ...request, items, faults: faultsIn(items), mergePatch: false, locked, refused, precondition };
-    return { ...(await write(writer, asked)), made: missing.length };
+    const asked = { ...request, items, faults: faultsIn(items), mergePatch: false, locked, precondition };
+    return { ...(await write(writer, asked, isSearched)), made: missing.length };
   };
 
 /** The unique values of a body; null for a record that is to be made: none is linked with it yet. */

@@ -6,14 +6,7 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { foldedText, withFolded } from '../columns.ts';
 import { type BoundStatement, ConstraintError } from '../driver.ts';
 import { type Cascade, type Deletion, isIn, removeTree, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import {
-  exchangeConflict,
-  type Holder,
-  holdersAmong,
-  spareValue,
-  tooLongForIndex,
-  uniqueConflict,
-} from './conflicts.ts';
+import { exchangeConflict, type Holder, holdersAmong, spareValue, tooLongForIndex } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
   idOf,
@@ -414,28 +407,22 @@ async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void
     const ended = await Promise.allSettled(
       some.map(async ({ statement, values, node, pointer }) => {
         const { changes, identifier } = await session.writer.run(statement, values);
-        if (node && !node.stored) noteInserted(session, node, identifier);
+        if (node && !node.stored) node.identifier ??= identifier;
         else if (node && changes === 0) throw goneAt(pointer);
       }),
     );
     for (const [index, one] of ended.entries())
       if (one.status === 'rejected') {
         const { node, pointer = '' } = some[index] ?? {};
-        throw await explained(session, one.reason, node ? [node] : [], pointer);
+        throw explained(one.reason, node ? [node] : [], pointer);
       }
   }
 }
 
-async function explained(
-  session: WriteSession,
-  error: unknown,
-  nodes: readonly Node[],
-  pointer: string,
-): Promise<unknown> {
-  if (!(error instanceof ConstraintError)) return error;
-  if (error.kind === 'too-long') return tooLongForIndex(nodes, error.index);
-  const [first] = nodes;
-  return error.kind === 'unique' && first ? uniqueConflict(session, first) : goneAt(pointer);
+/** Whose value is not unique is found out by running the write again. */
+function explained(error: unknown, nodes: readonly Node[], pointer: string): unknown {
+  if (!(error instanceof ConstraintError) || error.kind === 'unique') return error;
+  return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);
 }
 
 function updateOf({ node, changes }: RowUpdate): Sent {
@@ -459,14 +446,9 @@ async function insertRows(session: WriteSession, nodes: readonly Node[]): Promis
     const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
     const { rows = [] } = await session.writer.run(many.statement, values);
     const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
-    for (const [index, node] of nodes.entries()) noteInserted(session, node, identifiers[index]);
+    for (const [index, node] of nodes.entries()) node.identifier ??= identifiers[index];
     return undefined;
   } catch (error) {
-    throw await explained(session, error, nodes, first.pointer);
+    throw explained(error, nodes, first.pointer);
   }
-}
-
-function noteInserted({ inserted }: WriteSession, node: Node, identifier: number | undefined): void {
-  node.identifier ??= identifier;
-  inserted.add(node);
 }

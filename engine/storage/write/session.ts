@@ -187,7 +187,6 @@ export function createSession({
     made: [] as Node[],
     /** New records to which the body gives identifiers. */
     given: new Map<RecordType, Map<number, Node>>(),
-    inserted: new Set<Node>(),
     /** Records that sets leave out, with the pointers of the sets. */
     deleted: new Map<Node, string>(),
     /** All records that the plan deletes. */

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, type Model, type RecordType, wholeBody } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import { type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
+import { ConstraintError, type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
@@ -19,9 +19,9 @@ import type {
   WrittenRecords,
 } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
-import { findConflicts } from './conflicts.ts';
+import { refuseConflicts } from './conflicts.ts';
 import { createFlatWrites } from './flat.ts';
-import { createDeleteFound, createUpsert, type UpsertHooks } from './found.ts';
+import { createDeleteFound, createUpsert } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { apply, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
@@ -39,7 +39,8 @@ import {
 import { createTables, rowOf } from './tables.ts';
 import { type Clock, createStamp, type Stamp } from './values.ts';
 
-type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'>;
+/** `locked` is called once the records are locked. */
+type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'> & { readonly locked?: () => Promise<void> };
 
 export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'> & {
   /** A create inside the caller's transaction. */
@@ -76,11 +77,15 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const sessionOf = (writer: Writer, given: Given & Pick<WriteRequest, 'dryRun'>): WriteSession =>
     createSession({ writeRows, ...given, writer, tables: given.dryRun ? unlocked : tables, dialect: dialect.name });
 
-  /** Works out what the body says, and refuses it as a whole or writes it. A dry run only makes the plan. */
+  /**
+   * Works out what the body says, and refuses it as a whole or writes it. A dry run only makes the plan. `isSearched`: looks
+   * for conflicting records first; otherwise the database refuses them with a ConstraintError that names none.
+   */
   async function carryOut(
     writer: Writer,
-    request: Stamped<NewRecords> & UpsertHooks & Partial<Pick<WriteRequest, 'view'>>,
+    request: Stamped<NewRecords> & Partial<Pick<WriteRequest, 'view'>>,
     rules: Rules,
+    isSearched: boolean,
   ): Promise<{ readonly roots: readonly Node[]; readonly effects?: readonly WriteEffect[]; readonly reader?: Reader }> {
     const { type, items: records, precondition, dryRun, view } = request;
     const limits = rules.readOnlyToo ? { writeRows: undefined } : {};
@@ -93,9 +98,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     precondition?.();
     await requireExpected(writer, request, isLocked);
     const plan = await planWrite(session);
+    if (isSearched) await refuseConflicts(session);
     if (dryRun) {
-      const conflict = await findConflicts(session);
-      if (conflict) throw conflict;
       await numberNew(session);
       const effects = effectsOf(session.rights, plan);
       return {
@@ -107,15 +111,20 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     try {
       await apply(session, plan);
     } catch (error) {
-      await request.refused?.(session, error);
-      throw error;
+      if (!isSearched || !(error instanceof ConstraintError)) throw error;
+      throw new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
     }
     return { roots };
   }
 
-  async function write(writer: Writer, request: Stamped<CreateRequest> & UpsertHooks): Promise<WrittenRecords> {
+  async function write(
+    writer: Writer,
+    request: Stamped<CreateRequest> & NewRecords,
+    isSearched: boolean,
+  ): Promise<WrittenRecords> {
     const { view, mergePatch, caller, unread = false } = request;
-    const { roots, effects, reader = writer } = await carryOut(writer, request, { mergePatch, readOnlyToo: false });
+    const rules = { mergePatch, readOnlyToo: false };
+    const { roots, effects, reader = writer } = await carryOut(writer, request, rules, isSearched);
     const identifiers = roots.map(({ identifier = 0 }) => identifier);
     const texts = unread ? undefined : await reads.records(reader, view, identifiers, caller);
     const records = identifiers.map((identifier, index) => ({
@@ -206,14 +215,26 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const upsert = createUpsert<Stamped<UpsertRequest>>(tables, dialect, write);
   const deleteFound = createDeleteFound(reads, writeRows ?? Infinity, sessionOf);
 
-  // Transactions. A dry run reads in one that cannot write.
-
-  const transact = async <T>(
+  /**
+   * A dry run reads in a transaction that cannot write. A write that broke a constraint was undone: it runs again, and looks
+   * for the records in its way before it writes.
+   */
+  async function transact<T>(
     { caller = PATIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
-    work: (writer: Writer) => Promise<T>,
+    work: (writer: Writer, isSearched: boolean) => Promise<T>,
     row?: string,
-  ): Promise<T> =>
-    dryRun === true ? driver.read((reader) => work(onlyReading(reader)), caller) : driver.write(work, caller, row);
+  ): Promise<T> {
+    if (dryRun) return driver.read((reader) => work(onlyReading(reader), true), caller);
+    try {
+      return await driver.write((writer) => work(writer, false), caller, row);
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+      return driver.write((writer) => work(writer, true), caller, row);
+    }
+  }
+
+  const writeAll = (request: Stamped<CreateRequest>): Promise<WrittenRecords> =>
+    transact(request, (writer, isSearched) => write(writer, request, isSearched), rowIn(request));
 
   /** Reads the records that are still there: `reads.records` expects that all are. */
   async function bodiesOf(
@@ -230,21 +251,21 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   const keyed =
     <R extends Pick<WriteRequest, 'author' | 'view' | 'caller' | 'unread'>, W extends WrittenRecords | Written>(
-      work: (writer: Writer, request: Stamped<R>) => Promise<W>,
+      work: (writer: Writer, request: Stamped<R>, isSearched: boolean) => Promise<W>,
       rowFor: (request: R) => string | undefined,
     ): DoneOnce<R, W> =>
     (asked, key, answer, again) => {
       const request = stamped(asked);
-      return driver.write(
-        (writer) => {
+      return transact(
+        asked,
+        (writer, isSearched) => {
           const first = async () => {
-            const written = await work(writer, request);
+            const written = await work(writer, request, isSearched);
             const identifiers = 'records' in written ? written.records.map(({ identifier }) => identifier) : [];
             return [answer(written), identifiers] as const;
           };
           return runOnce(writer, key, first, again, asked.unread ? undefined : (some) => bodiesOf(writer, asked, some));
         },
-        asked.caller,
         rowFor(asked),
       );
     };
@@ -252,19 +273,19 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   return {
     upsert: (asked) => {
       const request = stamped(asked);
-      return transact(request, (writer) => upsert(writer, request), rowIn(request));
+      return transact(request, (writer, isSearched) => upsert(writer, request, isSearched), rowIn(request));
     },
     deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact(asked, work)),
-    insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules)),
+    insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules, true)),
     create: async (asked) => {
       const request = stamped(asked);
       const written = await createFlat(request);
-      return written ? { records: [written] } : transact(request, (writer) => write(writer, request), rowIn(request));
+      return written ? { records: [written] } : writeAll(request);
     },
     update: async (asked) => {
       const request = stamped(asked);
       const written = await updateFlat(request);
-      return written ? { records: [written] } : transact(request, (writer) => write(writer, request), rowIn(request));
+      return written ? { records: [written] } : writeAll(request);
     },
     delete: async (asked) => {
       const request = stamped(asked);
