@@ -1,22 +1,16 @@
-/** Answers over HTTP, made from results and errors of operations, and sent with the headers that all of them have. */
+/** Makes answers from the results and errors of operations, and sends them with the headers that all answers have. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import Negotiator from 'negotiator';
-import { CallerGone } from '../edge/caller.ts';
 import type { AwaitReader } from '../edge/budget.ts';
+import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import { canRead, type Rights } from '../model/rights.ts';
-import {
-  asNamed,
-  codedTag,
-  CODING_NAMES,
-  isKnown,
-  type Preconditions,
-  type WriteResult,
-} from '../operations/operation.ts';
+import { asNamed, codedTag, CODING_NAMES, isKnown } from '../operations/operation.ts';
+import type { Preconditions, WriteResult } from '../operations/operation.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
@@ -28,13 +22,13 @@ export type HeaderMap = Readonly<Record<string, string>>;
 export interface Answer {
   readonly status: number;
   readonly headers: HeaderMap;
-  /** Text is sent whole, with its length; pieces are sent as they come; undefined is no content at all. */
+  /** Text is sent whole, pieces are sent as they come, and undefined is no content. */
   readonly body: string | AsyncIterable<string> | undefined;
 }
 
 const JSON_CONTENT: HeaderMap = { 'Content-Type': JSON_TYPE };
 
-/** The text that was read, or 304 if the client has it already. Without a tag it is always the text. */
+/** The text that was read, or 304 if the client has the text of this tag. */
 export function readAnswer(
   given: Preconditions,
   body: Answer['body'],
@@ -47,7 +41,7 @@ export function readAnswer(
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 
-/** The result of a write, or the report of its dry run. `url` is that of the collection. */
+/** The result of a write, or the report of its dry run. `url` is the one of the collection. */
 export function writeAnswer(
   { status, json, tag, created, effects }: WriteResult,
   url: string,
@@ -60,7 +54,7 @@ export function writeAnswer(
     ...applied,
   };
   if (effects) {
-    // The headers are inside the report: nothing is at its location, and nothing has its tag.
+    // The headers stand in the report: no record has its location or its tag.
     const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
     const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects, rights))}}`;
     return { status: status === 204 ? 200 : status, headers: { 'Content-Type': DRY_RUN_TYPE }, body };
@@ -81,14 +75,10 @@ function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly
     const shown = all
       .filter(({ type }) => canRead(rights, type))
       .toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
-      .map(({ type, relation, keys, count, identifiers }) => ({
-        effect,
-        type,
-        relation,
-        keys: keys.length > 0 ? keys : undefined,
-        count,
-        identifiers,
-      }));
+      .map(({ kind, type, relation, keys: changed, count, identifiers }) => {
+        const keys = changed.length > 0 ? changed : undefined;
+        return { effect: kind, type, relation, keys, count, identifiers };
+      });
     const hidden = all.reduce((sum, { type, count }) => (canRead(rights, type) ? sum : sum + count), 0);
     return hidden > 0 ? [...shown, { effect, type: null, count: hidden }] : shown;
   });
@@ -98,7 +88,7 @@ function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly
 
 type ProblemAnswer = Answer & { readonly body: string };
 
-/** The code of the problem that a request was answered with, for log and metrics. */
+/** The codes of the problems that requests were answered with, for log and metrics. */
 const answered = new WeakMap<IncomingMessage, ProblemCode>();
 export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
 
@@ -110,9 +100,9 @@ export function problemAnswer(
 ): ProblemAnswer {
   const problem = problemFor(error, requestIdOf(request, response), log);
   const { code, message } = problem;
+  const { method = '', headers } = request;
   answered.set(request, code);
-  const isRepeatable =
-    ['PUT', 'DELETE'].includes(request.method ?? '') || request.headers['idempotency-key'] !== undefined;
+  const isRepeatable = method === 'PUT' || method === 'DELETE' || headers['idempotency-key'] !== undefined;
   const isRetried = code === 'outcome-unknown' && isRepeatable;
   return render(isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem, fullPath(targetOf(request)));
 }
@@ -125,13 +115,13 @@ export function problemFor(error: unknown, requestId: string, log: Log): Problem
     return error;
   }
   if (isTooLong(error)) return answerTooLong(error);
-  // A client that has left is no fault of the service, and will not see this problem.
+  // The client has left, and will not see this problem.
   if (error instanceof CallerGone) return new Problem('bad-request', error.message);
   log.error({ requestId, err: error }, 'a request failed');
   return new Problem('internal-error', 'The service could not answer; its log says why');
 }
 
-/** Whether a text would be longer than V8 allows: half a gigabyte. The error may come from another realm, of another class. */
+/** Whether a text would be longer than V8 allows. Errors of another realm have another class. */
 function isTooLong(error: unknown): boolean {
   const { name, message, code } = Object(error) as Partial<Record<'name' | 'message' | 'code', unknown>>;
   return code === 'ERR_STRING_TOO_LONG' || (name === 'RangeError' && message === 'Invalid string length');
@@ -169,23 +159,22 @@ export function setHeaders(response: ServerResponse, headers: HeaderMap): void {
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
 }
 
-/** Other pages cannot show or load responses for programs, and no script in them runs. */
+/** Pages of other sites cannot embed responses, and no script in responses runs. */
 export const UNEMBEDDED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Caches ask again each time, and browsers do not guess another media type. */
 const COMMON = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
 
-/** Returns a function that sets the headers of every answer. `guarded`: requests need a token, and answers differ by it. */
+/** Returns a function that sets the headers of every answer. Answers of a `guarded` service depend on the token. */
 export function createHead(cors: Cors, guarded: boolean): (request: IncomingMessage, response: ServerResponse) => void {
   const own = ['Accept', 'Accept-Encoding', 'Prefer'];
   const vary = [...own, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', ');
   return (request, response) => {
-    // A host application has begun an answer of its own.
+    // A host application may have begun an answer of its own.
     if (response.headersSent) return;
-    // Middleware in front may have set it.
+    // Middleware in front may have set Vary.
     const before = response.getHeader('Vary');
     setHeaders(response, COMMON);
     response.setHeader('Vary', before === undefined ? vary : `${String(before)}, ${vary}`);
@@ -259,7 +248,7 @@ export async function send(
     const coding = codingOf(request, body);
     const coded = body === undefined || coding === undefined ? body : compressed(body, coding);
     const content = typeof body === 'string' && typeof coded === 'object' ? await buffer(coded) : coded;
-    // The client may have left while the text was compressed.
+    // The client may leave while the text is compressed.
     if (isOver(response)) return discard(body);
     response.statusCode = status;
     setHeaders(response, headers);
@@ -275,17 +264,17 @@ export async function send(
     }
     awaitReader(request, response);
   } catch (error) {
-    // After the status is sent, only a broken connection tells that the answer is incomplete.
+    // After the status was sent, only a broken connection says that the answer is incomplete.
     if (!(error instanceof CallerGone))
       log.error({ requestId: requestIdOf(request, response), err: error }, 'an answer broke off');
     response.destroy();
     return discard(body);
   }
-  // An answer that closes the connection does so at once: what still arrives is not read.
+  // An answer that closes the connection does so at once, and the rest of the body is not read.
   if (!request.complete && headers['Connection'] !== 'close') linger(request);
 }
 
-/** Whether the client has left, or a host application has answered meanwhile, as after a timeout of its own. */
+/** Whether the client has left, or a host application has answered, such as after a timeout of its own. */
 const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): boolean =>
   destroyed || headersSent || writableEnded;
 
@@ -300,16 +289,16 @@ async function sendPieces(
   pieces: AsyncIterable<string | Buffer>,
   awaitReader: AwaitReader,
 ): Promise<void> {
-  let goOn: () => void = () => undefined;
+  let resume: () => void = () => undefined;
   // Two listeners serve all pieces: the middleware `compression` keeps each listener of `drain` until the end.
-  response.on('drain', () => goOn()).on('close', () => goOn());
+  response.on('drain', () => resume()).on('close', () => resume());
   for await (const piece of pieces) {
     if (request.method === 'HEAD' || response.destroyed || response.writableEnded) break;
     if (response.write(piece)) continue;
     const stop = awaitReader(request, response, piece.length);
-    await new Promise<void>((resolve) => (goOn = resolve));
+    await new Promise<void>((resolve) => (resume = resolve));
     stop();
-    // The next piece may take its time.
+    // The next piece may take longer than that.
     response.setTimeout(0);
   }
   response.end();
@@ -329,7 +318,7 @@ function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | 
   return acceptedCoding(String(headers['accept-encoding'] ?? ''));
 }
 
-/** @types/negotiator lacks the option: of codings that the client likes alike, the first preferred one. */
+/** @types/negotiator lacks the option, which decides between codings that the client likes alike. */
 interface PreferringNegotiator {
   encoding(available: string[], options: { readonly preferred: readonly string[] }): string | undefined;
 }
@@ -339,7 +328,7 @@ const OFFERED_CODINGS = [...CODING_NAMES, 'identity'];
 /** The coding that the client likes best; undefined if it takes none, or likes plain text better. */
 export function acceptedCoding(header = ''): Coding | undefined {
   if (header === '') return undefined;
-  // x-gzip is another name of gzip (RFC 9110, 8.4.1.3). Ranges by the thousand are not read.
+  // x-gzip is another name of gzip (RFC 9110, 8.4.1.3). Thousands of ranges would take milliseconds.
   const headers = { 'accept-encoding': header.slice(0, 1024).replace('x-gzip', 'gzip') };
   const negotiator: PreferringNegotiator = new Negotiator({ headers });
   const best = negotiator.encoding(OFFERED_CODINGS, { preferred: OFFERED_CODINGS });

@@ -13,7 +13,7 @@ import type { Watch, Watched } from './observed.ts';
 import { acceptedType, type BudgetCaller, fullPath, httpCaller, targetOf } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 
-/** Without `next`, paths outside of the interface are 404. */
+/** Without `next`, other paths are 404. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export interface HandlerOptions
@@ -26,23 +26,17 @@ export interface HandlerOptions
   readonly watch: Watch | undefined;
 }
 
-/** Finds the routes below a root for the client of a request. Throws a Problem if the client has no access. */
-type RoutesOf = (request: IncomingMessage, root: string) => Routes;
-
-/** The steps that a host which serves more than records applies to its other requests as well. */
+/** The steps that the server applies to its other requests as well. */
 export type HostSteps = ReturnType<typeof createHandler>['host'];
 
-export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
+/** `routesOf` finds the routes below a root for the client of a request. It throws a Problem if the client has no access. */
+export function createHandler(routesOf: (request: IncomingMessage, root: string) => Routes, options: HandlerOptions) {
   const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = answers.createCors(options.corsOrigins);
   const admit = createAdmission({ ...options, cors });
   const setHead = answers.createHead(cors, guarded);
 
-  function operate(
-    request: IncomingMessage,
-    caller: BudgetCaller,
-    watched: Watched | undefined,
-  ): Answer | Promise<Answer> {
+  function operate(request: IncomingMessage, caller: BudgetCaller, watched?: Watched): Answer | Promise<Answer> {
     const { url = '', method = '', headers } = request;
     const target = targetOf(request);
     if (url.length > urlLimit)
@@ -105,21 +99,20 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
 
   const notFound: Handler = (request, response) => void respond(request, response, undefined);
 
-  /** Express middleware that counts the request. Rejects with a Problem if the client has sent too many. */
+  /** Express middleware. Rejects with a Problem if the client has sent too many requests. */
   const limit = async (request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void> => {
     if (rateLimit) answers.setHeaders(response, await rateLimit(request));
     next();
   };
 
   const admitAgent = createAdmission({ ...options, cors }, true);
-  /** The Problem that a client gets for an error; logs what is a fault of the service. */
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   return { handler, host: { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse } };
 }
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 
-/** The media type of the report is offered before the rest of the query is parsed. */
+/** The media type of the report must be known before the query is parsed. */
 const isDryRun = (method: string, query: string): boolean =>
   method !== 'GET' && method !== 'HEAD' && query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
 

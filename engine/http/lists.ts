@@ -12,7 +12,7 @@ import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, eitherCell } from './lines.ts';
 import { countPreference, type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
 
-/** How rows, which are JSON texts, become the body of an answer. */
+/** Makes the body of an answer from rows, which are JSON texts. */
 interface RowFormat {
   readonly open: string;
   readonly row: (text: string) => string;
@@ -37,7 +37,7 @@ async function* pieces(all: AsyncIterable<readonly string[]>, format: RowFormat)
   yield (before === format.open ? before : '') + format.close;
 }
 
-/** Adds headers that name the page, and perhaps changes the format. */
+/** Makes the headers that name the page, and perhaps another format. */
 export type FrameList = (
   service: Service,
   exchange: Exchange,
@@ -46,7 +46,7 @@ export type FrameList = (
 
 const firstSearch = memoized(({ limit = 0 }: ListQuery, search: string) => offsetSearches(search, limit)(0));
 
-/** Links by cursors, which stay right while records come and go. */
+/** Links have cursors, which stay right while records come and go. */
 const linked: FrameList = ({ path }, { target }, { query, result }) => {
   if (!('rows' in result)) return { headers: {} };
   const { next, previous } = result;
@@ -64,7 +64,7 @@ export const linksTo = (url: string, searches: Readonly<Record<string, string | 
 
 export const linkedList: Server = (service) => framedList(service, linked, false);
 
-/** `needsTotal`: lists are counted, as an estimate at least, even if the type says that they are not. */
+/** A dialect that `needsTotal` gets an estimate at least, even for types that are not counted. */
 export function framedList(service: Service, frame: FrameList, needsTotal: boolean): ReturnType<Server> {
   const { type, queries } = service;
   const usual = needsTotal && type.count === 'none' ? 'estimated' : type.count;
@@ -102,7 +102,7 @@ export const summaryServer: Server = (service) => {
   };
 };
 
-/** Links by offset: the position of a group can change with every record. */
+/** Links have offsets: the position of a group can change with every record. */
 function groupLinks(
   url: string,
   search: string,
@@ -118,7 +118,7 @@ function groupLinks(
   });
 }
 
-/** An answer in pieces has no tag. `tagged` is what the tag covers besides the body. */
+/** The tag covers `tagged` besides the body. An answer in pieces has none. */
 function rowsAnswer(
   { type }: Service,
   { request, mediaType }: Exchange,
@@ -135,7 +135,7 @@ function rowsAnswer(
   });
 }
 
-/** Characters. A list that turns out to be short is sent whole, with length and tag; a longer one is streamed. */
+/** Characters. Shorter lists are sent whole, with length and tag. */
 const GATHERED_LENGTH = 64 * 1024;
 
 async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
@@ -160,12 +160,10 @@ async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
 
 const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 
-/** A text that begins with `=` stays as it is: what goes out must come in again. */
+/** A text that begins with `=` is not escaped: tables that go out must come in again. */
 const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** `cells` are JSON texts. Numbers, and what is kept as JSON, stand as they are written there. */
-const csvLine = (cells: readonly string[]): string => `${cells.map(cellOf).join(',')}\r\n`;
-
+/** Numbers, and values that are kept as JSON, stand in a cell as in JSON. */
 function cellOf(json: string): string {
   if (json === 'null') return '';
   return quoted(json.startsWith('"') ? String(JSON.parse(json)) : json);
@@ -173,12 +171,12 @@ function cellOf(json: string): string {
 
 const csvRows = (names: readonly string[], cells: (text: string) => readonly string[]): RowFormat => ({
   open: `${names.map(quoted).join(',')}\r\n`,
-  row: (text) => csvLine(cells(text)),
+  row: (text) => `${cells(text).map(cellOf).join(',')}\r\n`,
   between: '',
   close: '',
 });
 
-/** A related record is shown by its identifier; what the default view shows besides is left out. */
+/** A related record is shown by its identifier only. */
 function asTable(asked: ListQuery): ListQuery {
   const { chosenBy, relations } = asked.view;
   const more = chosenBy && relations.find((one) => chosenBy === 'include' || !isLink(one));

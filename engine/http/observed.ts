@@ -14,11 +14,10 @@ export interface Label {
   readonly operation: string;
 }
 
-/** Identifies a request in the lines of the log that belong to it. */
 export interface Watched {
   readonly request: IncomingMessage;
   readonly requestId: string;
-  /** The address of the client: not known any more once the connection is closed. */
+  /** The address of the client, which is unknown once the connection is closed. */
   readonly address: string;
   label: Label | undefined;
 }
@@ -34,19 +33,17 @@ interface ObserverOptions {
   readonly log: Log;
   readonly metrics: Metrics | undefined;
   readonly addressOf: AddressOf;
+  /** The name of the client's token. */
   readonly nameOf: (request: IncomingMessage) => string | undefined;
 }
 
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
+/** `watch` and `onStatement` are undefined if neither log nor metrics need them. */
 export function createObservers(
   { accessLog, slowStatement }: Pick<Settings, 'accessLog' | 'slowStatement'>,
   { log, metrics, addressOf, nameOf }: ObserverOptions,
-): {
-  /** undefined if neither log nor metrics need it. */ readonly watch: Watch | undefined;
-  readonly onStatement: OnStatement | undefined;
-} {
-  /** Fields that are undefined are left out of the log. */
+): { readonly watch: Watch | undefined; readonly onStatement: OnStatement | undefined } {
   const fieldsOf = ({ request, requestId, address, label }: Watched): object => {
     const trace = String(request.headers['traceparent'] ?? '');
     const traceparent = TRACEPARENT.test(trace) ? trace : undefined;
@@ -99,7 +96,7 @@ const MAX_SHOWN = 1000;
 const WITH_NAMES = /^(_cnd\[orderBy\]|include$|fields$)/;
 const NAMES = /^[\p{L}\p{N}_.,\s-]*$/u;
 
-/** The query string without values of records: names, operators and the order stay. undefined if there is none. */
+/** The query string without values of records; undefined if there is none. */
 function shownQuery(search: string): string | undefined {
   if (search === '') return undefined;
   const shown = [...new URLSearchParams(search)].map(

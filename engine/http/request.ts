@@ -1,4 +1,4 @@
-/** A request as the engine sees it: its URL, its client, what it accepts and prefers, its body, and the service that it is for. */
+/** A request: its URL, its client, its preferences and its body, and the service that it is for. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import Negotiator from 'negotiator';
@@ -18,7 +18,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly caller: Caller;
   readonly target: Target;
-  /** The identifier as the path writes it; the empty string for a collection. */
+  /** The text in the path; empty for a collection. */
   readonly identifier: string;
   readonly mediaType: string;
 }
@@ -27,10 +27,10 @@ export type ServeOperation = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** The context of an operation, with what HTTP adds. */
 export interface Service extends OperationContext {
-  /** The path of the collection, as URLs write it. */
+  /** The path of the collection in URLs. */
   readonly path: string;
   readonly readContent: ReadContent;
-  /** Translates a body of a dialect to that of `/api`. `identifier` is that of the path. */
+  /** Translates a body of a dialect to one of `/api`. `identifier` is the one in the path. */
   readonly translate?: (body: Body, identifier: string) => Body;
 }
 
@@ -64,10 +64,9 @@ export const isChunked = ({ headers }: IncomingMessage): boolean => headers['tra
 
 // Clients.
 
-/** Bytes: a page is read at once, and no other client is served meanwhile. */
+/** Bytes of a page: no other client is served while it is read. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
-/** Who waits for the result: a request over HTTP, or a call in this process. */
 type Client = Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>;
 
 /** The client of a request has left when its connection is closed. */
@@ -98,14 +97,14 @@ class HttpClient implements Client {
   }
 }
 
-/** A client that draws on the memory budget. A class, because each request makes one: accessors of literals are slow. */
+/** A client whose work draws on the memory budget. It is a class, since accessors of literals are slow. */
 export class BudgetCaller implements Caller {
   readonly most: number;
   readonly #client: Client;
   readonly #seen: Position;
   readonly #share: Share;
 
-  /** `seen`: the position in the log of the database, which writes move on. */
+  /** `seen` is the position in the log of the database, which writes move on. */
   constructor(budget: Budget, seen: Position, client: Client) {
     this.most = Math.min(client.most, budget.limit / 8);
     this.#client = client;
@@ -161,13 +160,13 @@ export const httpCaller = (
 const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers: HeaderMap = {}) =>
   new Problem(problem, message, { errors: [{ header, code, message }], headers });
 
-/** The media type of the answer: of those that are offered, the one that the client likes best. */
+/** The offered media type that the client likes best. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
   const [first = JSON_TYPE] = offered;
   if (accept === undefined || accept === '*/*' || accept === first) return first;
-  // A range with a parameter takes only types that have it: texts are in UTF-8, and may be asked for as such.
+  // A range with a parameter only takes types that have it: clients may ask for UTF-8.
   const variants = offered.flatMap((type) => [type, `${type}; charset=utf-8`]);
-  // Ranges by the thousand would take milliseconds.
+  // Thousands of ranges would take milliseconds.
   const headers = { accept: accept.slice(0, 1024) };
   const [best] = new Negotiator({ headers }).mediaType(variants)?.split(';') ?? [];
   if (best !== undefined) return best;
@@ -177,7 +176,7 @@ export function acceptedType(accept: string | undefined, offered: readonly strin
 
 type PreferHeader = IncomingMessage['headers'][string];
 
-/** Preferences (RFC 7240), of which the first mention counts. Unknown ones are for other servers. */
+/** Preferences (RFC 7240), of which the first mention counts. */
 function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
   const pairs = String(header)
     .split(',')
@@ -191,10 +190,7 @@ function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
 const applying = (...names: readonly string[]): HeaderMap =>
   names.length === 0 ? {} : { 'Preference-Applied': names.join(', ') };
 
-/**
- * `return=minimal` asks for no record; `max-affected=N` says how many records may be deleted or unlinked, and is required
- * if the operation `isLimited`.
- */
+/** `return=minimal` asks for no record. An operation that `isLimited` requires `max-affected=N`, the most records that it may delete or unlink. */
 export function writePreferences(header: PreferHeader, isLimited: boolean) {
   if (header === undefined && !isLimited) return { minimal: false, most: 0, applied: {} };
   const known = preferencesIn(header);
@@ -213,7 +209,7 @@ function maxAffected(text: string | undefined): number {
   throw inHeader('invalid-header', 'Prefer', text === undefined ? 'required' : 'invalid-value', message);
 }
 
-/** How to count a list. Without a preference the descriptor decides; a client must be able to tell an estimate. */
+/** How to count a list, `usual` without a preference. An estimate is always named, so that no client takes it for exact. */
 export function countPreference(header: PreferHeader, usual: CountMode) {
   const asked = header === undefined ? undefined : preferencesIn(header).get('count');
   const value = COUNT_MODES.find((known) => known === asked);
@@ -221,17 +217,17 @@ export function countPreference(header: PreferHeader, usual: CountMode) {
   return { count, applied: value !== undefined || count === 'estimated' ? applying(`count=${count}`) : {} };
 }
 
-// Bodies, which are read to the end and never beyond the limit.
+// Bodies.
 
 /** A body as it arrived, or as a body parser in front of the handler left it. */
 export type Content = Buffer | { readonly parsed: unknown };
 
 const NO_CONTENT = Buffer.alloc(0);
 
-/** Memory that each byte of a body takes until its request is done: its text and value, besides the bytes and their copies. */
+/** Bytes of memory that the text and value of a body take for each of its bytes, besides these and their copies. */
 const BYTE_COST = 4;
 
-/** `accepted`: the media types of bodies; empty if none is taken. */
+/** `accepted` are media types, none if the operation takes no body. */
 export type ReadContent = (request: IncomingMessage, caller: Caller, accepted: readonly string[]) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
@@ -243,7 +239,7 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
   return async (request, caller, accepted) => {
     if (!hasBody(request)) return NO_CONTENT;
     const isTaken = accepted.length > 0;
-    // Proxies announce an empty body by chunks without bytes.
+    // Proxies send an empty body as chunks without bytes.
     if (!isTaken && !isChunked(request)) throw unexpected(request);
     if (isTaken) requireBodyType(request, accepted);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, request);
@@ -276,7 +272,7 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? NO_CONTENT : { parsed: body };
 }
 
-/** Chunks are copied into one buffer: an object for each would take more memory than a small chunk itself. */
+/** Copies the chunks into one buffer: an object for each would take more memory than a small chunk. */
 async function readBytes(request: IncomingMessage, caller: Caller, limit: number): Promise<Buffer> {
   let held: Buffer = NO_CONTENT;
   let size = 0;
@@ -284,7 +280,7 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
     const needed = size + chunk.length;
     if (needed > limit) throw tooLarge(limit, request);
     if (needed > held.length) {
-      // Most bodies come in one chunk, which is kept as it is.
+      // Most bodies come in one chunk.
       const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
       caller.take(larger.length - held.length);
       held.copy(larger);
@@ -295,12 +291,12 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   });
   const bytes = held.subarray(0, size);
   caller.take(BYTE_COST * size);
-  // A request that begins anew finds it by `parsedInFront`.
+  // `parsedInFront` finds it when the operation runs again.
   Object.assign(request, { body: bytes });
   return bytes;
 }
 
-/** Resolves at the end of the body. Rejects with what `onChunk` throws, or with CallerGone if the client leaves. */
+/** Rejects with what `onChunk` throws, or with CallerGone if the client leaves. */
 function eachChunk(request: IncomingMessage, onChunk: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void): void => {
@@ -346,8 +342,6 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
   throw inHeader(code, 'Content-Encoding', 'unsupported-encoding', message, { 'Accept-Encoding': 'identity' });
 }
 
-// The rest of a body whose request was answered before it was read.
-
 const LINGER_MS = 10_000;
 
 /**
@@ -360,7 +354,7 @@ export function linger(request: IncomingMessage): void {
   request.resume();
 }
 
-/** A client that keeps its side open would keep the connection. Returns a function that stops the clock. */
+/** A client that keeps its side open would keep the connection. Returns a function that stops the timer. */
 export function destroyLater(socket: Duplex): () => void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   const stop = (): void => {

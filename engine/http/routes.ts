@@ -1,4 +1,4 @@
-/** Path and method -> the operation of a record type, with the adapter that serves it. Decided at boot. */
+/** Finds the operation of a record type by path and method, with the adapter that serves it over HTTP. */
 import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
@@ -31,7 +31,7 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   },
   create: (service, entry) => {
     const creating = createServer(service, entry);
-    const upserting = writing(service, entry, service.queries.upsert, writes.upsert);
+    const upserting = SERVERS.upsert(service, entry);
     return (exchange) => {
       const { query } = exchange.target;
       if (query === '' || !new URLSearchParams(query).has(ON)) return creating(exchange);
@@ -47,10 +47,9 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   delete: (service, entry) => writing(service, entry, service.queries.write, writes.deleteOne),
 };
 
-/** Creates, and never updates. */
 export const createServer: Server = (service, entry) => writing(service, entry, service.queries.write, writes.create);
 
-/** An operation that writes. What is wrong with the head of a request is refused before its body is parsed. */
+/** Serves an operation that writes. Faults of the head of a request are refused before its body is parsed. */
 function writing<Q>(
   service: Service,
   { body: taken, path: kind, headers }: OperationEntry,
@@ -118,8 +117,9 @@ interface Offer {
 }
 
 export interface Route {
+  /** By method. */
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Methods that the path has, but that the client's token does not allow. */
+  /** Methods that the client's token does not allow. */
   readonly withheld: ReadonlySet<string>;
   readonly allow: string;
   readonly options: Answer;
@@ -133,7 +133,6 @@ export interface Routes {
   paths(): readonly string[];
 }
 
-/** An operation, and how it is served. */
 export type Binding = readonly [OperationEntry, Server];
 
 export const BINDINGS: readonly Binding[] = table.operationEntries.map(([name, entry]) => [entry, SERVERS[name]]);
@@ -190,7 +189,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
 export const rootOf = (path: string, others: readonly string[]): string | undefined =>
   [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
 
-/** `path` begins with the root. It is split before it is unescaped: an encoded slash does not separate anything. */
+/** The path is split before it is unescaped, since an encoded slash separates nothing. */
 export function findRoute(
   routes: Routes,
   path: string,
@@ -226,12 +225,9 @@ function unknownPath(path: string, routes: Routes, root: string): Problem {
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 
-const NAMED_PATHS = 20;
-
 export function knownPaths(routes: Routes, root: string): string {
   const paths = routes.paths().map((path) => root + path);
-  const more = paths.length > NAMED_PATHS ? ', …' : '';
-  return `; records are at ${paths.slice(0, NAMED_PATHS).join(', ')}${more}`;
+  return `; records are at ${paths.slice(0, 20).join(', ')}${paths.length > 20 ? ', …' : ''}`;
 }
 
 export const pathProblem = (path: string, hint: string): Problem =>
