@@ -12,7 +12,7 @@ interface CommandEntry {
 export const commands = {
   init: {
     description: 'Set up a project here: a first record type, a test, scripts. Existing files are kept.',
-    load: async () => (await import('./commands/init.ts')).init,
+    load: async () => (await import('./commands/project.ts')).init,
   },
   start: {
     description: 'Serve the records; --no-migrate changes no tables.',
@@ -28,7 +28,7 @@ export const commands = {
   },
   plan: {
     description: 'Show how the descriptors would change the database; --sql, --json, and the options of apply.',
-    load: async () => (await import('./commands/plan.ts')).plan,
+    load: async () => (await import('./commands/apply.ts')).plan,
   },
   apply: {
     description: 'Change the database to match the descriptors; --allow STEP, --back to older descriptors.',
@@ -40,7 +40,7 @@ export const commands = {
   },
   new: {
     description: 'Write a descriptor for a new type, with comments: TYPE.',
-    load: async () => (await import('./commands/new.ts')).create,
+    load: async () => (await import('./commands/project.ts')).create,
   },
   describe: {
     description: 'Print the types with every default filled in; --diagram, --json.',
@@ -68,11 +68,11 @@ export const commands = {
   },
   export: {
     description: 'Export all records as NDJSON: FILE; --force replaces an existing file.',
-    load: async () => (await import('./commands/export.ts')).exportRecords,
+    load: async () => (await import('./commands/transfer.ts')).exportRecords,
   },
   import: {
     description: 'Import an export into an empty database: FILE; --report FILE lists up to 100,000 faults.',
-    load: async () => (await import('./commands/import.ts')).importRecords,
+    load: async () => (await import('./commands/transfer.ts')).importRecords,
   },
   backup: {
     description: 'Copy the database while the service runs, and verify the copy: FILE; --force.',

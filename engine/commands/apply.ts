@@ -1,44 +1,131 @@
-/** `apply`: carries out the plan. Each step by which records could lose something must be allowed. */
+/** `plan` shows what `apply` would do; `apply` does it, once each step by which records could lose something is allowed. */
 import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../edge/caller.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../problem.ts';
-import { type Applied, applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
-import { type Doing, type Follower, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
-import type { Standing } from '../storage/migrate/applied.ts';
-import { formatPlan, planAsJson } from '../storage/migrate/assess.ts';
+import { NO_MODEL, type Standing } from '../storage/migrate/applied.ts';
+import { applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
+import {
+  type Assessed,
+  assessIn,
+  formatDrift,
+  formatOthers,
+  formatPlan,
+  LEGEND,
+  planAsJson,
+} from '../storage/migrate/assess.ts';
+import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
+import { type Doing, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
+import { createPlan } from '../storage/migrate/plan.ts';
 import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
-import { databaseAt, insertSeeds } from '../storage/open.ts';
+import { databaseAt, insertSeeds, type Location } from '../storage/open.ts';
 import { print, printError } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
 
-const USAGE =
+const ALLOW = { type: 'string', multiple: true } as const;
+
+const PLAN =
+  'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults; --allow and --back show what "records apply" would do with them';
+
+export const plan = command(
+  PLAN,
+  { allow: ALLOW, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN },
+  0,
+  async ({ allow = [], back = false, sql = false, json }, _, { schemaDirectory, databaseUrl }) => {
+    const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
+    const { standing, steps, drift, others } = looked;
+    if (json) {
+      const behind = standing && { database: standing.last ?? null, serves: standing.own?.number ?? null };
+      print(JSON.stringify({ ...planAsJson(steps, drift, sql, others), behind }, null, 2));
+    } else print(format(looked, sql));
+    if (drift.length > 0 || steps.some(({ state }) => state === 'blocked' || state === 'unclear')) return 1;
+    return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
+  },
+);
+
+interface Looked {
+  /** Of descriptors that the database has left behind. */
+  readonly standing?: Standing;
+  readonly steps: readonly Assessed[];
+  readonly drift: readonly Drift[];
+  readonly isThere: boolean;
+  /** Columns and tables that this engine did not make. */
+  readonly others: readonly string[];
+}
+
+async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
+  if (database.newDialect) {
+    const { steps } = createPlan(NO_MODEL, model, database.newDialect);
+    const ready = steps.map((step) => ({
+      step,
+      state: 'ready' as const,
+      isAtStake: false,
+      affected: [],
+      obstacles: [],
+    }));
+    return { steps: ready, drift: [], others: [], isThere: false };
+  }
+  const driver = await database.open();
+  try {
+    const found = await planFor(model, driver, allowed);
+    const { standing, applied, catalogue } = found;
+    const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), isThere: true };
+    if (standing.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
+    // Throws a StartError if a start could not serve the tables.
+    ownView(model, standing);
+    return { ...looked, steps: [], standing };
+  } finally {
+    await driver.close();
+  }
+}
+
+function format({ steps, drift, standing, others, isThere }: Looked, sql: boolean): string {
+  const told = (made: readonly Assessed[]): readonly string[] =>
+    made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
+  return [
+    ...(standing ? [behind(standing)] : []),
+    ...formatPlan(steps, told, { sql, notes: isThere }),
+    ...(others.length === 0 ? [] : ['', formatOthers(others)]),
+    ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
+  ].join('\n');
+}
+
+const behind = ({ last, own }: Standing): string =>
+  `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}: a start serves its own view of the tables.`;
+
+const APPLY =
   'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
 
 export const apply = command(
-  USAGE,
-  { allow: { type: 'string', multiple: true }, back: BOOLEAN, json: BOOLEAN },
+  APPLY,
+  { allow: ALLOW, back: BOOLEAN, json: BOOLEAN },
   0,
   async ({ allow = [], back = false, json = false }, _, { schemaDirectory, databaseUrl }) => {
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();
-    const { watch, stopCode, end } = follow({ json, isStoppable: driver.dialect.locks });
+    const { watch, stopCode, end } = follow(json, driver.dialect.locks);
     try {
-      const done = await driver.exclusively(async () => {
+      const { steps, backup, isTakenBack } = await driver.exclusively(async () => {
         const allowed = new Set(allow);
-        const plan = await planFor(model, driver, allowed);
-        if (!back) refuseBehind(model, plan.standing);
-        refuseUnknown(allow, [await planFor(model, driver), plan]);
+        const found = await planFor(model, driver, allowed);
+        if (!back) refuseBehind(model, found.standing);
+        refuseUnknown(allow, [await planFor(model, driver), found]);
         await createEngineTables(driver);
-        const applied = await applyPlan(plan, driver, allowed, watch);
-        if (plan.steps.some(isSeed))
+        const applied = await applyPlan(found, driver, allowed, watch);
+        if (found.steps.some(isSeed))
           await insertSeeds(ownView(model, (await planFor(model, driver)).standing).model, driver);
-        const isTakenBack = plan.steps.length === 0 && (await driver.abandonMigration(watch));
-        return { ...applied, isTakenBack };
+        return { ...applied, isTakenBack: found.steps.length === 0 && (await driver.abandonMigration(watch)) };
       });
       end();
-      print(json ? asJson(done) : format(done));
+      if (json)
+        print(JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null, isTakenBack }, null, 2));
+      else {
+        if (backup !== undefined) print(`The database as it was: ${backup}`);
+        if (isTakenBack) print('Took back what a migration to other descriptors had prepared.');
+        const applied = ({ length }: readonly unknown[]) => [`${length} ${length === 1 ? 'step' : 'steps'} applied.`];
+        print(formatPlan(steps, applied).join('\n'));
+      }
       return 0;
     } catch (error) {
       end();
@@ -57,12 +144,11 @@ const STOPPED =
 
 /** Older descriptors, applied by mistake, would undo the changes of newer instances. */
 function refuseBehind(model: Model, standing: Standing): void {
-  const { state, last, own } = standing;
-  if (state !== 'behind') return;
-  // It throws where a start could not serve them.
+  if (standing.state !== 'behind') return;
+  // Throws a StartError if a start could not serve the tables.
   ownView(model, standing);
   throw new StartError(
-    `The database has model ${last}, and these descriptors were model ${own?.number}: a start serves its own view of the tables. To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
+    `${behind(standing)} To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
   );
 }
 
@@ -76,41 +162,12 @@ function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   throw new StartError(`--allow ${unknown}: there is no such step${hint}. Nothing was changed.`);
 }
 
-interface Outcome extends Applied {
-  /** Whether what a stopped migration had prepared was removed. */
-  readonly isTakenBack: boolean;
-}
-
-const asJson = ({ steps, backup, isTakenBack }: Outcome): string =>
-  JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null, isTakenBack }, null, 2);
-
-function format({ steps, backup, isTakenBack }: Outcome): string {
-  const told = ({ length }: readonly unknown[]): readonly string[] => [
-    `${length} ${length === 1 ? 'step' : 'steps'} applied.`,
-  ];
-  return [
-    ...(backup === undefined ? [] : [`The database as it was: ${backup}`]),
-    ...(isTakenBack ? ['Took back what a migration to other descriptors had prepared.'] : []),
-    ...formatPlan(steps, told),
-  ].join('\n');
-}
-
-interface Following {
-  readonly watch: Follower;
-  /** The exit code after a signal. */
-  readonly stopCode: () => number | undefined;
-  readonly end: () => void;
-}
-
-interface FollowOptions {
-  readonly json: boolean;
-  /** Without handling, a signal ends the process, and SQLite rolls the transaction back. */
-  readonly isStoppable: boolean;
-}
-
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const KEPT = 'What is done is kept; the same command goes on from there.';
+const UNDONE = 'Nothing is changed then; the same command begins again.';
 
-function follow({ json, isStoppable }: FollowOptions): Following {
+/** Prints progress. Without `isStoppable`, a signal ends the process, and SQLite rolls the transaction back. */
+function follow(json: boolean, isStoppable: boolean) {
   const stopping = new AbortController();
   let code: number | undefined;
   const stop = (signal: NodeJS.Signals): void => {
@@ -119,7 +176,6 @@ function follow({ json, isStoppable }: FollowOptions): Following {
     end();
   };
   const end = (): void => SIGNALS.forEach((signal) => process.off(signal, stop));
-  const textOf = json ? eventAsJson : eventAsText;
   let [shown, number, began] = ['', 0, 0];
   const report = (event: MigrationEvent): void => {
     if (shown === '') {
@@ -127,7 +183,7 @@ function follow({ json, isStoppable }: FollowOptions): Following {
       if (isStoppable) SIGNALS.forEach((signal) => process.on(signal, stop));
     }
     if (event.kind === 'doing' && event.number !== number) [number, began] = [event.number, performance.now()];
-    const text = textOf(event, performance.now() - began);
+    const text = (json ? eventAsJson : eventAsText)(event, performance.now() - began);
     // A line for each tenth of the work.
     const part = event.kind === 'doing' ? `${number} ${Math.floor(10 * shareOf(event))}` : text;
     if (part !== shown) printError(text);
@@ -135,9 +191,6 @@ function follow({ json, isStoppable }: FollowOptions): Following {
   };
   return { watch: { caller: callerUntil(stopping.signal), report }, stopCode: () => code, end };
 }
-
-const KEPT = 'What is done is kept; the same command goes on from there.';
-const UNDONE = 'Nothing is changed then; the same command begins again.';
 
 const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));
 

@@ -1,4 +1,4 @@
-/** Types as descriptors with every default, the template of a descriptor, the diagram. */
+/** Types as descriptors with every default, and the diagram of all types. */
 import { constraintsOf } from '../descriptor/grammar.ts';
 import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
@@ -14,7 +14,6 @@ import {
   type Relation,
 } from '../model/model.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import { defaultPath, defaultTable } from '../names.ts';
 
 type Described = Readonly<Record<string, JsonValue | undefined>>;
 
@@ -147,42 +146,6 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
   ]);
   return { default: defaultVariant.name, omit: Object.fromEntries(omitted) };
 }
-
-interface Template {
-  readonly type: string;
-  /** Its path, relative to the folder of the descriptor. */
-  readonly grammar: string;
-  /** For the example of a relation. */
-  readonly other: string;
-}
-
-export const template = ({ type, grammar, other }: Template): string => `# yaml-language-server: $schema=${grammar}
-type: ${type}
-description: What a record of this type represents, in one sentence.
-# path: ${defaultPath(type)}
-# table: ${defaultTable(type)}
-# operations: [list, get, create, update, delete]
-# order: [name]
-
-fields:
-  name:
-    type: string
-    maxLength: 255
-    required: true
-    description: The display name
-  # Other field types: integer, number, boolean, date, timestamp, array, any.
-  # price: { type: decimal, precision: 10, scale: 2, default: '0', description: What it costs }
-  # code: { type: string, maxLength: 20, unique: true }
-  # state: { type: string, enum: [draft, published], default: draft }
-
-# Other relation kinds: hasOne, hasMany, manyToMany.
-# relations:
-#   parent: { kind: belongsTo, type: ${other}, onDelete: setNull, description: The record that this one belongs to }
-
-# Records that are inserted once into every database.
-# seed:
-#   - { id: 1, name: First }
-`;
 
 // Mermaid text, which GitHub and most editors draw.
 

@@ -1,28 +1,74 @@
-/** `import`: reads an export into an empty database. */
-import { writeFileSync } from 'node:fs';
-import type { Settings } from '../settings/settings.ts';
-import { StartError, type Fault, MAX_ERRORS, Problem } from '../problem.ts';
-import { prepare } from '../storage/migrate/apply.ts';
-import { type CheckLine, type Line, type LineText, readLines } from '../storage/transfer/export.ts';
-import { headOf, importLines } from '../storage/transfer/import.ts';
-import { type LineFault, LinesRefused } from '../storage/transfer/load.ts';
-import { print } from '../process.ts';
-import { BOOLEAN, command, databaseFile, progressBar, STRING, withDatabase } from './command.ts';
+/** `export` writes all records as NDJSON; `import` reads them into an empty database. */
+import { createWriteStream, writeFileSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { type NewFile, newFile } from '../files.ts';
 import { escapeStep, type JsonObject, type KeptMembers, type RawMembers, readObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { createLineValidator } from '../validation/line-validator.ts';
-import { type NewFile, newFile } from '../files.ts';
 import { shortened } from '../names.ts';
+import { type Fault, MAX_ERRORS, Problem, reasonOf, StartError } from '../problem.ts';
+import { print } from '../process.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Driver } from '../storage/driver.ts';
+import { planFor, prepare } from '../storage/migrate/apply.ts';
+import { type CheckLine, exportLines, type Line, type LineText, readLines } from '../storage/transfer/export.ts';
+import { headOf, importLines } from '../storage/transfer/import.ts';
+import { type LineFault, LinesRefused } from '../storage/transfer/load.ts';
+import { createLineValidator } from '../validation/line-validator.ts';
+import { BOOLEAN, command, databaseFile, isOfSystem, progressBar, STRING, withDatabase } from './command.ts';
 
-const USAGE =
+const EXPORT =
+  'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file';
+
+export const exportRecords = command(EXPORT, { force: BOOLEAN }, 1, async ({ force = false }, [name], settings) => {
+  if (name === undefined) throw new StartError(`The name of the file is missing\n${EXPORT}`);
+  const file = newFile(name, { force, database: databaseFile(settings) });
+  try {
+    const count = await withDatabase(settings, async (model, driver) =>
+      write(await requireApplied(model, driver), driver, file.partial, name),
+    );
+    file.finish();
+    print(`Wrote ${count} lines to ${name}`);
+  } finally {
+    file.discard();
+  }
+  return 0;
+});
+
+async function requireApplied(own: Model, driver: Driver): Promise<Model> {
+  const { steps, kept, model } = await planFor(own, driver);
+  if (steps.length + kept.length > 0)
+    throw new StartError(
+      'The tables do not match the descriptors; see `records plan`. What no descriptor names would be missing from the export. Nothing was written.',
+    );
+  return model;
+}
+
+async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {
+  const progress = progressBar();
+  let [done, all] = [-1, 0];
+  async function* lines(): AsyncGenerator<string> {
+    for await (const line of exportLines(model, driver)) {
+      if (typeof line === 'object') all = line.lines;
+      progress((done += 1), all);
+      yield `${typeof line === 'object' ? JSON.stringify(line) : line}\n`;
+    }
+  }
+  const out = createWriteStream(partial, { flags: 'r+' });
+  await pipeline(lines, out).catch((error: unknown) => {
+    throw isOfSystem(error) ? new StartError(`${name} cannot be written: ${reasonOf(error)}`, { cause: error }) : error;
+  });
+  return done;
+}
+
+const IMPORT =
   'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export` into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type';
 
 export const importRecords = command(
-  USAGE,
+  IMPORT,
   { report: STRING, force: BOOLEAN, unchecked: BOOLEAN },
   1,
   async ({ report: reportFile, force = false, unchecked = false }, [file], settings) => {
-    if (file === undefined) throw new StartError(`The name of the file is missing\n${USAGE}`);
+    if (file === undefined) throw new StartError(`The name of the file is missing\n${IMPORT}`);
     await refuseForeign(file, settings);
     const output =
       reportFile === undefined ? undefined : newFile(reportFile, { force, database: databaseFile(settings) });

@@ -1,14 +1,18 @@
-/** `init`: sets up a project in the working directory; existing files are kept. */
+/** `init` sets up a project in the working directory, and keeps existing files; `new TYPE` writes a descriptor. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { findDescriptors } from '../descriptor/load.ts';
+import { dirname, join, relative } from 'node:path';
+import { checkSchema } from '../check.ts';
+import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
+import { findDescriptors, loadDescriptors, shownPath } from '../descriptor/load.ts';
+import { formatDiagnostics } from '../descriptor/report.ts';
+import { nameFault } from '../descriptor/texts.ts';
 import { isObject, type JsonObject, parsedJson } from '../json/json.ts';
-import { PACKAGE_NAME, print } from '../process.ts';
-import { StartError } from '../problem.ts';
+import { defaultPath, defaultTable, snakeCase } from '../names.ts';
+import { reasonOf, StartError } from '../problem.ts';
+import { PACKAGE_NAME, print, printError } from '../process.ts';
 import { command } from './command.ts';
-import { writeDescriptor } from './new.ts';
 
-const USAGE =
+const INIT =
   'records init: writes a first descriptor and its test, a .gitignore and npm scripts; existing files are kept';
 
 const MANIFEST = 'package.json';
@@ -32,7 +36,7 @@ const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
 const IGNORED = ['node_modules/', 'data/'];
 
-export const init = command(USAGE, {}, 0, async (_, __, { schemaDirectory }) => {
+export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
   const manifest = readManifest();
   const hasDescriptors = existsSync(schemaDirectory) && findDescriptors(schemaDirectory).length > 0;
   const said = [
@@ -133,4 +137,64 @@ test('a record is created, changed, found and deleted', async () => {
 test('a record without a name is refused', async () => {
   await assert.rejects(records.create({}), { code: 'invalid-body' });
 });
+`;
+
+const NEW = 'records new TYPE, for example "records new GiftCard"';
+
+export const create = command(NEW, {}, 1, async (_, [type], { schemaDirectory }) => {
+  if (type === undefined) throw new StartError(NEW);
+  const file = writeDescriptor(type, schemaDirectory);
+  const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
+  if (faults.length > 0) printError(formatDiagnostics(faults));
+  print(`Wrote ${file}. Edit it, then run "records check" and "records start" (or "records dev").`);
+  return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
+});
+
+/** Returns the path of the new file. */
+function writeDescriptor(type: string, directory: string): string {
+  const fault = nameFault(type);
+  if (fault) throw new StartError(fault.message);
+  const known = existsSync(directory)
+    ? loadDescriptors(directory).files.map(({ descriptor, file }) => ({ name: descriptor.type, file }))
+    : [];
+  const same = known.find(({ name }) => name.toLowerCase() === type.toLowerCase());
+  if (same) throw new StartError(`The type ${same.name} already exists, in ${same.file}`);
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, `${snakeCase(type).replaceAll('_', '-') || type}.yaml`);
+  const text = template(type, relative(directory, GRAMMAR_FILE).replaceAll('\\', '/'), known[0]?.name ?? type);
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    throw new StartError(`${shownPath(file)} cannot be written: ${reasonOf(error)}`);
+  }
+  return shownPath(file);
+}
+
+/** `grammar`: a path relative to the descriptor's folder; `other`: the type of a relation. */
+const template = (type: string, grammar: string, other: string): string => `# yaml-language-server: $schema=${grammar}
+type: ${type}
+description: What a record of this type represents, in one sentence.
+# path: ${defaultPath(type)}
+# table: ${defaultTable(type)}
+# operations: [list, get, create, update, delete]
+# order: [name]
+
+fields:
+  name:
+    type: string
+    maxLength: 255
+    required: true
+    description: The display name
+  # Other field types: integer, number, boolean, date, timestamp, array, any.
+  # price: { type: decimal, precision: 10, scale: 2, default: '0', description: What it costs }
+  # code: { type: string, maxLength: 20, unique: true }
+  # state: { type: string, enum: [draft, published], default: draft }
+
+# Other relation kinds: hasOne, hasMany, manyToMany.
+# relations:
+#   parent: { kind: belongsTo, type: ${other}, onDelete: setNull, description: The record that this one belongs to }
+
+# Records that are inserted once into every database.
+# seed:
+#   - { id: 1, name: First }
 `;
