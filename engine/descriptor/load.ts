@@ -20,7 +20,6 @@ import {
   checkPaths,
   checkRenames,
   checkTables,
-  checkTypeRenames,
   duplicateTypes,
 } from './checks/names.ts';
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
@@ -132,7 +131,6 @@ const checks: readonly TypeCheck[] = [
   checkVariants,
   checkSeeds,
   checkChecks,
-  checkRenames,
   checkDefaultNames,
   checkRelations,
 ];
@@ -141,14 +139,14 @@ const schemaChecks: readonly SchemaCheck[] = [
   checkPaths,
   checkTables,
   checkColumns,
-  checkTypeRenames,
+  checkRenames,
   checkRequiredCycles,
   checkReachability,
 ];
 
 /** A second file for a type is one fault; its content is not checked any further. */
 export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): readonly TypeFinding[] {
-  const duplicates = duplicateTypes(types.filter(({ name }) => name !== ''));
+  const duplicates = [...duplicateTypes(types.filter(({ name }) => name !== ''))];
   const second = new Set(duplicates.map(([type]) => type));
   const schema = createTypeSchema(
     types.filter((type) => !second.has(type)),

@@ -1,5 +1,4 @@
-/** The types of checks, and what several checks share. */
-import type { DiagnosticCode } from '../../diagnostic.ts';
+/** What several checks share. */
 import { fieldTypes } from '../../field-types/registry.ts';
 import { didYouMean } from '../../names.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
@@ -15,9 +14,6 @@ export type TypeFinding = readonly [TypeDraft, Finding];
 
 /** Finds faults between types; each belongs to one of them. */
 export type SchemaCheck = (schema: Schema) => Iterable<TypeFinding>;
-
-/** Names are compared without regard to case, as databases compare them. */
-export const folded = (name: string): string => name.normalize('NFC').toLowerCase();
 
 /** Reports a name that is not one of the known fields, unless another fault may hide that field. */
 export function unknownField(
@@ -45,29 +41,6 @@ export function notComparable(
   const type = fieldTypes.get(fields.get(name)?.type ?? '');
   if (!type || type.operators.length > 0) return [];
   return [finding('not-comparable', path, `${quoted(name)} is of type ${type.name}, which cannot be compared`, at)];
-}
-
-/** A claim to a name in a namespace. */
-export interface NameClaim {
-  readonly name: string;
-  /** The claimant, in messages. */
-  readonly owner: string;
-  readonly type: TypeDraft;
-  /** The fault if an earlier claim has the name. */
-  readonly code: DiagnosticCode;
-  readonly path: YamlPath;
-  readonly at?: At;
-  says(earlier: string): string;
-}
-
-/** Every claim to a name that is already taken. */
-export function nameConflicts(claims: readonly NameClaim[]): readonly TypeFinding[] {
-  const owners = new Map<string, string>();
-  return claims.flatMap(({ name, owner, type, code, path, at, says }): readonly TypeFinding[] => {
-    const earlier = owners.get(folded(name));
-    if (earlier === undefined) owners.set(folded(name), owner);
-    return earlier === undefined ? [] : [[type, finding(code, path, says(earlier), at)]];
-  });
 }
 
 /** The indices of items that repeat an earlier one. */

@@ -1,13 +1,12 @@
 /** Names that clash: within one type, between types, and in the database. */
-import { type RelationEnd, type Schema, type TypeDraft } from '../draft.ts';
-import { finding, type Finding, quoted } from '../report.ts';
+import type { DiagnosticCode } from '../../diagnostic.ts';
 import { hiddenColumn, joinTable, ownColumn, pathOf, sideName, tableOf } from '../descriptor.ts';
-import { nameFault, orderField, pathFault, tableFault, type TextFault } from '../texts.ts';
+import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
+import { finding, type Finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
+import { nameFault, orderField, pathFault, tableFault, type TextFault } from '../texts.ts';
 import {
-  folded,
-  type NameClaim,
-  nameConflicts,
+  type Findings,
   notComparable,
   relationKey,
   repeated,
@@ -17,143 +16,147 @@ import {
   unknownField,
 } from './check.ts';
 
-export const checkNames: SchemaCheck = ({ types }) =>
-  types.flatMap((type) => [...duplicateNames(type), ...hiddenIds(type)]);
+/** Databases compare names without regard to case. */
+const folded = (name: string): string => name.normalize('NFC').toLowerCase();
 
-/** The name that the dialects give to every identifier. */
+/** A claim to a name in a namespace. */
+interface NameClaim {
+  readonly name: string;
+  /** The claimant, in messages. */
+  readonly owner: string;
+  readonly type: TypeDraft;
+  /** The fault if an earlier claim has the name; left out if that is reported elsewhere. */
+  readonly fault?: (earlier: string) => Finding;
+}
+
+function* nameConflicts(claims: Iterable<NameClaim>): Generator<TypeFinding, void> {
+  const owners = new Map<string, string>();
+  for (const { name, owner, type, fault } of claims) {
+    const earlier = owners.get(folded(name));
+    if (earlier === undefined) owners.set(folded(name), owner);
+    else if (fault) yield [type, fault(earlier)];
+  }
+}
+
+const SECTIONS = ['fields', 'relations'] as const;
+/** The dialects give every identifier this name. */
 const ID = 'id';
 
-function hiddenIds(type: TypeDraft): readonly TypeFinding[] {
-  if (type.identifier.toLowerCase() === ID || type.operations?.size === 0) return [];
-  return (['fields', 'relations'] as const).flatMap((kind): readonly TypeFinding[] => {
-    if (!type[kind].has(ID)) return [];
-    const message = `/json-server and /simple-rest show the identifier ${quoted(type.identifier)} as "${ID}", and hide this; give it another name if their clients need it`;
-    return [[type, finding('hidden-id', [kind, ID], message, 'key')]];
-  });
-}
-
-function duplicateNames(type: TypeDraft): readonly TypeFinding[] {
-  const claim = (name: string, owner: string, path: YamlPath, at: At): NameClaim => {
-    const says = (earlier: string): string =>
-      `${owner} has the same name as ${earlier}; upper and lower case count as the same`;
-    return { name, owner, type, says, code: 'duplicate-name', path, at };
-  };
-  return nameConflicts([
-    claim(type.identifier, `the identifier ${quoted(type.identifier)}`, ['identifier', 'name'], 'value'),
-    ...[...type.fields.keys()].map((name) => claim(name, `field ${quoted(name)}`, ['fields', name], 'key')),
-    ...[...type.relations.keys()].map((name) => claim(name, `relation ${quoted(name)}`, ['relations', name], 'key')),
-  ]);
-}
+export const checkNames: SchemaCheck = function* ({ types }) {
+  for (const type of types) {
+    const { identifier, operations } = type;
+    const claim = (name: string, owner: string, path: YamlPath, at?: At): NameClaim => {
+      const message = `${owner} ${quoted(name)} has the same name as`;
+      const fault = (earlier: string): Finding =>
+        finding('duplicate-name', path, `${message} ${earlier}; upper and lower case count as the same`, at);
+      return { name, owner: `${owner} ${quoted(name)}`, type, fault };
+    };
+    yield* nameConflicts([
+      claim(identifier, 'the identifier', ['identifier', 'name']),
+      ...[...type.fields.keys()].map((name) => claim(name, 'field', ['fields', name], 'key')),
+      ...[...type.relations.keys()].map((name) => claim(name, 'relation', ['relations', name], 'key')),
+    ]);
+    if (identifier.toLowerCase() === ID || operations?.size === 0) continue;
+    const message = `/json-server and /simple-rest show the identifier ${quoted(identifier)} as "${ID}", and hide this; give it another name if their clients need it`;
+    for (const section of SECTIONS)
+      if (type[section].has(ID)) yield [type, finding('hidden-id', [section, ID], message, 'key')];
+  }
+};
 
 /** PostgreSQL allows 1,600; the rest is for columns that a migration adds before it drops others. */
 const MAX_COLUMNS = 1500;
 
 /** The columns of each table: those of the identifier and the fields, then those of relations of any type. */
-export const checkColumns: SchemaCheck = (schema) => {
-  const brought = Map.groupBy(
+export const checkColumns: SchemaCheck = function* (schema) {
+  const foreign = Map.groupBy(
     schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),
     ({ table }) => table,
   );
-  return [
-    ...[...brought].flatMap(([table, columns]) => nameConflicts([...ownColumns(table), ...columns])),
-    ...schema.types.flatMap((type) => tooManyColumns(type, brought.get(type)?.length ?? 0)),
-  ];
+  for (const type of schema.types) {
+    const { identifier, fields, draft } = type;
+    const brought = foreign.get(type) ?? [];
+    yield* nameConflicts([
+      { name: identifier, owner: 'the identifier', type },
+      ...[...fields.keys()].map((name) => ({ name, owner: `field ${quoted(name)}`, type })),
+      ...brought,
+    ]);
+    const caseless = [...fields.values()].filter((field) => field.caseless === true).length;
+    const columns = 1 + fields.size + caseless + brought.length + (draft.open === true ? 1 : 0);
+    if (columns <= MAX_COLUMNS) continue;
+    const message = `the table would have ${columns} columns, and can have at most ${MAX_COLUMNS}: one for each field, another one for each caseless field, and one for each belongsTo relation`;
+    yield [type, finding('bad-value', ['fields'], message, 'key')];
+  }
 };
-
-function tooManyColumns(type: TypeDraft, brought: number): readonly TypeFinding[] {
-  const caseless = [...type.fields.values()].filter((field) => field.caseless === true).length;
-  const columns = 1 + type.fields.size + caseless + brought + (type.draft.open === true ? 1 : 0);
-  if (columns <= MAX_COLUMNS) return [];
-  const message = `the table would have ${columns} columns, and can have at most ${MAX_COLUMNS}: one for each field, another one for each caseless field, and one for each belongsTo relation`;
-  return [[type, finding('bad-value', ['fields'], message, 'key')]];
-}
-
-/** Duplicate names among these have been reported already, and are not reported again. */
-function ownColumns(type: TypeDraft): readonly NameClaim[] {
-  const names = new Map([...type.fields.keys()].map((name) => [name.toLowerCase(), `field ${quoted(name)}`]));
-  names.set(type.identifier.toLowerCase(), 'the identifier');
-  return [...names].map(([name, owner]) => ({ name, owner, type, says: String, code: 'duplicate-name', path: [] }));
-}
 
 /** The column of a relation and its table: the type's own, or that of its children. */
 function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readonly table: TypeDraft }) | undefined {
   const { type, name, relation, target } = side;
-  const own = relation.kind === 'belongsTo';
-  const table = own ? type : target;
-  if (!table || (!own && !isHidden(side, schema))) return undefined;
-  const column = relation.column ?? (own ? ownColumn(name) : hiddenColumn(type.name, name));
-  const says = (earlier: string): string =>
-    `relation ${quoted(name)} would use the column ${quoted(column)} of ${table.name}, which belongs to ${earlier}; set another "column"`;
-  const owner = `relation ${quoted(name)} of ${type.name}`;
-  return { name: column, owner, type, table, says, code: 'duplicate-column', ...relationKey(side, 'column') };
+  const { kind, inverse } = relation;
+  const isOwn = kind === 'belongsTo';
+  const isHidden = (kind === 'hasOne' || kind === 'hasMany') && inverse === undefined && !schema.inverse(side);
+  const table = isOwn ? type : target;
+  if (!table || (!isOwn && !isHidden)) return undefined;
+  const column = relation.column ?? (isOwn ? ownColumn(name) : hiddenColumn(type.name, name));
+  const message = `relation ${quoted(name)} would use the column ${quoted(column)} of ${table.name}, which belongs to`;
+  const { path, at } = relationKey(side, 'column');
+  const fault = (earlier: string): Finding =>
+    finding('duplicate-column', path, `${message} ${earlier}; set another "column"`, at);
+  return { name: column, owner: `relation ${quoted(name)} of ${type.name}`, type, table, fault };
 }
-
-const isHidden = (side: RelationEnd, schema: Schema): boolean =>
-  (side.relation.kind === 'hasOne' || side.relation.kind === 'hasMany') &&
-  side.relation.inverse === undefined &&
-  !schema.inverse(side);
 
 // Names between types: of types, paths and tables.
 
-/** Types that have the name of an earlier one. */
-export const duplicateTypes = (types: readonly TypeDraft[]): readonly TypeFinding[] =>
+export const duplicateTypes = (types: readonly TypeDraft[]): Iterable<TypeFinding> =>
   nameConflicts(
-    types.map((type) => {
-      const says = (earlier: string): string => `the type ${quoted(type.name)} is already described in ${earlier}`;
-      return { name: type.name, owner: type.where.file, type, says, code: 'duplicate-type', path: ['type'] };
-    }),
+    types.map((type) => ({
+      name: type.name,
+      owner: type.where.file,
+      type,
+      fault: (earlier: string) =>
+        finding('duplicate-type', ['type'], `the type ${quoted(type.name)} is already described in ${earlier}`),
+    })),
   );
 
 /** Default names that cannot be used, so that the descriptor must set others. */
-export const checkDefaultNames: TypeCheck = ({ draft, lost, name, operations }) => {
-  if (name === '' || nameFault(name)) return [];
-  const fault = (key: string, wrong: TextFault | undefined): readonly Finding[] =>
-    wrong ? [finding(wrong.code, ['type'], `the default ${key}: ${wrong.message}; set "${key}"`)] : [];
-  return [
-    ...(draft.path === undefined && !lost.has('path') && operations?.size !== 0
-      ? fault('path', pathFault(pathOf(draft)))
-      : []),
-    ...(draft.table === undefined && !lost.has('table') ? fault('table', tableFault(tableOf(draft))) : []),
-  ];
+export const checkDefaultNames: TypeCheck = function* ({ draft, lost, name, operations }) {
+  if (name === '' || nameFault(name)) return;
+  const fault = (key: 'path' | 'table', wrong: TextFault | undefined): readonly Finding[] =>
+    draft[key] === undefined && !lost.has(key) && wrong
+      ? [finding(wrong.code, ['type'], `the default ${key}: ${wrong.message}; set "${key}"`)]
+      : [];
+  if (operations?.size !== 0) yield* fault('path', pathFault(pathOf(draft)));
+  yield* fault('table', tableFault(tableOf(draft)));
 };
 
-const isKnown = (type: TypeDraft, key: string): boolean => type.name !== '' && type.complete && !type.lost.has(key);
-
-export const checkPaths: SchemaCheck = ({ types }) =>
-  nameConflicts(
-    types.filter((type) => isKnown(type, 'path')).map((type) => typeClaim(type, 'path', pathOf(type.draft))),
-  );
+export const checkPaths: SchemaCheck = ({ types }) => nameConflicts(types.flatMap((type) => typeClaim(type, 'path')));
 
 /** The tables of types, and those of manyToMany relations. */
 export const checkTables: SchemaCheck = (schema) =>
   nameConflicts([
-    ...schema.types
-      .filter((type) => isKnown(type, 'table'))
-      .map((type) => typeClaim(type, 'table', tableOf(type.draft))),
-    ...schema.sides
-      .filter((side) => side.relation.kind === 'manyToMany' && namingSide(side, schema) === side)
-      .map((side) => joinClaim(side, schema)),
+    ...schema.types.flatMap((type) => typeClaim(type, 'table')),
+    ...schema.sides.filter(({ relation }) => relation.kind === 'manyToMany').flatMap((side) => joinClaim(side, schema)),
   ]);
 
-function typeClaim(type: TypeDraft, key: 'path' | 'table', name: string): NameClaim {
-  const says = (earlier: string): string =>
-    `the ${key} ${quoted(name)} is already used by ${earlier}; give one of them another "${key}"`;
+function typeClaim(type: TypeDraft, key: 'path' | 'table'): readonly NameClaim[] {
+  if (type.name === '' || !type.complete || type.lost.has(key)) return [];
+  const name = key === 'path' ? pathOf(type.draft) : tableOf(type.draft);
   const path = [type.draft[key] === undefined ? 'type' : key];
-  return { name, owner: type.name, type, says, code: `duplicate-${key}`, path };
+  const message = (earlier: string): string =>
+    `the ${key} ${quoted(name)} is already used by ${earlier}; give one of them another "${key}"`;
+  return [{ name, owner: type.name, type, fault: (earlier) => finding(`duplicate-${key}`, path, message(earlier)) }];
 }
 
-/** The table is named after the side that comes first by name. */
-function namingSide(side: RelationEnd, schema: Schema): RelationEnd {
-  const other = schema.inverse(side);
-  return other && sideName(other) < sideName(side) ? other : side;
-}
-
-function joinClaim(side: RelationEnd, schema: Schema): NameClaim {
+/** The side that comes first by name gives the table its name. */
+function joinClaim(side: RelationEnd, schema: Schema): readonly NameClaim[] {
   const { type, name, relation } = side;
-  const table = relation.through ?? schema.inverse(side)?.relation.through ?? joinTable(tableOf(type.draft), name);
-  const says = (earlier: string): string =>
-    `the table ${quoted(table)} of this relation is already used by ${earlier}; set "through"`;
-  return { name: table, owner: sideName(side), type, says, code: 'duplicate-table', ...relationKey(side, 'through') };
+  const other = schema.inverse(side);
+  if (other && sideName(other) < sideName(side)) return [];
+  const table = relation.through ?? other?.relation.through ?? joinTable(tableOf(type.draft), name);
+  const { path, at } = relationKey(side, 'through');
+  const message = `the table ${quoted(table)} of this relation is already used by`;
+  const fault = (earlier: string): Finding =>
+    finding('duplicate-table', path, `${message} ${earlier}; set "through"`, at);
+  return [{ name: table, owner: sideName(side), type, fault }];
 }
 
 // Former names: each is used once, so that existing data moves to one place.
@@ -165,59 +168,56 @@ interface FormerName {
   readonly path: YamlPath;
 }
 
-/** Fields and relations of one type. */
-export const checkRenames: TypeCheck = (type) => {
-  const members = (['fields', 'relations'] as const).flatMap((section) =>
-    [...type[section]].map(([name, { renamedFrom }]) => {
-      return { name, former: renamedFrom, type, path: [section, name, 'renamedFrom'] };
-    }),
+export const checkRenames: SchemaCheck = function* ({ types }) {
+  yield* renameFaults(
+    types.map((type) => ({ name: type.name, former: type.draft.renamedFrom, type, path: ['renamedFrom'] })),
   );
-  return renameFaults(members, [type.identifier]).map(([, fault]) => fault);
+  for (const type of types) {
+    const members = SECTIONS.flatMap((section) =>
+      [...type[section]].map(([name, { renamedFrom }]) => {
+        return { name, former: renamedFrom, type, path: [section, name, 'renamedFrom'] };
+      }),
+    );
+    yield* renameFaults(members, [type.identifier]);
+  }
 };
 
-export const checkTypeRenames: SchemaCheck = ({ types }) =>
-  renameFaults(types.map((type) => ({ name: type.name, former: type.draft.renamedFrom, type, path: ['renamedFrom'] })));
-
-function renameFaults(members: readonly FormerName[], others: readonly string[] = []): readonly TypeFinding[] {
+function* renameFaults(members: readonly FormerName[], others: readonly string[] = []): Generator<TypeFinding, void> {
   const taken = [...others, ...members.map(({ name }) => name)];
-  return members.flatMap(({ name, former, type, path }, index): readonly TypeFinding[] => {
-    if (former === undefined) return [];
-    if (taken.some((one) => (one === name ? one === former : folded(one) === folded(former)))) {
-      const message = `${quoted(former)} still exists, so ${quoted(name)} cannot be its new name`;
-      return [[type, finding('former-name-taken', path, message)]];
-    }
-    const rival = members.slice(0, index).find((one) => one.former === former);
-    const message = `${quoted(former)} was already renamed to ${quoted(rival?.name)}`;
-    return rival ? [[type, finding('duplicate-rename', path, message)]] : [];
-  });
+  const renamed = new Map<string, string>();
+  for (const { name, former, type, path } of members) {
+    if (former === undefined) continue;
+    const fault = (code: DiagnosticCode, message: string): TypeFinding => [type, finding(code, path, message)];
+    const rival = renamed.get(former);
+    if (taken.some((one) => (one === name ? one === former : folded(one) === folded(former))))
+      yield fault('former-name-taken', `${quoted(former)} still exists, so ${quoted(name)} cannot be its new name`);
+    else if (rival !== undefined)
+      yield fault('duplicate-rename', `${quoted(former)} was already renamed to ${quoted(rival)}`);
+    if (rival === undefined) renamed.set(former, name);
+  }
 }
 
-// The fields in order, label, unique and indexes.
-
-export const checkMembers: TypeCheck = (type) => {
+/** The fields in order, label, unique and indexes. */
+export const checkMembers: TypeCheck = function* (type) {
   const { draft, fields, relations, identifier } = type;
+  function* member(name: string, known: readonly string[], ...path: YamlPath): Findings {
+    yield* unknownField(type, name, known, path);
+    yield* notComparable(type, name, path);
+  }
   const order = (draft.order ?? []).map((item) => orderField(item) ?? item);
+  for (const [index, name] of order.entries()) yield* member(name, [...fields.keys(), identifier], 'order', index);
+  for (const index of repeated(order))
+    // Two equal items are reported by the grammar.
+    if (draft.order?.indexOf(draft.order[index] ?? '') === index)
+      yield finding('repeated-item', ['order', index], `${quoted(order[index])} is already in the order`);
+  if (draft.label !== undefined) yield* member(draft.label, [...fields.keys()], 'label');
   const columns = [...relations].filter(([, { kind }]) => kind === undefined || kind === 'belongsTo');
   const indexed = [...fields.keys(), ...columns.map(([name]) => name)];
-  const member = (name: string, known: readonly string[], ...path: YamlPath): readonly Finding[] => [
-    ...unknownField(type, name, known, path),
-    ...notComparable(type, name, path),
-  ];
-  return [
-    ...order.flatMap((name, index) => member(name, [...fields.keys(), identifier], 'order', index)),
-    // Two equal items are reported by the grammar.
-    ...repeated(order)
-      .filter((index) => draft.order?.indexOf(draft.order[index] ?? '') === index)
-      .map((index) => finding('repeated-item', ['order', index], `${quoted(order[index])} is already in the order`)),
-    ...(draft.label === undefined ? [] : member(draft.label, [...fields.keys()], 'label')),
-    ...(['unique', 'indexes'] as const).flatMap((key) =>
-      (draft[key] ?? []).flatMap((group, row) =>
-        group.flatMap((name, index) => {
-          const message = `${quoted(name)} is the identifier, which is always unique and indexed`;
-          if (name === identifier) return [finding('bad-value', [key, row, index], message)];
-          return member(name, indexed, key, row, index);
-        }),
-      ),
-    ),
-  ];
+  for (const key of ['unique', 'indexes'] as const)
+    for (const [row, group] of (draft[key] ?? []).entries())
+      for (const [index, name] of group.entries()) {
+        const message = `${quoted(name)} is the identifier, which is always unique and indexed`;
+        if (name === identifier) yield finding('bad-value', [key, row, index], message);
+        else yield* member(name, indexed, key, row, index);
+      }
 };
