@@ -1,4 +1,4 @@
-/** The conditions of checks: which fields they compare with what. */
+/** The conditions of checks. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
@@ -14,22 +14,20 @@ export const GROUPS: ReadonlyMap<string, GroupKind> = new Map([
 /** `$any` for `any`. */
 export const groupMeant = (name: string): string | undefined => (GROUPS.has(`$${name}`) ? `$${name}` : undefined);
 
-/** How deep groups can be nested. */
 export const MAX_GROUP_DEPTH = 3;
 
-/** One comparison of a condition. */
 export interface FieldComparison {
   readonly field: string;
   readonly operator: OperatorName;
-  /** Null where another field is compared with. */
+  /** Null if `other` names a field. */
   readonly operand: JsonValue;
   readonly other: string | undefined;
-  /** The paths of the field and of the operand, within the conditions. */
+  /** The path of the field. */
   readonly place: YamlPath;
+  /** The path of the operand. */
   readonly path: YamlPath;
 }
 
-/** Any, all or none of the items hold, each of which is several conditions. */
 export interface WrittenGroup {
   readonly group: GroupKind;
   readonly items: readonly (readonly WrittenCondition[])[];
@@ -37,10 +35,9 @@ export interface WrittenGroup {
 
 export type WrittenCondition = FieldComparison | WrittenGroup;
 
-/** The key of an operand that is a field. */
 const FIELD = 'field';
 
-/** Conditions that hold together. `at`: where they stand. */
+/** `at`: the path of the conditions. */
 export const conditionsIn = (conditions: ConditionsDescriptor, at: YamlPath = []): readonly WrittenCondition[] =>
   Object.entries(conditions).flatMap(([key, value]): readonly WrittenCondition[] => {
     const place = [...at, key];
@@ -52,20 +49,19 @@ export const conditionsIn = (conditions: ConditionsDescriptor, at: YamlPath = []
     );
   });
 
-/** No items where the grammar reports a fault. */
 const itemsIn = (value: JsonValue, place: YamlPath): WrittenGroup['items'] =>
   (Array.isArray(value) ? value : []).map((item: JsonValue, index) =>
     isObject(item) ? conditionsIn(item, [...place, index]) : [],
   );
 
 /** All comparisons, those in groups included. */
-export const comparisonsIn = (conditions: ConditionsDescriptor): readonly FieldComparison[] =>
-  comparisonsOf(conditionsIn(conditions));
+export function comparisonsIn(conditions: ConditionsDescriptor, at: YamlPath = []): readonly FieldComparison[] {
+  const flat = (some: readonly WrittenCondition[]): readonly FieldComparison[] =>
+    some.flatMap((one) => ('group' in one ? one.items.flatMap(flat) : [one]));
+  return flat(conditionsIn(conditions, at));
+}
 
-const comparisonsOf = (conditions: readonly WrittenCondition[]): readonly FieldComparison[] =>
-  conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
-
-/** No comparison if the operand should name a field and does not, which the grammar reports. */
+/** None if the operand names no field, which the grammar reports. */
 function comparison(
   field: string,
   operator: OperatorName,

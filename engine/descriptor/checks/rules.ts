@@ -8,55 +8,44 @@ import type { FieldDraft, TypeDraft } from '../draft.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
 import { hint, needsQuotes } from '../texts.ts';
-import { notComparable, repeated, type TypeCheck, unknownField } from './check.ts';
+import { type Findings, notComparable, type TypeCheck, unknownField } from './check.ts';
 
-/** A comparison of a check, with the places of its field and its operand in the descriptor. */
-interface PlacedComparison extends FieldComparison {
-  readonly fieldAt: YamlPath;
-  readonly operandAt: YamlPath;
-}
-
-const comparisonsOf = ({ draft }: TypeDraft): readonly PlacedComparison[] =>
+/** The comparisons of all checks, with their paths in the descriptor. */
+const comparisonsOf = ({ draft }: TypeDraft): readonly FieldComparison[] =>
   (draft.checks ?? []).flatMap((check, index) =>
-    (['must', 'when'] as const).flatMap((part) =>
-      comparisonsIn(check[part] ?? {}).map((one) => {
-        const at = ['checks', index, part];
-        return { ...one, fieldAt: [...at, ...one.place], operandAt: [...at, ...one.path] };
-      }),
-    ),
+    (['must', 'when'] as const).flatMap((part) => comparisonsIn(check[part] ?? {}, ['checks', index, part])),
   );
 
-export const checkChecks: TypeCheck = (type) => [
-  ...comparisonsOf(type).flatMap((one) => comparisonFaults(type, one)),
-  ...(type.draft.checks ?? []).flatMap(({ at }, index) =>
-    at === undefined ? [] : unknownField(type, at, [...type.fields.keys()], ['checks', index, 'at']),
-  ),
-];
+export const checkChecks: TypeCheck = function* (type) {
+  for (const comparison of comparisonsOf(type)) yield* comparisonFaults(type, comparison);
+  for (const [index, { at }] of (type.draft.checks ?? []).entries())
+    if (at !== undefined) yield* unknownField(type, at, [...type.fields.keys()], ['checks', index, 'at']);
+};
 
-function comparisonFaults(type: TypeDraft, comparison: PlacedComparison): readonly Finding[] {
-  const { field: name, other, operator, fieldAt, operandAt } = comparison;
-  const deepest = fieldAt.flatMap((step, index) => (GROUPS.has(String(step)) ? [index] : []))[MAX_GROUP_DEPTH];
+function comparisonFaults(type: TypeDraft, comparison: FieldComparison): readonly Finding[] {
+  const { field: name, other, operator, place, path } = comparison;
+  const deepest = place.flatMap((step, index) => (GROUPS.has(String(step)) ? [index] : []))[MAX_GROUP_DEPTH];
   if (deepest !== undefined) {
     const message = `Groups can be nested ${MAX_GROUP_DEPTH} deep at most: take this one apart`;
-    return [finding('too-deep', fieldAt.slice(0, deepest + 1), message, 'key')];
+    return [finding('too-deep', place.slice(0, deepest + 1), message, 'key')];
   }
   const faults = [
-    ...fieldFaults(type, name, fieldAt, 'key'),
-    ...(other === undefined ? [] : fieldFaults(type, other, operandAt, 'value')),
+    ...fieldFaults(type, name, place, 'key'),
+    ...(other === undefined ? [] : fieldFaults(type, other, path, 'value')),
   ];
   const fieldType = typeOf(type, name);
   if (faults.length > 0 || !fieldType) return faults;
   if (other === name)
-    return [finding('bad-operand', operandAt, `${quoted(name)} is compared with itself; name another field`)];
+    return [finding('bad-operand', path, `${quoted(name)} is compared with itself; name another field`)];
   if (!fieldType.operators.includes(operator)) {
     const message = `${quoted(name)} cannot be compared by ${quoted(operator)}; ${fieldType.name} takes ${anyOf(fieldType.operators)}`;
-    return [finding('not-comparable', [...fieldAt, operator], message, 'key')];
+    return [finding('not-comparable', [...place, operator], message, 'key')];
   }
-  if (other === undefined) return operandFaults(comparison, fieldType);
+  if (other === undefined) return [...operandFaults(comparison, fieldType)];
   const otherType = typeOf(type, other);
-  if (!otherType || areComparable(fieldType, otherType)) return [];
+  if (!otherType || otherType === fieldType || (fieldType.isNumeric && otherType.isNumeric)) return [];
   const message = `${quoted(other)} (${otherType.name}) cannot be compared with ${quoted(name)} (${fieldType.name}); both must have the same type, or both be numbers`;
-  return [finding('not-comparable', operandAt, message)];
+  return [finding('not-comparable', path, message)];
 }
 
 const typeOf = ({ fields }: TypeDraft, name: string): FieldType | undefined =>
@@ -67,57 +56,53 @@ const fieldFaults = (type: TypeDraft, name: string, path: YamlPath, at: At): rea
   ...notComparable(type, name, path, at),
 ];
 
-const areComparable = (one: FieldType, other: FieldType): boolean =>
-  one === other || (one.isNumeric === true && other.isNumeric === true);
-
-/** Operands are values as bodies hold them. */
-function operandFaults({ field, operator, operand, operandAt }: PlacedComparison, type: FieldType): readonly Finding[] {
-  if (operator === 'null') return [];
+/** Operands are values as bodies hold them, whatever the constraints of the field. */
+function* operandFaults({ field, operator, operand, path }: FieldComparison, type: FieldType): Findings {
+  if (operator === 'null') return;
   if (operator === 'like') {
     const excess = patternExcess(String(operand));
-    return excess === undefined ? [] : [finding('bad-operand', operandAt, excess)];
+    if (excess !== undefined) yield finding('bad-operand', path, excess);
+    return;
   }
   const values = Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
-  return values.flatMap((value, index) => {
-    if (isValueOf(type, value)) return [];
+  for (const [index, value] of values.entries()) {
+    const parsed = value === null || typeof value === 'object' ? undefined : type.parse(String(value));
+    if (parsed !== undefined && typeof parsed === typeof value && type.equal(parsed, value)) continue;
     const { type: expected } = type.schema({ constraints: {}, examples: [] });
     const advice = value === null ? '; for null, write { null: true }' : hint(expected, value);
     const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not a value of that type${advice}`;
-    const place = Array.isArray(operand) ? [...operandAt, index] : operandAt;
-    return [finding('bad-operand', place, message, 'value', needsQuotes(expected, value))];
-  });
+    const place = Array.isArray(operand) ? [...path, index] : path;
+    yield finding('bad-operand', place, message, 'value', needsQuotes(expected, value));
+  }
 }
 
-/** Whether a filter in a query string could name the value, whatever the constraints of the field. */
-function isValueOf(type: FieldType, value: JsonValue): boolean {
-  const parsed = value === null || typeof value === 'object' ? undefined : type.parse(String(value));
-  return parsed !== undefined && typeof parsed === typeof value && type.equal(parsed, value);
-}
-
-// Fields that the service fills in: nothing in the descriptor may say how requests set them.
-
-export const checkGenerated: TypeCheck = (type) => {
+/** Nothing may say how requests set a field that the service fills in. */
+export const checkGenerated: TypeCheck = function* (type) {
   const { draft, fields } = type;
-  const against = (name: string, path: YamlPath, why: string, at: At = 'value'): readonly Finding[] =>
-    fields.get(name)?.generated === undefined
-      ? []
-      : [finding('generated-conflict', path, `${quoted(name)} is generated: ${why}`, at)];
-  const why = 'no request could correct it; compare other fields';
-  return [
-    ...[...fields].flatMap(([name, field]) =>
-      wordsAgainst(field).flatMap(([word, reason]) => against(name, ['fields', name, word], reason)),
-    ),
-    ...checkTwice(type),
-    ...(draft.unique ?? []).flatMap((names, group) =>
-      names.flatMap((name, index) =>
-        against(name, ['unique', group, index], 'no request could resolve a conflict; leave it out of the group'),
-      ),
-    ),
-    ...comparisonsOf(type).flatMap(({ field, other = '', fieldAt, operandAt }) => [
-      ...against(field, fieldAt, why, 'key'),
-      ...against(other, operandAt, why),
-    ]),
-  ];
+  function* against(name: string, path: YamlPath, why: string, at: At = 'value'): Findings {
+    if (fields.get(name)?.generated === undefined) return;
+    yield finding('generated-conflict', path, `${quoted(name)} is generated: ${why}`, at);
+  }
+  const first = new Map<string, string>();
+  for (const [name, field] of fields) {
+    for (const [word, why] of wordsAgainst(field)) yield* against(name, ['fields', name, word], why);
+    const { generated } = field;
+    if (generated === undefined) continue;
+    const earlier = first.get(generated);
+    if (earlier === undefined) first.set(generated, name);
+    else {
+      const message = `${quoted(earlier)} is ${quoted(generated)} already; one field of a type is enough`;
+      yield finding('duplicate-generated', ['fields', name, 'generated'], message);
+    }
+  }
+  for (const [group, names] of (draft.unique ?? []).entries())
+    for (const [index, name] of names.entries())
+      yield* against(name, ['unique', group, index], 'no request could resolve a conflict; leave it out of the group');
+  for (const { field, other = '', place, path } of comparisonsOf(type)) {
+    const why = 'no request could correct it; compare other fields';
+    yield* against(field, place, why, 'key');
+    yield* against(other, path, why);
+  }
 };
 
 /** The words of a field that are about values in requests. */
@@ -134,17 +119,4 @@ function wordsAgainst(field: FieldDraft): readonly (readonly [word: string, why:
     ),
   ];
   return rows.flatMap(([isFaulty, word, why]) => (isFaulty ? [[word, why] as const] : []));
-}
-
-function checkTwice({ fields }: TypeDraft): readonly Finding[] {
-  const generated = [...fields].flatMap(([name, field]) =>
-    field.generated === undefined ? [] : [[name, field.generated] as const],
-  );
-  const words = generated.map(([, word]) => word);
-  return repeated(words).map((index) => {
-    const [name = '', word] = generated[index] ?? [];
-    const [first] = generated.find(([, one]) => one === word) ?? [];
-    const message = `${quoted(first)} is ${quoted(word)} already; one field of a type is enough`;
-    return finding('duplicate-generated', ['fields', name, 'generated'], message);
-  });
 }
