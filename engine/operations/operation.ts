@@ -27,20 +27,19 @@ export interface OperationContext {
   readonly idempotencyHours: number;
 }
 
-/** The arguments of an operation that writes. `Q` is its parsed query. */
+/** `Q` is the parsed query. */
 export interface WriteArguments<Q> {
   /** 0 for a collection. */
   readonly id: number;
   readonly query: Q;
-  /** NO_BODY if none is taken. */
   readonly body: Body;
   readonly caller: Caller;
   readonly preconditions: Preconditions;
   /** undefined if the client sends no idempotency key. */
   readonly once: Once | undefined;
-  /** Whether the client wants no records in return. */
+  /** The client wants no records in return. */
   readonly minimal: boolean;
-  /** How many records a deletion by filters may delete or unlink. */
+  /** The most records that a deletion by filters may delete or unlink. */
   readonly most: number;
 }
 
@@ -48,16 +47,15 @@ export type WriteOperation<Q> = (context: OperationContext, given: WriteArgument
 
 export interface WriteResult {
   readonly status: 200 | 201 | 204;
-  /** JSON text: the record, the array of the records, or the counts. undefined if none is wanted, or is left. */
+  /** JSON text of the record, the array of records, or the counts. undefined if the client wants none, or none is left. */
   readonly json: string | undefined;
-  /** The entity tag of one record; undefined if its type goes without. */
   readonly tag?: string | undefined;
   /** The identifier of the one record that was created. */
   readonly created?: number | undefined;
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 
-/** Runs the work once more if the tables have changed meanwhile: the second time it finds the new model. */
+/** Runs the work again if the tables have changed meanwhile: then it finds the new model. */
 export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
   const again = (error: unknown): T | Promise<T> => {
     if (error instanceof Outdated) return work();
@@ -78,7 +76,7 @@ export function parseIdentifier(text: string): number {
   throw faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
 }
 
-/** `hashed`: all that the request asks for. */
+/** `hashed` is all that the request asks for. */
 export function onceOf(
   given: string | undefined,
   { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
@@ -100,11 +98,11 @@ export function onceOf(
 
 export interface RecordResult {
   readonly json: string;
-  /** undefined if the type goes without. */
+  /** undefined if the type has no tags. */
   readonly tag: string | undefined;
 }
 
-/** On SQLite the record is there at once: reads by identifier are the most frequent requests, and need no promise. */
+/** SQLite answers at once: reads by identifier are the most frequent requests, and need no promise. */
 export function get(
   { type, store }: OperationContext,
   id: number,
@@ -127,14 +125,13 @@ export type ListResult = {
   | {
       readonly rows: readonly string[];
       readonly hasNext: boolean;
-      /** Cursors of the neighbouring pages, for `after` and `before`. */
+      /** Cursors for `after` and `before`. */
       readonly next: string | undefined;
       readonly previous: string | undefined;
     }
   | { readonly stream: AsyncIterable<readonly string[]> }
 );
 
-/** A page if there is a limit, else the whole list. */
 export async function list(
   { store }: OperationContext,
   query: ListQuery,
@@ -237,8 +234,7 @@ export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mod
 
 /** The same as If-Match for an item of a body, which has its tag at the pointer. */
 export function preconditionAt(pointer: string, tag: string | undefined, mode: Mode): Precondition | undefined {
-  if (mode === 'off' || (tag === undefined && mode !== 'required') || (tag !== undefined && isAny(tag)))
-    return undefined;
+  if (mode === 'off' || (tag === undefined ? mode !== 'required' : isAny(tag))) return undefined;
   return (current) => {
     if (tag === undefined) {
       const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';

@@ -1,7 +1,4 @@
-/**
- * All operations on the records of a type. Routes, in-process names, agents' tools and the OpenAPI document are made from
- * this table.
- */
+/** The operations on the records of a type, of which routes, calls in process, agents' tools and the OpenAPI document are made. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { namedUniques, type Rights } from '../model/rights.ts';
@@ -14,10 +11,10 @@ export const CSV_TYPE = 'text/csv';
 /** `/api/TYPE`, `/api/TYPE/{id}` and `/api/TYPE/$summary`. */
 export type OperationPath = 'collection' | 'item' | 'summary';
 
-/** The reader of the query: a name in TypeQueries. */
+/** A reader in TypeQueries. */
 export type QueryKind = 'list' | 'summary' | 'view' | 'write' | 'upsert' | 'remove';
 
-/** Request headers that an operation understands. Count, Return and Max-Affected are preferences of `Prefer`, Any is `*`. */
+/** Count, Return and Max-Affected are preferences of `Prefer`; Any is `*`. */
 type RequestHeader =
   | 'If-Match'
   | 'If-None-Match'
@@ -28,7 +25,7 @@ type RequestHeader =
   | 'Prefer-Max-Affected'
   | 'X-Position';
 
-/** `record`: one; `records`: an array of changes, each with its identifier; `either`: one new record, or several. */
+/** `record` is one, `records` an array of changes, each with its identifier, and `either` one new record or several. */
 export type BodyShape = 'record' | 'records' | 'either';
 
 export type ResponseContent = 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
@@ -39,21 +36,19 @@ export interface OperationEntry {
   readonly and?: Operation;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: OperationPath;
-  /** Whether it makes sense for the type. */
   readonly suits?: (type: RecordType, rights?: Rights) => boolean;
-  /** The operationId of OpenAPI; `{one}` and `{many}` are replaced by the names of the type. */
+  /** The operationId of OpenAPI. The names of the type replace `{one}` and `{many}`, in the title as well. */
   readonly id: string;
-  /** One sentence without a full stop, in the same way. */
   readonly title: string;
   readonly description: string;
   readonly query: QueryKind;
   readonly headers: readonly RequestHeader[];
   readonly body?: { readonly shape: BodyShape; readonly mediaTypes: readonly string[] };
-  /** Media types of the response; JSON alone if left out. */
+  /** Media types of the response besides JSON alone. */
   readonly mediaTypes?: readonly string[];
-  /** By status; `responsesOf` adds those without content. */
+  /** By status. `responsesOf` adds answers without content. */
   readonly answers: Readonly<Partial<Record<200 | 201, readonly [ResponseContent, description: string]>>>;
-  /** Problems besides those of similar operations, which `problemsOf` adds. */
+  /** `problemsOf` adds those of similar operations. */
   readonly problems: readonly ProblemCode[];
 }
 
@@ -66,11 +61,7 @@ const WRITE_ONE = [...WRITE_SEVERAL, 'If-Match'] as const;
 const UPDATED = ['record', 'The updated record.'] as const;
 const DELETING = ['too-many-rows', 'restrict-conflict'] as const;
 
-/** Whether its records can be written by their unique values. */
-export const isUpsertable = (type: RecordType): boolean =>
-  type.operations.has('create') && type.operations.has('update') && namedUniques(type).length > 0;
-
-/** In the order in which `Allow` names the methods of a path. */
+/** `Allow` names the methods of a path in this order. */
 export const OPERATIONS = {
   list: {
     right: 'list',
@@ -222,31 +213,35 @@ export const operationEntries = Object.entries(OPERATIONS) as readonly (readonly
 export const isOffered = ({ right, and = right, suits }: OperationEntry, type: RecordType, rights?: Rights): boolean =>
   type.operations.has(right) && type.operations.has(and) && suits?.(type, rights) !== false;
 
-/** A response, with its own headers; all have Cache-Control, Vary and X-Request-Id. */
+/** Whether records of the type can be written by their unique values. */
+export const isUpsertable = (type: RecordType): boolean => isOffered(OPERATIONS.upsert, type);
+
 interface ResponseEntry {
   readonly status: 200 | 201 | 204 | 304;
   readonly holds?: ResponseContent;
   readonly description: string;
+  /** All responses have Cache-Control, Vary and X-Request-Id as well. */
   readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];
 }
 
 export function responsesOf({ method, path, right, body, answers }: OperationEntry): readonly ResponseEntry[] {
-  const isRead = method === 'GET';
-  const rows = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
-  const tag = right === 'delete' || body?.shape === 'records' ? [] : (['ETag'] as const);
+  const isSeveral = body?.shape === 'records';
+  const tag = right === 'delete' || isSeveral ? [] : (['ETag'] as const);
   const written = [...tag, 'X-Position', 'Preference-Applied'] as const;
-  const own = isRead ? (path === 'item' ? tag : rows) : written;
+  const rows = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
+  const own = method !== 'GET' ? written : path === 'item' ? tag : rows;
   const withContent = ([200, 201] as const).flatMap((status): readonly ResponseEntry[] => {
     const [holds, description] = answers[status] ?? [];
     if (holds === undefined || description === undefined) return [];
     return [{ status, holds, description, headers: status === 201 ? ['Location', ...own] : own }];
   });
-  const done =
-    body?.shape === 'records' ? 'records were updated' : `record was ${right === 'delete' ? 'deleted' : 'updated'}`;
-  const without: ResponseEntry = isRead
-    ? { status: 304, description: 'The client already has the current representation.', headers: ['ETag'] }
-    : { status: 204, description: `The ${done}. After \`Prefer: return=minimal\`.`, headers: written };
-  return [...withContent, without];
+  if (method === 'GET') {
+    const description = 'The client already has the current representation.';
+    return [...withContent, { status: 304, description, headers: ['ETag'] }];
+  }
+  const done = isSeveral ? 'records were updated' : `record was ${right === 'delete' ? 'deleted' : 'updated'}`;
+  const description = `The ${done}. After \`Prefer: return=minimal\`.`;
+  return [...withContent, { status: 204, description, headers: written }];
 }
 
 const ANY: readonly ProblemCode[] = [
@@ -284,7 +279,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'precondition-required',
 ];
 
-/** All problems that an operation may answer; some only for types with relations, unique values or other features. */
+/** All problems that an operation may answer, some only for types with relations, unique values or other features. */
 export const problemsOf = ({ method, path, body, problems }: OperationEntry): readonly ProblemCode[] => [
   ...ANY,
   ...(path === 'item' ? (['invalid-identifier', 'record-not-found'] as const) : []),
