@@ -1,7 +1,4 @@
-/**
- * The filters of a list: `_cnd[field]=value`, `_cnd[field][operator]=value`, the groups `_cnd[$any][0][field]=value`, and
- * conditions on sets, `_cnd[relation][$some][0][field]=value`.
- */
+/** The filters of a list: `_cnd[field][operator]=value`, `_cnd[$any][0][field]=value`, `_cnd[set][$some][0][field]=value`. */
 import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
@@ -38,18 +35,16 @@ export function resolveFilters(reading: QueryReading): readonly Filter[] {
   const [first] = parameters;
   if (!first) return [];
   const reader = new FilterReader(reading);
-  const all = reader.conditions({ parameters, at: 0 }, { names, followed: 0, groups: 0 });
+  const all = reader.conditions({ parameters, at: 0, names, followed: 0, groups: 0 });
   if (reader.count > limits.maxFilters)
     complainAbout(faults, first.key)('too-many', `A list can have at most ${limits.maxFilters} filters`);
   return all;
 }
 
-interface Unread {
+/** Parameters whose steps are read up to `at`, and the records that they are about. */
+interface Unread extends FilterPlace {
   readonly parameters: readonly Parameter[];
   readonly at: number;
-}
-
-interface ReadingPlace extends FilterPlace {
   readonly groups: number;
 }
 
@@ -69,67 +64,72 @@ class FilterReader {
   }
 
   /** Parameters with the same name and operator (or quantifier) are one condition. */
-  conditions({ parameters, at }: Unread, place: ReadingPlace): readonly Filter[] {
+  conditions(unread: Unread): readonly Filter[] {
+    const { parameters, at } = unread;
     const together = Map.groupBy(parameters, ({ steps = [] }) =>
       steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
     );
-    return [...together.values()].flatMap((same) => this.#condition({ parameters: same, at }, place) ?? []);
+    return [...together.values()].flatMap((same) => this.#condition({ ...unread, parameters: same }) ?? []);
   }
 
-  #condition({ parameters, at }: Unread, place: ReadingPlace): readonly Filter[] | undefined {
+  #condition(unread: Unread): readonly Filter[] | undefined {
+    const { parameters, at } = unread;
     const complain = this.#complain(parameters);
     const [name = '', word = ''] = parameters[0]?.steps?.slice(at) ?? [];
-    const inside = { parameters, at: at + 1 };
     if (name === '') return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
-    if (name.startsWith('$')) return this.#group(name, inside, place);
+    if (name.startsWith('$')) return this.#group(name, unread);
     const others = at === 0 ? OTHER_CONDITIONS : [];
-    const subject = resolveSubject(place, name, withElsewhere(name, complain), others);
+    const subject = resolveSubject(unread, name, withElsewhere(name, complain), others);
     if (!subject) return undefined;
-    const { through, end } = subject;
+    const { through, end, place } = subject;
     const found =
       'set' in end
-        ? this.#set(end, word, { parameters, at: at + 2 }, { ...place, ...subject.place })
-        : this.#comparison(end, inside);
+        ? this.#set(end, word, { ...unread, ...place, at: at + 2 })
+        : this.#comparison(end, parameters, at + 1);
     if (!found || found.length === 0) return undefined;
     return through.reduceRight<readonly Filter[]>((conditions, path) => [{ kind: 'some', path, conditions }], found);
   }
 
-  #group(name: string, inside: Unread, place: ReadingPlace): readonly Filter[] | undefined {
-    const complain = this.#complain(inside.parameters);
+  #group(name: string, unread: Unread): readonly Filter[] | undefined {
+    const complain = this.#complain(unread.parameters);
     const kind = GROUPS.get(name);
     if (!kind)
       return complain('unknown-group', `${quote(name)} is not a group; there are ${[...GROUPS.keys()].join(', ')}`);
-    if (place.groups === MAX_GROUP_DEPTH)
+    if (unread.groups === MAX_GROUP_DEPTH)
       return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
-    const items = this.#items(inside, { ...place, groups: place.groups + 1 }, true);
+    const items = this.#items({ ...unread, at: unread.at + 1, groups: unread.groups + 1 }, true);
     return items && [{ kind, items }];
   }
 
   /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices, all are one item, or each is one. */
-  #items({ parameters, at }: Unread, place: ReadingPlace, isOneEach = false) {
+  #items(unread: Unread, isOneEach = false): readonly (readonly Filter[])[] | undefined {
+    const { parameters, at } = unread;
     const array = wireArray(parameters, at, this.#complain(parameters));
     if (array?.form === 'plain') {
-      const conditions = this.conditions({ parameters, at }, place);
+      const conditions = this.conditions(unread);
       return isOneEach ? conditions.map((one) => [one]) : [conditions];
     }
-    return array && [...array.items.values()].map((item) => this.conditions({ parameters: item, at: at + 1 }, place));
+    return (
+      array && [...array.items.values()].map((item) => this.conditions({ ...unread, parameters: item, at: at + 1 }))
+    );
   }
 
   /** Each item is about a record of its own. */
-  #set(path: SetPath, word: string, rest: Unread, place: ReadingPlace): readonly Filter[] | undefined {
+  #set(path: SetPath, word: string, unread: Unread): readonly Filter[] | undefined {
+    const { parameters, at } = unread;
     const kind = QUANTIFIERS.get(word);
-    if (kind) return this.#items(rest, place)?.map((conditions) => ({ kind, path, conditions }));
+    if (kind) return this.#items(unread)?.map((conditions) => ({ kind, path, conditions }));
     if (word === COUNT) {
-      const byOperator = Map.groupBy(rest.parameters, ({ steps = [] }) => steps[rest.at] ?? '');
-      return [...byOperator.values()].flatMap((same) => this.#comparison(path, { ...rest, parameters: same }) ?? []);
+      const byOperator = Map.groupBy(parameters, ({ steps = [] }) => steps[at] ?? '');
+      return [...byOperator.values()].flatMap((same) => this.#comparison(path, same, at) ?? []);
     }
     const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
-    return this.#complain(rest.parameters)('to-many', message, () =>
+    return this.#complain(parameters)('to-many', message, () =>
       this.#meant(word, SET_WORDS, path.set.target, path.name),
     );
   }
 
-  #comparison(path: Compared, { parameters, at }: Unread): readonly Filter[] | undefined {
+  #comparison(path: Compared, parameters: readonly Parameter[], at: number): readonly Filter[] | undefined {
     this.count += 1;
     const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#reading.limits;
     if (this.count > maxFilters) return undefined;
@@ -139,13 +139,13 @@ class FilterReader {
     const field = fieldOf(path);
     const isOwnIdentifier = !('set' in path) && !field && path.relations.length === 0;
     const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
-    const read = readOperand(operator, { parameters, at: at + 1 }, path, complain, most);
-    if (read === undefined) return undefined;
-    const excess = operator.name === 'like' ? patternExcess(String(read)) : undefined;
+    const value = readOperand(operator, parameters, at + 1, path, complain, most);
+    if (value === undefined) return undefined;
+    const excess = operator.name === 'like' ? patternExcess(String(value)) : undefined;
     if (excess !== undefined) return complain('too-many', excess);
-    if (Array.isArray(read) && read.length > most)
+    if (Array.isArray(value) && value.length > most)
       return complain('too-many', `A list of values can have at most ${most} values`);
-    const compared = { operator: operator.name, value: field?.caseless ? foldedValue(read) : read };
+    const compared = { operator: operator.name, value: field?.caseless ? foldedValue(value) : value };
     return ['set' in path ? { kind: 'count', path, ...compared } : { kind: 'value', path, ...compared }];
   }
 
@@ -189,7 +189,8 @@ const withElsewhere =
 
 function readOperand(
   { wants }: Operator,
-  { parameters, at }: Unread,
+  parameters: readonly Parameter[],
+  at: number,
   path: Compared,
   complain: Complain,
   most: number,
@@ -197,7 +198,6 @@ function readOperand(
   const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
   if (wants === 'values') {
     const items = textArray(parameters, at, complain, isJoined(path));
-    // One more than allowed shows that there are too many.
     const texts = items && [...items.values()].slice(0, most + 1);
     const values = texts?.flatMap(({ value }) => parse(path, value, steps, at, complain) ?? []);
     return values?.length === texts?.length ? values : undefined;

@@ -7,7 +7,7 @@ import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
 import type { Parameter } from './parameters.ts';
 
-/** The part of a record that a response shows: fields, and a view of the related type for each relation. */
+/** What a response shows of a record. */
 export interface View {
   readonly key: string;
   readonly type: RecordType;
@@ -22,7 +22,6 @@ export interface View {
 
 export interface WriteQuery {
   readonly view: View;
-  /** Everything is undone at the end. */
   readonly dryRun: boolean;
 }
 
@@ -43,7 +42,6 @@ export interface Path {
   readonly field: Field | undefined;
 }
 
-/** A set of related records, found through to-one relations. */
 export interface SetPath {
   readonly name: string;
   readonly relations: readonly Relation[];
@@ -96,7 +94,6 @@ export interface ListQuery {
   readonly filters: readonly Filter[];
   readonly order: readonly OrderBy[];
   readonly offset: number;
-  /** undefined: the whole list, streamed. */
   readonly limit: number | undefined;
   readonly cursor: Cursor | undefined;
 }
@@ -104,7 +101,6 @@ export interface ListQuery {
 export interface GroupKey {
   readonly name: string;
   readonly path: Path;
-  /** The day or month that the value lies in, in place of the value. */
   readonly period: PeriodName | undefined;
   readonly shown: View | undefined;
 }
@@ -134,16 +130,15 @@ export interface SummaryQuery {
 export interface QueryLimits {
   readonly maxFilters: number;
   readonly maxIncludes: number;
-  /** Maximum values that the identifier of the records themselves is compared with at once; default: as for others. */
+  /** Maximum values in a filter by the identifier of the records themselves; default: as for others. */
   readonly maxIdentifiers?: number | undefined;
 }
 
-/** The names that a request to one variant of a type can use. */
 export interface PathNames {
   readonly type: RecordType;
   readonly variant: Variant;
   readonly fields: ReadonlyMap<string, Field>;
-  /** Relations to types that the client may not read do not exist for it. */
+  /** Hide relations to types that the client may not read. */
   readonly rights: Rights;
 }
 
@@ -154,7 +149,6 @@ export interface QueryReading {
   readonly limit: readonly Parameter[];
   readonly orderBy: readonly Parameter[];
   readonly filters: readonly Parameter[];
-  /** The other parameters, which can be given only once. */
   readonly plain: ReadonlyMap<string, string>;
   readonly faults: Fault[];
 }

@@ -9,9 +9,8 @@ export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
   readonly wants: 'value' | 'values' | 'flag';
-  /** SQL about a comparable column, a `?` for each operand. `like`: the dialect's LIKE that compares ASCII letters without case. */
+  /** SQL about a comparable column, and the same in the engine. `like`: the LIKE that compares ASCII letters without case. */
   condition(column: string, count: number, like: string): string;
-  /** The same in the engine. Neither the value nor the operand is null. */
   test(value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number): boolean;
 }
 

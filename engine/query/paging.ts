@@ -18,7 +18,6 @@ export function defaultOrder(type: RecordType): readonly OrderBy[] {
   return withTieBreak(type, order);
 }
 
-/** The order of a list by one field; by the identifier if there is none. */
 export const orderBy = (type: RecordType, field: Field | undefined): readonly OrderBy[] =>
   withTieBreak(type, field === undefined ? [] : [{ path: ownPath(type, field), descending: false }]);
 
@@ -39,7 +38,6 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
     }),
   );
 
-/** No path has one of them. */
 const SIGNS = /[-+:|\s"'[\]]/;
 
 function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
@@ -54,7 +52,7 @@ const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
 ]);
 const directionOf = ({ value }: Parameter): boolean | undefined => DIRECTIONS.get(value.toLowerCase());
 
-/** The terms that `resolve` accepts; it is given those before each. */
+/** `before`: the terms that `resolve` has accepted so far. */
 export function resolveTerms<T>(
   parameters: readonly Parameter[],
   faults: Fault[],
@@ -175,7 +173,6 @@ export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading)
   return complain('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
 }
 
-/** The same for every list with these records in this order, whatever its view. */
 const binding = memoized(({ view, order, filters }: BoundTo): string => {
   const terms = order.map(({ path, descending }) => [path.name, descending]);
   const conditions = filters.map(textOf).toSorted();

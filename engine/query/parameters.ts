@@ -34,7 +34,7 @@ export function parseParameters(search: string): Parameters {
 
 /** undefined for a malformed percent sign, bytes that are no UTF-8, and U+0000, which no stored text has. */
 function decode(text: string): string | undefined {
-  // curl sends `é` as it stands, and Node hands its two bytes on as two characters: they are UTF-8 like encoded ones.
+  // curl sends UTF-8 unencoded, and Node passes on each byte as a character.
   const encoded = text
     .replaceAll('+', ' ')
     .replace(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
@@ -61,7 +61,7 @@ export function offsetSearches(search: string, limit: number): (offset: number) 
 
 const PAGE_KEYS: ReadonlySet<string> = new Set(['after', 'before']);
 
-/** Returns undefined, so that callers can return its result. `suggest` is called for the end of the message. */
+/** Returns undefined, so that callers can return its result. `suggest`: the end of the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
 
 export const complainAbout =

@@ -22,7 +22,6 @@ const namesOfTarget = ({ target }: Relation, rights: Rights): PathNames => ({
 
 export const ownPath = (type: RecordType, field: Field | undefined): Path => pathTo(type, [], field);
 
-/** The records that a condition is about: those of the list, or those of a set. */
 export interface FilterPlace {
   readonly names: PathNames;
   readonly followed: number;
@@ -113,33 +112,28 @@ const MAX_JOINED = 30;
 
 export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
   const joined = new Set<string>();
-  const join = ({ relations }: Pick<Path, 'relations'>, within: string): void => {
-    let name = within;
-    for (const relation of relations) joined.add((name += `.${relation.name}`));
-  };
-  /** `within`: the set that the conditions are about; each condition on a set joins its records anew. */
-  const joinAll = (conditions: readonly Filter[], within: string): void => {
+  /** `within`: the set that the paths start at; each condition on a set joins its records anew. */
+  const join = (conditions: readonly (Filter | OrderBy)[], within: string): void => {
     for (const condition of conditions) {
-      if ('items' in condition) {
-        for (const item of condition.items) joinAll(item, within);
-        continue;
+      if ('items' in condition) join(condition.items.flat(), within);
+      else {
+        let name = within;
+        for (const relation of condition.path.relations) joined.add((name += `.${relation.name}`));
+        if (!('set' in condition.path)) continue;
+        const set = `#${joined.size}`;
+        joined.add(set);
+        if ('conditions' in condition) join(condition.conditions, set);
       }
-      join(condition.path, within);
-      if (condition.kind === 'value') continue;
-      const set = `#${joined.size}`;
-      joined.add(set);
-      if ('conditions' in condition) joinAll(condition.conditions, set);
     }
   };
-  joinAll(filters, '');
-  for (const { path } of order) join(path, '');
+  join([...filters, ...order], '');
   if (joined.size <= MAX_JOINED) return;
   complainAbout(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
 }
 
 // Views: the default ones, and those that `include` and `fields` choose.
 
-/** The part of a record that a view shows: its own fields, all of them unless some are named, and relations. */
+/** What a view shows: the fields of the record (default: all), and relations. */
 interface Parts {
   fields?: 'all' | Set<Field>;
   readonly relations: Map<Relation, Parts>;
@@ -150,7 +144,6 @@ export const NO_PARTS: Parts = { relations: new Map() };
 export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
-/** A record with its default relations, whose records show no relations. */
 export function defaultView(type: RecordType, variant: Variant, rights: Rights): View {
   const shown = [...relationsFor(rights, type).values()].filter((relation) => relation.shown);
   const relations = new Map(shown.map((relation) => [relation, NO_PARTS]));
@@ -166,11 +159,11 @@ function withRelations(view: View, relations: View['relations']): View {
 
 type RelationView = View['relations'][number];
 
-/** A related record shown by its identifier alone fits into one cell. */
+/** A related record shown by its identifier alone fits into one cell of CSV. */
 export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
   !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
 
-/** The view of a row: of related records only the identifiers, by default of those that the record itself links. */
+/** The view of a row of CSV: of related records only the identifiers, by default of those in its own columns. */
 export function rowView(view: View): View {
   if (view.chosenBy) return withRelations(view, view.relations.filter(isLink));
   const own = view.relations.filter(

@@ -1,4 +1,4 @@
-/** Reads query strings: sorts the parameters by their use, and resolves them. All faults of a request are reported at once. */
+/** Reads query strings into queries. All faults of a request are reported at once. */
 import { createCache, memoized } from '../memo.ts';
 import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
 import { namedUniques, relationsFor, type Rights } from '../model/rights.ts';
@@ -18,14 +18,14 @@ import {
 import { defaultView, namesOf, ownFields, refuseManyRelations, resolveView } from './paths.ts';
 import { readSummary } from './summary.ts';
 
-/** From the raw text after the `?` to parameters, with `steps` for conditions, order and limit. */
+/** Returns parameters with `steps` for conditions, order and limit. */
 export type ParseSearch = (search: string, rights: Rights) => Parameters;
 
 /** Clients repeat their requests. Longer texts than MAX_TEXT are not remembered. */
 const MAX_QUERIES = 4096;
 const MAX_TEXT = 500;
 
-/** Reads the queries of requests to one type, given as text or in parameters. All throw a Problem, `invalid-query`. */
+/** Problem: `invalid-query`. */
 export type TypeQueries = {
   readonly [K in keyof typeof KINDS]: (search: string | Parameters) => ReturnType<(typeof KINDS)[K]['resolve']>;
 };
@@ -77,7 +77,6 @@ export const DRY_RUN = 'dryRun';
 export const ON = 'on';
 
 interface QueryKind {
-  /** Parameters besides `_cnd[…]`. */
   readonly plain: readonly string[];
   /** Whether it finds records by `_cnd[…]`, or why it does not. */
   readonly conditions: true | string;
@@ -91,12 +90,9 @@ const NO_CHANGES =
 const KINDS = {
   list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true, resolve: readList },
   summary: { plain: ['by', 'measure', 'variant'], conditions: true, resolve: readSummary },
-  /** DELETE of what filters find. */
   remove: { plain: ['variant', DRY_RUN], conditions: true, resolve: readDelete },
-  /** GET of one record. */
   view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists', resolve: resolveView },
   write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES, resolve: readWrite },
-  /** PUT of the record with unique values. */
   upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readUpsert },
 } as const satisfies Record<string, QueryKind>;
 
@@ -215,7 +211,6 @@ function readDelete(reading: QueryReading): DeleteQuery {
   return { query: { view: ownFields(view), filters, order, offset: 0, limit: undefined, cursor: undefined }, dryRun };
 }
 
-/** A misspelled value must not turn a dry run into a write. */
 function resolveDryRun({ plain, faults }: QueryReading): boolean {
   const text = plain.get(DRY_RUN) ?? 'false';
   if (text !== 'true' && text !== 'false')
