@@ -1,19 +1,19 @@
 /** The parts of one database's SQL that Knex does not cover. Members answer SQL unless they say otherwise. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
-import type { BulkColumn, Revision, Sequence } from './tables.ts';
+import type { BulkColumn } from './tables.ts';
 import type { Row, Statement } from './driver.ts';
 import type { Altered, TableAlteration } from './migrate/driver.ts';
 
-export interface Estimate {
-  readonly rows: number;
-  /** Counting costs next to nothing. */
-  readonly isCheap: boolean;
-}
-
 export interface Dialect {
   readonly name: DialectName;
-  readonly revision: Revision;
+  /** A value that differs once the tables have changed. `renew` makes it differ. */
+  readonly revision: {
+    readonly sql: string;
+    /** It is cheap enough in each snapshot. */
+    readonly inEachSnapshot: boolean;
+    readonly renew: readonly string[];
+  };
   readonly knex: Knex;
   readonly quote: (name: string) => string;
   readonly literal: (value: SqlValue) => string;
@@ -54,7 +54,8 @@ export interface Dialect {
       /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
       readonly select: (columns: string, from?: string, where?: string) => string;
     }) => string;
-    readonly read: (row: Row) => Estimate;
+    /** `isCheap`: counting costs next to nothing. */
+    readonly read: (row: Row) => { readonly rows: number; readonly isCheap: boolean };
   };
   /**
    * A page, followed by a row with the total unless the page shows it. Bound: `values` of the page, then those of the count.
@@ -100,7 +101,11 @@ export interface Dialect {
   readonly returning: boolean;
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
-  readonly sequence: Sequence;
+  /** Of the identifiers that were ever used. Bound by `move`, in each statement: the identifier to move to. */
+  readonly sequence: {
+    readonly read: (table: string, column: string) => string;
+    readonly move: (table: string, column: string) => readonly string[];
+  };
   /** The rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
   readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
   /** Between `begin` and `end`, rows of these tables may refer to later ones. */

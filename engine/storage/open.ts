@@ -13,7 +13,6 @@ import {
   type Driver,
   type DriverOptions,
   type Replica,
-  type ServerUsage,
   type Statement,
   UNLIMITED,
   type Writer,
@@ -67,11 +66,9 @@ export async function openStorage(
     const { placed, standing } = prepared;
     await driver.hold(placed);
     const reads = createReads(driver);
-    const replicas =
-      readUrl === ''
-        ? undefined
-        : createReplicaReads(reads, await databaseAt(readUrl).replicas(options), placed, observer);
-    const { get, page, stream, summary } = replicas ?? reads;
+    const replicas = readUrl === '' ? [] : await databaseAt(readUrl).replicas(options);
+    const { answers, drivers } = createReplicaReads(reads, replicas, placed, observer);
+    const { get, page, stream, summary } = readUrl === '' ? reads : answers;
     const store: Store = {
       ...createWrites(driver, reads, { served: driver.served, writeRows, clock }),
       get,
@@ -84,9 +81,12 @@ export async function openStorage(
         await driver.requireFit();
         return { database: await currentNumber(driver), serves: standing.own?.number ?? 0 };
       },
-      usage: () => [...driver.usageOf('primary'), ...(replicas?.usage() ?? [])],
+      usage: () => [
+        ...driver.usageOf('primary'),
+        ...drivers.flatMap((replica, index) => replica.usageOf(`replica-${index + 1}`)),
+      ],
       close: async () => {
-        await Promise.all([driver.close(), replicas?.close()]);
+        await Promise.all([driver, ...drivers].map((one) => one.close()));
       },
     };
     return { prepared, store };
@@ -122,48 +122,37 @@ export interface Location {
   readonly newDialect: Dialect | undefined;
 }
 
-const postgres = (place: string): Location => ({
-  open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
-  replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
-  newDialect: undefined,
-});
-
-const sqlite = (file: string): Location => ({
-  open: (options) => {
-    refuseUnusableFile(file);
-    return openSqlite(file, options);
-  },
-  replicas: () => {
-    throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
-  },
-  newDialect: existsSync(file) && statSync(file).size > 0 ? undefined : sqliteDialect,
-});
-
-const schemes: Readonly<Record<string, (place: string) => Location>> = { sqlite, postgres, postgresql: postgres };
-
 export function databaseAt(url: string): Location {
   const [, scheme = '', place = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
-  const database = schemes[scheme];
-  if (database) return database(place);
-  throw new StartError(
-    `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
-  );
+  if (scheme === 'sqlite')
+    return {
+      open: (options) => {
+        refuseUnusableFile(place);
+        return openSqlite(place, options);
+      },
+      replicas: () => {
+        throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
+      },
+      newDialect: existsSync(place) && statSync(place).size > 0 ? undefined : sqliteDialect,
+    };
+  if (scheme !== 'postgres' && scheme !== 'postgresql')
+    throw new StartError(
+      `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
+    );
+  return {
+    open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
+    replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
+    newDialect: undefined,
+  };
 }
 
-// Replicas answer reads where they have what the client has seen before; the primary answers all others.
-
-interface ReplicaReads extends Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> {
-  usage(): readonly ServerUsage[];
-  close(): Promise<void>;
-}
-
-/** `placed`: the model that the tables of the replicas are compared with. */
+/** A replica answers a read if it has what the client has seen before; else the primary does. `placed`: see Database.hold. */
 function createReplicaReads(
   primary: Reads,
   replicas: readonly Replica[],
   placed: Model,
   { onStatement, onWait, log }: DatabaseObserver,
-): ReplicaReads {
+) {
   const all = replicas.map(({ driver: inner, covers }) => {
     const driver = createDatabase(inner, { onStatement, onWait, log });
     // A replica that is not there yet is compared as soon as it is.
@@ -186,14 +175,14 @@ function createReplicaReads(
     return ask(primary);
   }
 
-  return {
+  const answers: Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> = {
     get: (view, identifier, caller = PATIENT) => read(caller, (reads) => reads.get(view, identifier, caller)),
     page: (query, count, caller = PATIENT) => read(caller, (reads) => reads.page(query, count, caller)),
     summary: (query, count, caller = PATIENT) => read(caller, (reads) => reads.summary(query, count, caller)),
     stream: (query, count, caller = PATIENT) => read(caller, (reads) => reads.stream(query, count, caller)),
-    usage: () => all.flatMap(({ driver }, index) => driver.usageOf(`replica-${index + 1}`)),
-    close: async () => void (await Promise.all(all.map(({ driver }) => driver.close()))),
   };
+  const drivers = all.map(({ driver }) => driver);
+  return { answers, drivers };
 }
 
 /** Whether the primary would answer with the same error. */

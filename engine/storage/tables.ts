@@ -30,20 +30,6 @@ export interface TableStatements {
   readonly links: readonly string[];
 }
 
-/** A value by which instances notice that the tables have changed. */
-export interface Revision {
-  readonly sql: string;
-  /** Whether it is cheap enough in each snapshot. */
-  readonly inEachSnapshot: boolean;
-  readonly renew: readonly string[];
-}
-
-export interface Sequence {
-  readonly read: (table: string, column: string) => string;
-  /** Bound, in each statement: the identifier to move to. */
-  readonly move: (table: string, column: string) => readonly string[];
-}
-
 export interface BulkColumn {
   readonly name: string;
   readonly type: string;

@@ -75,19 +75,10 @@ export const outcomeUnknown = (cause: unknown): Problem =>
 /** It must not run in the next transaction. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
 
-interface Readiness {
-  readonly isReady: boolean;
-  readonly isReachable: boolean;
-  readonly says: string;
-}
-
 const MAX_WAIT = 2000;
 
 /** Whether the service can answer requests now, for probes and metrics. */
-export async function readinessOf(asked: {
-  isDraining(): boolean;
-  ready(): Promise<ModelNumbers>;
-}): Promise<Readiness> {
+export async function readinessOf(asked: { isDraining(): boolean; ready(): Promise<ModelNumbers> }) {
   const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT).unref());
   const found = await Promise.race([asked.ready(), late]).then(
     ({ database, serves }) => ({

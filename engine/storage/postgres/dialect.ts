@@ -2,7 +2,7 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, type Estimate, jsonObject, literal } from '../dialect.ts';
+import { type Dialect, jsonObject, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -67,7 +67,7 @@ const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys')
 /** The planner's cost of counting some ten thousand rows. */
 const CHEAP = 1000;
 
-function readPlan(json: string): Estimate {
+function readPlan(json: string): ReturnType<Dialect['estimate']['read']> {
   const [{ Plan }] = JSON.parse(json) as readonly [{ readonly Plan: Readonly<Record<string, unknown>> }];
   return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP };
 }
