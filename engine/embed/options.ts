@@ -1,4 +1,4 @@
-/** The settings of `createEngine`: named and typed for code, and checked by the table that reads the environment. */
+/** The settings of `createEngine`, checked by the table that reads the environment. */
 import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
 import { readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
@@ -6,7 +6,7 @@ import { StartError } from '../problem.ts';
 
 type Name = keyof typeof settingsTable;
 
-/** Settings of the server; a host application has its own. */
+/** A host application has a server of its own. */
 const OF_SERVER = new Set(['host', 'port', 'workers', 'requestTimeout', 'publicUrl', 'mcp', 'drainDelay']);
 
 /** Throws a StartError that names every option that is unknown or has a wrong value. */
@@ -40,7 +40,7 @@ function unknownOption(name: string): string {
   return `There is no setting "${name}"${hint === '' ? `; the settings are ${options.join(', ')}` : hint}`;
 }
 
-/** The value as the environment would have it; undefined if it is not of the setting's kind. */
+/** The value as a text of the environment; undefined if it is of another kind than the setting. */
 function textOf(name: Name, value: unknown): string | undefined {
   const kind = kindOf(name);
   if (typeof value === 'boolean' && (kind === 'boolean' || kind === 'number')) return value ? 'on' : 'off';
@@ -48,16 +48,13 @@ function textOf(name: Name, value: unknown): string | undefined {
   if (Array.isArray(value) && LISTS.has(name) && value.every((item) => typeof item === 'string'))
     return value.length === 0 ? 'none' : value.join(name === 'tokens' ? ';' : ',');
   if (typeof value !== 'string' || kind === 'boolean') return undefined;
-  // A number in quotes is a mistake; a word like "auto" is not.
+  // A number in quotes is a mistake, but a word like "auto" is not.
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
 const LISTS: ReadonlySet<Name> = new Set(['allowedHosts', 'corsOrigins', 'dialects', 'tokens', 'trustedProxies']);
 
-function kindOf(name: Name): string {
-  const { parse, default: usual } = settingsTable[name];
-  return typeof parse(usual);
-}
+const kindOf = (name: Name): string => typeof settingsTable[name].parse(settingsTable[name].default);
 
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(withoutPassword(value));

@@ -3,7 +3,7 @@ import { type Fault, MAX_ERRORS, type Problem, type ProblemCode } from '../probl
 
 const WAIT = 'Wait as many seconds as retry_after says, then call again.';
 
-/** The next step after a problem, where its message does not say it already. */
+/** Only for problems whose message does not name the next step. */
 const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
   'invalid-identifier': 'An identifier is a whole number from 1; list_records shows those that there are.',
   unauthorized: 'Ask the operator of the service for a token.',

@@ -1,7 +1,4 @@
-/**
- * `/mcp`: streamable HTTP without sessions. Each request is one message of an agent, and passes what requests for records
- * pass: the rate limit, the token, the limits of bodies, the budget, and problems as answers.
- */
+/** `/mcp`: streamable HTTP without sessions. Each request is one message of an agent, and takes the steps of other requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createMcpHandler,
@@ -40,10 +37,9 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
-      // An array would be many requests that count as one. Strings are checked where they are written.
+      // An array would be many requests that count as one.
       const message = readObject(text, limits, 'The message').object;
       const requestId = requestIdOf(request, response);
-      // What a server offers depends on the token.
       const server = createAgentServer({
         title,
         model,
@@ -77,33 +73,32 @@ async function answered(
   return { status: answer.status, headers, body: body === '' ? undefined : body };
 }
 
-/** Gateways authorize by these headers, and the body is what is done: both must say the same. */
+const HEADER_MISMATCH = -32_020;
+
+/** Gateways authorize by headers, which must agree with the message. */
 function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }: JsonObject): Answer | undefined {
-  const name = method === 'tools/call' && isObject(params) ? params['name'] : undefined;
-  const repeated = [
-    ['Mcp-Method', headers['mcp-method'], method],
-    ['Mcp-Name', headers['mcp-name'], name],
-  ] as const;
-  // Names that are not ASCII are encoded.
-  const encoded = (value: unknown): string => `=?base64?${Buffer.from(String(value)).toString('base64')}?=`;
-  const wrong = repeated.find(
-    ([, header, value]) =>
-      header !== undefined && (typeof value !== 'string' || (header !== value && header !== encoded(value))),
-  );
+  const repeated: Readonly<Record<string, unknown>> = {
+    'Mcp-Method': method,
+    'Mcp-Name': method === 'tools/call' && isObject(params) ? params['name'] : undefined,
+  };
+  // Clients encode names that are not ASCII.
+  const encoded = (value: string): string => `=?base64?${Buffer.from(value).toString('base64')}?=`;
+  const wrong = Object.keys(repeated).find((name) => {
+    const [header, value] = [headers[name.toLowerCase()], repeated[name]];
+    return header !== undefined && (typeof value !== 'string' || (header !== value && header !== encoded(value)));
+  });
   if (wrong === undefined) return undefined;
-  const message = `The header ${wrong[0]} does not agree with the message`;
+  const message = `The header ${wrong} does not agree with the message`;
   const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code: HEADER_MISMATCH, message } });
   return { status: 400, headers: { 'Content-Type': JSON_TYPE }, body };
 }
 
-const HEADER_MISMATCH = -32_020;
-
-/** The request as the SDK wants it: with an address, which nothing depends on, and accepting both of its formats. */
+/** The request for the SDK, which wants an address, and a client that accepts both formats. */
 function asWebRequest({ headers }: IncomingMessage): Request {
   const given = Object.entries(headers).filter(([name]) => name !== 'content-length' && !name.startsWith(':'));
   const web = new Headers(given.map(([name, value]): [string, string] => [name, String(value)]));
   web.set('accept', `${JSON_TYPE}, text/event-stream`);
-  // The SDK repeats the version.
+  // The SDK repeats the version in messages.
   const version = web.get('mcp-protocol-version');
   if (version !== null) web.set('mcp-protocol-version', version.slice(0, MAX_ECHO));
   return new Request('http://localhost/mcp', { method: 'POST', headers: web, body: '{}' });
