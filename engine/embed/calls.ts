@@ -205,7 +205,6 @@ function refuseUnknown(options: object, known: readonly string[]): void {
     throw refusal('ifMatch', 'ifMatch is undefined; leave it out to write unconditionally');
 }
 
-/** The parameter `_cnd[a][b]=value`. */
 const condition = (steps: readonly string[], value: string): Parameter => ({
   key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,
   steps,
@@ -267,12 +266,9 @@ function scalarText(value: unknown, place: string): string {
   throw refusal('where', `${place} is not a value to compare with`);
 }
 
-// The records of one type.
-
 /** The tags of the records that were returned. */
 const TAGS = new WeakMap<object, string>();
 
-/** `ask` calls the operations of the type. */
 export function collectionOf<R extends object>(
   ask: (name: CallName, call: Call) => Promise<CallResult>,
 ): RecordCollection<R> {

@@ -111,7 +111,6 @@ export interface DryRuns<R extends object> {
 
 export interface DryRun<T> {
   readonly dryRun: true;
-  /** What the write would have returned. */
   readonly answer: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -120,13 +119,11 @@ export interface DryRun<T> {
   readonly effects: readonly DryRunEffect[];
 }
 
-/** What the write would have done to some records of a type. */
+/** An effect that the write would have had on records of a type. */
 export interface DryRunEffect {
   readonly effect: 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
   readonly type: string;
-  /** What is linked or unlinked. */
   readonly relation?: string;
-  /** What changes. */
   readonly keys?: readonly string[];
   readonly count: number;
   readonly identifiers: readonly number[];
@@ -135,7 +132,6 @@ export interface DryRunEffect {
 export interface ViewOptions {
   /** The fields to show; `zone.name` for those of a related record. */
   readonly fields?: string | readonly string[];
-  /** The relations to show. */
   readonly include?: string | readonly string[];
   readonly variant?: string;
   /** Stops the work; the call rejects with the signal's reason. A write that has begun may still be done. */
@@ -155,26 +151,20 @@ export interface CreateOptions extends ViewOptions {
 export interface ListOptions extends ViewOptions {
   readonly where?: Where;
   readonly order?: Order;
-  /** Records in the page. */
   readonly limit?: number;
-  /** Records to skip before it. */
   readonly offset?: number;
   /** `next` of the page before. */
   readonly after?: string;
   /** `previous` of the page after. */
   readonly before?: string;
-  /** How `total` is found. */
   readonly count?: 'exact' | 'estimated' | 'none';
 }
 
 /** Filters are those of lists; order, limit and offset are about groups. */
-export interface SummaryOptions extends Pick<
-  ListOptions,
-  'where' | 'order' | 'limit' | 'offset' | 'variant' | 'signal'
-> {
-  /** What groups have in common: `['zone', 'month(date)']`. Without it, all records are one group. */
+export interface SummaryOptions extends Omit<ListOptions, 'fields' | 'include' | 'after' | 'before' | 'count'> {
+  /** The keys of groups: `['zone', 'month(date)']`. Without keys, all records are one group. */
   readonly by?: string | readonly string[];
-  /** What is said of each group: `['count', 'sum(price)']`. Without it, `count`. */
+  /** The measures of each group: `['count', 'sum(price)']`. Default: `count`. */
   readonly measure?: string | readonly string[];
   readonly count?: 'exact' | 'none';
 }
@@ -191,7 +181,6 @@ export interface SummaryPage {
   readonly total: number | undefined;
 }
 
-/** A page, or everything. */
 export interface RecordPage<R> {
   readonly records: readonly R[];
   /** All records that match, whatever the limit; undefined with `count: 'none'`. */

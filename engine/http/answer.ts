@@ -248,7 +248,6 @@ export async function send(
     const coding = codingOf(request, body);
     const coded = body === undefined || coding === undefined ? body : compressed(body, coding);
     const content = typeof body === 'string' && typeof coded === 'object' ? await buffer(coded) : coded;
-    // The client may leave while the text is compressed.
     if (isOver(response)) return discard(body);
     response.statusCode = status;
     setHeaders(response, headers);
@@ -282,7 +281,6 @@ async function discard(body: Answer['body']): Promise<void> {
   if (typeof body === 'object') await body[Symbol.asyncIterator]().return?.();
 }
 
-/** Sends pieces no faster than the client reads them. */
 async function sendPieces(
   request: IncomingMessage,
   response: ServerResponse,

@@ -83,7 +83,6 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
   };
 }
 
-/** The last step of the path of a summary, where a record has its identifier. */
 export const SUMMARY = '$summary';
 
 export const summaryServer: Server = (service) => {

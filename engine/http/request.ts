@@ -25,7 +25,6 @@ export interface Exchange {
 
 export type ServeOperation = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** The context of an operation, with what HTTP adds. */
 export interface Service extends OperationContext {
   /** The path of the collection in URLs. */
   readonly path: string;
@@ -40,8 +39,6 @@ export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => 
   ifMatch: headers['if-match'],
   ifNoneMatch: headers['if-none-match'],
 });
-
-// URLs.
 
 export interface Target {
   /** The path under which the handler is mounted, which the host application has stripped from the URL. */
@@ -61,8 +58,6 @@ export function targetOf(request: IncomingMessage): Target {
 export const fullPath = ({ base, path }: Target): string => base + path;
 
 export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
-
-// Clients.
 
 /** Bytes of a page: no other client is served while it is read. */
 const MAX_PAGE = 16 * 1024 ** 2;
@@ -154,8 +149,6 @@ export const httpCaller = (
   addressOf: AddressOf,
   seen: Position,
 ): BudgetCaller => new BudgetCaller(budget, seen, new HttpClient(request, response, addressOf));
-
-// Negotiation.
 
 const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers: HeaderMap = {}) =>
   new Problem(problem, message, { errors: [{ header, code, message }], headers });
@@ -280,7 +273,6 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
     const needed = size + chunk.length;
     if (needed > limit) throw tooLarge(limit, request);
     if (needed > held.length) {
-      // Most bodies come in one chunk.
       const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
       caller.take(larger.length - held.length);
       held.copy(larger);
@@ -316,8 +308,6 @@ function eachChunk(request: IncomingMessage, onChunk: (chunk: Buffer) => void): 
   });
 }
 
-// Media types.
-
 const partsOf = (header: string): readonly string[] => header.split(';').map((part) => part.trim().toLowerCase());
 
 export const bodyTypeOf = ({ headers }: IncomingMessage): string =>
@@ -344,10 +334,7 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
 
 const LINGER_MS = 10_000;
 
-/**
- * Closing a connection on which unread bytes arrive resets it, and the client may lose the answer with it
- * (RFC 9112, 9.6). So the rest is read and thrown away, for a while.
- */
+/** Reads the rest of a body: closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, 9.6). */
 export function linger(request: IncomingMessage): void {
   if (request.complete || !hasBody(request)) return;
   request.once('close', destroyLater(request.socket));

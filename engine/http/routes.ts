@@ -106,8 +106,6 @@ function requireUpdates({ type, rights }: Service): void {
     throw new Problem('forbidden', `The token does not allow updates of ${name}, which ${ON}= asks for; leave it out`);
 }
 
-// Routes.
-
 export const API_ROOT = '/api/';
 
 interface Offer {
@@ -117,7 +115,6 @@ interface Offer {
 }
 
 export interface Route {
-  /** By method. */
   readonly offers: ReadonlyMap<string, Offer>;
   /** Methods that the client's token does not allow. */
   readonly withheld: ReadonlySet<string>;

@@ -125,7 +125,6 @@ const INSTRUCTIONS =
 
 interface AgentRights {
   readonly title: string;
-  /** What the agent may see. */
   readonly model: Model;
   call(type: string, name: CallName, call: Call): Promise<CallResult>;
   /** Turns any error into a Problem, and logs what is a fault of the service. */
@@ -279,8 +278,6 @@ function viewIn(view: JsonObject, etag: JsonValue | undefined): { readonly view:
   const named = [...new URLSearchParams(search)].filter(([name]) => isView(name));
   return { view: Object.keys(view).some(isView) ? view : { ...view, ...Object.fromEntries(named) }, tag: `"${tag}"` };
 }
-
-// Descriptions of types.
 
 const MAX_LISTED = 200;
 

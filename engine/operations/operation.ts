@@ -27,7 +27,6 @@ export interface OperationContext {
   readonly idempotencyHours: number;
 }
 
-/** `Q` is the parsed query. */
 export interface WriteArguments<Q> {
   /** 0 for a collection. */
   readonly id: number;
@@ -35,7 +34,6 @@ export interface WriteArguments<Q> {
   readonly body: Body;
   readonly caller: Caller;
   readonly preconditions: Preconditions;
-  /** undefined if the client sends no idempotency key. */
   readonly once: Once | undefined;
   /** The client wants no records in return. */
   readonly minimal: boolean;
@@ -94,11 +92,8 @@ export function onceOf(
   return { identity: author ?? '', key, hash: sum.digest('base64url'), hours };
 }
 
-// Reads.
-
 export interface RecordResult {
   readonly json: string;
-  /** undefined if the type has no tags. */
   readonly tag: string | undefined;
 }
 
@@ -154,7 +149,6 @@ export async function list(
 
 // If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3).
 
-/** If-Match and If-None-Match: each an entity tag, a list of them, or `*`. */
 export interface Preconditions {
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
@@ -177,7 +171,6 @@ export function isKnown({ ifMatch, ifNoneMatch }: Preconditions, tag: string): b
   return isNamed(ifNoneMatch, tag);
 }
 
-/** `*`, or tags separated by commas. */
 const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
 
 /** Refuses tags without quotes: they would never match, and nobody would know why. */

@@ -46,7 +46,6 @@ export interface OperationEntry {
   readonly body?: { readonly shape: BodyShape; readonly mediaTypes: readonly string[] };
   /** Media types of the response besides JSON alone. */
   readonly mediaTypes?: readonly string[];
-  /** By status. `responsesOf` adds answers without content. */
   readonly answers: Readonly<Partial<Record<200 | 201, readonly [ResponseContent, description: string]>>>;
   /** `problemsOf` adds those of similar operations. */
   readonly problems: readonly ProblemCode[];

@@ -46,7 +46,6 @@ export interface Body {
 export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });
 
 export interface BodyLimits extends TextLimits {
-  /** Records of an array that is written at once. */
   readonly batchLimit: number;
 }
 
@@ -66,7 +65,6 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** Reads a JSON text as a body of this shape. */
 export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
   const { value, raw, faults } = readJson(text, { limits, kept: keptMembers(type) });
   if (isObject(value) && shape !== 'records')
@@ -106,10 +104,7 @@ export function tooManyItems(most: number, found: string): Problem {
   return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 
-/**
- * The values that are stored as they are written: those of fields that keep text, and unknown keys of open types. undefined
- * if neither records of the type nor records nested in them have any.
- */
+/** The values that are stored as they are written; undefined if neither records of the type nor nested records have any. */
 export const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
   mayKeep(type) ? membersOf(type) : undefined,
 );
@@ -136,9 +131,6 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
   return open && key !== ITEM_TAG && key !== '__proto__' && !(identifier.inRecord && key === identifier.name);
 }
 
-// Writes.
-
-/** The members that all requests to the store have in common. */
 const requestOf = <Q>(
   { type, author, rights }: OperationContext,
   { query, caller }: Pick<WriteArguments<Q>, 'query' | 'caller'>,
@@ -376,10 +368,7 @@ function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: Parsed
   throw conditions.preconditionFailed({ pointer: tagAt(pointer) }, message);
 }
 
-/**
- * All faults, if a value that identifies a record is missing or malformed: no record is looked for by such values. Otherwise
- * none. `known` are the faults of items that are not records.
- */
+/** All faults if a value that identifies a record is missing or malformed, else none. `known` are those of items that are not records. */
 function keyFaultsIn(
   type: RecordType,
   found: readonly Fault[],

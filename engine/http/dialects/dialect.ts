@@ -1,7 +1,4 @@
-/**
- * Dialects: the interfaces of other products, below roots of their own, with the operations of `/api` behind them. The
- * identifier of a record is called `id` there, whatever the descriptor calls it; related records keep theirs.
- */
+/** Dialects are interfaces of other products to the operations of `/api`. The identifier of a record, but not of related ones, is called `id` there. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
@@ -97,8 +94,6 @@ function idPointer(pointer: string, type: RecordType): string | undefined {
   if (isId(type) || !isOwn || steps.at(-1) !== type.identifier.name) return undefined;
   return [...steps.slice(0, -1), ID].map((step) => `/${step}`).join('');
 }
-
-// The identifier under the name `id`.
 
 const ID = 'id';
 

@@ -19,7 +19,6 @@ export interface HttpDialect {
   readonly embed: string;
 }
 
-/** The values of each parameter. */
 type Values = ReadonlyMap<string, readonly string[]>;
 
 const valuesIn = (all: readonly Parameter[]): Values =>
@@ -119,7 +118,6 @@ class Translation {
     return undefined;
   }
 
-  /** Finds a text in any field. */
   #searched([text = '', ...others]: readonly string[]): readonly Parameter[] {
     const texts = [...this.names.type.fields.values()].filter((field) => field.type.operators.includes('like'));
     if (others.length > 0) return this.refuse(SEARCH, 'repeated', `"${SEARCH}" is given twice`);
@@ -161,7 +159,6 @@ class Translation {
   }
 }
 
-/** Without `limit`, all records from the offset on. */
 const limitedTo = (key: string, offset: number, limit: number | undefined): readonly Parameter[] => [
   { key, steps: ['limit', '0'], value: String(offset) },
   ...(limit === undefined ? [] : [{ key, steps: ['limit', '1'], value: String(limit) }]),
@@ -179,7 +176,6 @@ const EMBEDS = ['_embed', '_expand'];
 const ONCE = ['_start', '_end', '_limit', '_page', '_per_page', '_sort', '_order'];
 const OTHERS = [...ONCE, ...EMBEDS];
 
-/** Records of a page whose size the client does not say. */
 const USUAL_SIZE = 10;
 
 /** `_sort=position,name&_order=desc,asc`, or `_sort=-position,name`. */
@@ -270,7 +266,6 @@ const isPlace = (value: JsonValue | undefined, least: number): value is number =
 
 interface JsonParameter {
   readonly usage: string;
-  /** Returns undefined for a value of another form. */
   readonly read: (value: JsonValue, to: Translation) => readonly Parameter[] | undefined;
 }
 
