@@ -1,13 +1,11 @@
-/** Request bodies as JSON Schema. Validation compiles it and OpenAPI prints it: each writes its parts in its own way. */
+/** Request bodies as JSON Schema, of which validation and OpenAPI write the parts in their own ways. */
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Field, ITEM_TAG, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
 
-/** Makes the schemas of the parts of a body. */
 export interface BodyWriting {
   identifier(type: RecordType, largest: number): JsonObject;
   field(field: Field, type: RecordType): JsonObject;
-  /** A related record. */
   related(relation: Relation): JsonObject;
   /** Further keywords of a relation. */
   about(relation: Relation): JsonObject;
@@ -25,11 +23,10 @@ export function valueSchema(value: ItemShape, write: (schema: JsonObject, value:
   return write(value.nullable ? withNull(schema) : schema, value);
 }
 
-/** A body that changes a record: nothing is required. */
+/** A change requires nothing. */
 export const changeSchema = (type: RecordType, fields: readonly Field[], write: BodyWriting): JsonObject =>
   bodySchema(type, fields, write, Number.MAX_SAFE_INTEGER);
 
-/** A body that creates a record. */
 export function creationSchema(type: RecordType, fields: readonly Field[], write: BodyWriting): JsonObject {
   const required = requiredKeys(type);
   const schema = bodySchema(type, fields, write, MAX_GIVEN_IDENTIFIER);
@@ -45,7 +42,7 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
       // Null counts as absent.
       ...(identifier.inRecord ? { [identifier.name]: withNull(write.identifier(type, largest)) } : {}),
       ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
-      // Unknown keys are kept in an open record, but a field that is not accepted here is not one of them.
+      // A field that is not accepted here is no unknown key of an open record.
       ...(open
         ? Object.fromEntries([...refused.map(({ name }) => name), ITEM_TAG].map((name) => [name, write.refused]))
         : {}),
@@ -74,11 +71,10 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
   return { ...record, required: [name], properties: { ...properties, [name]: identifier } };
 }
 
-/** The keys that are required to create a record of the type. */
 const requiredKeys = (type: RecordType): readonly string[] =>
   [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
-/** The keys that a related record in a body must have: its identifier (`link`), none, or either the identifier or these. */
+/** What a related record must have: its identifier (`link`), nothing, or its identifier or these keys. */
 export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {
   const { target, nested, owned, toMany, inverse } = relation;
   if (nested === 'link') return 'link';

@@ -1,4 +1,4 @@
-/** Rules across fields: resolved from descriptors, written as descriptors write them, and worded for people. */
+/** Rules across fields: resolved, written as descriptors do, and worded for people. */
 import {
   comparisonsIn,
   conditionsIn,
@@ -12,10 +12,8 @@ import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Check, CheckComparison, CheckCondition, Field } from './model.ts';
 
-/** The rule of a check without its words: checks with the same rule are the same. */
 export type CheckRule = Pick<CheckDescriptor, 'must' | 'when'>;
 
-/** The fields by name; all that the check names must be there. */
 export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<string, Field>): Check {
   const named = (name: string): Field => {
     const field = fields.get(name);
@@ -42,15 +40,12 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
   };
 }
 
-/** All comparisons, those in groups included. */
 const comparisonsOf = (conditions: readonly CheckCondition[]): readonly CheckComparison[] =>
   conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
 
-/** The fields that a rule names. */
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 
-/** The word of each group. */
 const WORDS = new Map([...GROUPS].map(([word, group]) => [group, word]));
 
 /** The rule as a descriptor could write it; `nameOf` gives the name of each field there. */
@@ -72,7 +67,7 @@ export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string =
   return { must: written(must), ...(when.length > 0 ? { when: written(when) } : {}) };
 }
 
-/** The same text for the same rule, in whatever order it is written. */
+/** Does not depend on the order of conditions. */
 export const ruleKey = ({ must, when = {} }: CheckRule): string =>
   JSON.stringify([keysOf(conditionsIn(must)), keysOf(conditionsIn(when))]);
 
@@ -83,8 +78,6 @@ const keysOf = (conditions: readonly WrittenCondition[]): readonly string[] =>
       return JSON.stringify([one.field, one.operator, one.operand, one.other ?? null]);
     })
     .toSorted();
-
-// In words.
 
 type PhraseForms = readonly [must: string, when: string];
 

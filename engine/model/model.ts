@@ -1,4 +1,4 @@
-/** The resolved, frozen graph of record types, with every default filled in and every name replaced by its object. */
+/** The frozen graph of record types: every default is filled in, and every name is replaced by its object. */
 import type { GroupKind } from '../descriptor/conditions.ts';
 import type {
   CountMode,
@@ -17,25 +17,25 @@ export interface Field extends Shape {
   readonly title: string;
   readonly type: FieldType;
   readonly description: string;
-  /** undefined if a new record that leaves the field out gets null or is refused. */
+  /** undefined if new records without the field get null or are refused. */
   readonly default: JsonValue | undefined;
-  /** Whether the default is the time of the request; then `default` is undefined. */
+  /** The default is the time of the request, and `default` undefined. */
   readonly isNowByDefault: boolean;
   /** The service fills it in, whatever bodies say. */
   readonly generated: Generated | undefined;
   readonly required: boolean;
   readonly nullable: boolean;
   readonly readOnly: boolean;
-  /** Its values must not appear outside of records, such as in messages and logs. */
+  /** Its values must not appear in messages and logs. */
   readonly sensitive: boolean;
   readonly unique: boolean;
   readonly index: boolean;
-  /** Whether filters and orders compare its values by their folded texts. */
+  /** Filters and orders compare folded texts. */
   readonly caseless: boolean;
   readonly multiline: boolean;
   /** Titles of the values of `enum`, by the text of the value. */
   readonly valueTitles: ReadonlyMap<string, string>;
-  /** The column of the folded texts. Unique indexes and other instances may need it even where `caseless` is false. */
+  /** The column of folded texts. Unique indexes and other instances may need it though `caseless` is false. */
   readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
   readonly column: string;
@@ -45,12 +45,12 @@ interface Identifier {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Whether records show it. If not, bodies may not contain it either. */
+  /** If not, bodies may not contain it either. */
   readonly inRecord: boolean;
   readonly column: string;
 }
 
-/** A foreign key column of a type's table. */
+/** A foreign key. */
 export interface Reference {
   readonly column: string;
   /** Its name in exports: databases keep the first name of a column. */
@@ -59,13 +59,13 @@ export interface Reference {
   readonly onDelete: OnDelete;
   readonly required: boolean;
   readonly unique: boolean;
-  /** The target is the type itself, and no record can be above itself. */
+  /** No record can be above itself. */
   readonly acyclic: boolean;
-  /** The belongsTo relation of this column; undefined if only the other side declares the relation. */
+  /** The belongsTo; undefined if only the other side declares the relation. */
   readonly relation: Relation | undefined;
 }
 
-/** The table that connects the two sides of a manyToMany. */
+/** The table of a manyToMany. */
 export interface JoinTable {
   readonly name: string;
   readonly exportName: string;
@@ -75,7 +75,7 @@ export interface JoinTable {
   readonly right: { readonly column: string; readonly type: RecordType };
 }
 
-/** Where the link is stored: in the source's row, in the target's, or in a join table. */
+/** Stored in the source's row, the target's row or a join table. */
 export type Link =
   | { readonly at: 'source'; readonly reference: Reference }
   | { readonly at: 'target'; readonly reference: Reference }
@@ -92,17 +92,17 @@ export interface Relation {
   readonly inverse: Relation | undefined;
   readonly toMany: boolean;
   readonly required: boolean;
-  /** Whether the related records are deleted with their parent. */
+  /** The related records are deleted with their parent. */
   readonly owned: boolean;
   readonly nested: Nested;
-  /** The target's fields that are shown and accepted here, in addition to the identifier. */
+  /** The target's fields that are shown and accepted here, besides the identifier. */
   readonly fields: readonly Field[];
   readonly shown: boolean;
   readonly link: Link;
 }
 
 export interface OrderTerm {
-  /** A field, or undefined for the identifier. */
+  /** undefined for the identifier. */
   readonly field: Field | undefined;
   readonly descending: boolean;
 }
@@ -113,19 +113,16 @@ export interface Index {
   readonly members: readonly (Field | Relation)[];
 }
 
-/** Values that no two records have together. */
 export type UniqueMembers = Pick<Index, 'name' | 'members'>;
 
-/** A comparison of a field with a value of its type, a list of them, or another field. */
 export interface CheckComparison {
   readonly field: Field;
   readonly operator: OperatorName;
-  /** Null where another field is compared with. */
+  /** Null if `other` is compared with. */
   readonly operand: JsonValue;
   readonly other: Field | undefined;
 }
 
-/** A condition that any, all or none of the items hold. Each item is several conditions. */
 interface CheckGroup {
   readonly group: GroupKind;
   readonly items: readonly (readonly CheckCondition[])[];
@@ -133,27 +130,26 @@ interface CheckGroup {
 
 export type CheckCondition = CheckComparison | CheckGroup;
 
-/** A rule across the fields of a record. */
 export interface Check {
-  /** Where all of `when` hold, all of these must. */
+  /** If all of `when` hold, all of these must. */
   readonly must: readonly CheckCondition[];
   readonly when: readonly CheckCondition[];
   readonly message: string;
-  /** The field that faults point to. */
+  /** Faults point to it. */
   readonly at: Field;
   readonly fields: readonly Field[];
 }
 
 export interface Variant {
   readonly name: string;
-  /** The fields that this variant shows, accepts and filters by, in the order of the descriptor. */
+  /** The fields that the variant shows, accepts and filters by. */
   readonly fields: readonly Field[];
 }
 
 export interface RecordType {
   readonly name: string;
   readonly title: TypeTitle;
-  /** Identifies compiled statements: copies of the type that have other columns have another key. */
+  /** Identifies compiled statements: copies of the type with other columns have another key. */
   readonly statementKey: string;
   readonly renamedFrom: string | undefined;
   readonly description: string;
@@ -161,10 +157,9 @@ export interface RecordType {
   readonly table: string;
   readonly operations: ReadonlySet<Operation>;
   readonly identifier: Identifier;
-  /** The field whose values name a record, if the descriptor says it. */
   readonly label: Field | undefined;
   readonly fields: ReadonlyMap<string, Field>;
-  /** Generated fields that only other instances' descriptors name: the service fills them in, and no request sees them. */
+  /** Generated fields of other instances' descriptors: the service fills them in, and no request sees them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;
   /** The foreign keys of this type's table, hidden ones included. */
@@ -175,21 +170,16 @@ export interface RecordType {
   readonly indexes: readonly Index[];
   readonly checks: readonly Check[];
   readonly maxLimit: number;
-  /** How totals of lists are counted, unless a request prefers another way. */
   readonly count: CountMode;
-  /** Accepts and stores unknown keys. */
   readonly open: boolean;
-  /** Always has at least the default one; a type without variants has one, named ''. */
+  /** A type without variants has one, named ''. */
   readonly variants: ReadonlyMap<string, Variant>;
   readonly defaultVariant: Variant;
   readonly preconditions: Preconditions;
   readonly seed: readonly JsonObject[];
 }
 
-/**
- * The field whose values name a record, among those that are shown: that of the descriptor, else the first unique text,
- * else the first text.
- */
+/** The field that names a record: the descriptor's, else the first unique text, else the first text. */
 export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {
   if (label && shown.includes(label)) return label;
   const texts = shown.filter(isLabel);
@@ -199,7 +189,7 @@ export function labelAmong({ label }: RecordType, shown: readonly Field[]): Fiel
 const isLabel = ({ type, sensitive, generated, multiline }: Field): boolean =>
   type.isText === true && !sensitive && generated === undefined && !multiline;
 
-/** The unique values of a type: those of the descriptor, and the owners of hasOne relations. */
+/** With the owners of hasOne relations. */
 export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
   const hasOnes = type.references.flatMap(({ unique, relation }) =>
     unique && relation ? [{ name: relation.name, members: [relation] }] : [],
@@ -212,13 +202,13 @@ export interface Model {
   readonly joinTables: readonly JoinTable[];
 }
 
-/** The column with the unknown keys of an open type: a JSON object as text. */
+/** The column with the unknown keys of an open type, as a JSON object. */
 export const OPEN_COLUMN = '_open';
-/** Prefix of the engine's own tables. */
+/** Prefix of the engine's tables. */
 export const ENGINE_PREFIX = '_records_';
 /** The largest identifier that a client may choose; the sequence continues after it. */
 export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
-/** Maximum rows of first-level sets, and approximate bytes of relations, in a response for each record. */
+/** Maximum rows of first-level sets, and approximate bytes of relations, for each record of a response. */
 export const MAX_SHOWN_ROWS = 10_000;
 export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;
 /** Maximum records beyond the first level of relations in one response. */
@@ -226,21 +216,17 @@ export const MAX_DEEP_RECORDS = 10_000;
 /** Maximum levels of relations in `include`. */
 export const MAX_INCLUDE_DEPTH = 4;
 
-// Records in bodies.
-
 /** A record that a request writes: its body, or an item of the array in it. */
 export interface BodyRecord {
   readonly body: JsonObject;
-  /** The record that is to be changed; undefined for one that is to be made. */
+  /** undefined for a new record. */
   readonly identifier: number | undefined;
-  /** The JSON Pointer of the record; the empty string for the whole body. */
+  /** JSON Pointer. */
   readonly pointer: string;
 }
 
-/** A body that is one record. */
 export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
 
-/** New records that are written as one array. */
 export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
 
@@ -248,22 +234,21 @@ export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =
 export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
   relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
 
-/** The body that the records stand in. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {
   const [first] = records;
   return first?.pointer === '' ? first.body : records.map(({ body }) => body);
 }
 
-/** The key of an item that holds the entity tag of its record. No record may have it as a key of its own. */
+/** The key of an item for the entity tag of its record. */
 export const ITEM_TAG = '@etag';
 
-/** The identifier that a body names its record by; null counts as absent. */
+/** Null counts as absent. */
 export function identifierIn(body: JsonObject, { identifier }: RecordType): number | undefined {
   const value = identifier.inRecord ? body[identifier.name] : undefined;
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** Types come after those that they refer to, unless they refer to each other in circles. */
+/** Types come after those that they refer to, except in cycles. */
 export function referredFirst(types: Iterable<RecordType>): readonly RecordType[] {
   const ordered = new Set<RecordType>();
   const visiting = new Set<RecordType>();
@@ -285,13 +270,13 @@ export interface Renamed {
 }
 
 interface Matched<W> {
-  /** Items that existed before, with the name they had. */
+  /** With the names that they had before. */
   readonly kept: readonly { readonly wanted: W; readonly former: string }[];
   readonly added: readonly W[];
   readonly dropped: readonly string[];
 }
 
-/** A former name counts only if the new name is not known yet, so `renamedFrom` can stay after it was applied. */
+/** A former name counts only while the new name is unknown, so `renamedFrom` can stay after it was applied. */
 export function match<W extends Renamed>(wanted: Iterable<W>, known: Iterable<string>): Matched<W> {
   const all = [...wanted];
   const left = new Set(known);

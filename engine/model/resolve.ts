@@ -1,4 +1,4 @@
-/** Checked descriptors -> Model: defaults filled in, names turned into references, everything frozen. */
+/** Makes the Model of checked descriptors. A fault in them throws an internal Error. */
 import {
   DEFAULTS,
   deletionOf,
@@ -25,7 +25,6 @@ import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
 import { resolveCheck } from './checks.ts';
 import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';
 
-/** The descriptors must have been checked: a fault in them throws an internal Error. */
 export function resolveModel(descriptors: readonly Descriptor[]): Model {
   const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor)]));
   const joinTables = connect(descriptors, types);
@@ -125,7 +124,7 @@ function resolveVariants(descriptor: Descriptor, fields: ReadonlyMap<string, Fie
   );
 }
 
-/** Unique and ordinary indexes of the descriptor, and one that serves the default order. */
+/** The indexes of the descriptor, and one that serves the default order. */
 function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
   const index = (unique: boolean, names: readonly string[]): Index => ({
     name: generatedName(
@@ -147,8 +146,6 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
   ];
   for (const one of new Map(all.map((entry) => [entry.name, entry])).values()) type.indexes.push(one);
 }
-
-// Relations.
 
 interface DeclaredSide {
   readonly type: Draft<RecordType>;
@@ -172,8 +169,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
     if (connected.has(one)) continue;
     const other = inverse(one);
     if (one.relation.kind === 'manyToMany') joinTables.push(connectByRows(one, other));
-    else if (one.relation.kind === 'belongsTo') connectByColumn(one, other);
-    else connectByColumn(other, one);
+    else connectByColumn(one, other);
     connected.add(one);
     if (other) connected.add(other);
   }
@@ -212,10 +208,13 @@ export function relationOf(
 }
 
 /** belongsTo on one side, hasOne or hasMany on the other; only one side may be declared. */
-function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): void {
-  const [childType, parentType] = [child?.type ?? parent?.target, child?.target ?? parent?.type];
-  if (!childType || !parentType) return;
-  const column = columnOf(child, parent);
+function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): void {
+  const [child, parent] = one.relation.kind === 'belongsTo' ? [one, other] : [other, one];
+  const [childType, parentType] = [child?.type ?? one.target, parent?.type ?? one.target];
+  const column =
+    child === undefined
+      ? (one.relation.column ?? hiddenColumn(one.type.name, one.name))
+      : (child.relation.column ?? ownColumn(child.name));
   const reference: Draft<Reference> = {
     column,
     exportName: column,
@@ -232,12 +231,6 @@ function connectByColumn(child: DeclaredSide | undefined, parent: DeclaredSide |
   if (above) above.inverse = below;
   childType.references.push(reference);
   parentType.referrers.push({ type: childType, reference });
-}
-
-function columnOf(child: DeclaredSide | undefined, parent: DeclaredSide | undefined): string {
-  if (child) return child.relation.column ?? ownColumn(child.name);
-  if (!parent) throw new Error('a relation has at least one side');
-  return parent.relation.column ?? hiddenColumn(parent.type.name, parent.name);
 }
 
 /** A join table. The side that sorts first names it, unless `through` does. */
@@ -260,9 +253,7 @@ function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): Join
   return table;
 }
 
-// A frozen graph with cycles cannot be created in one step: its parts are drafts until it is complete.
-
-/** The mutable form of an object under construction. */
+/** A graph with cycles is mutable until it is complete. */
 export type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
 type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends readonly (infer I)[] ? I[] : T;
 
@@ -279,10 +270,10 @@ function freezeGraph<T>(root: T): T {
   return root;
 }
 
-/** Keys whose values are not copied, because some are compared by identity. */
+/** Not copied: some values are compared by identity. */
 const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed']);
 
-/** A copy of a Model; `revisions` says what is different about fields, references, types, or other parts of it. */
+/** A copy of a Model with other members of some of its parts, given by `revisions`. */
 export function revised(model: Model, revisions: ReadonlyMap<object, object>): Model {
   const copies = new Map<object, object>();
   const shared = new Set<unknown>(fieldTypes.values());

@@ -1,4 +1,4 @@
-/** Rights of a client on the records of each type: a predicate over the one Model. */
+/** Rights of a client: a predicate over the one Model. */
 import { createHash } from 'node:crypto';
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
@@ -7,7 +7,7 @@ import { revised } from './resolve.ts';
 /** Names of types; `all` includes types that are added later. */
 export type TypeNames = 'all' | ReadonlySet<string>;
 
-/** Names of the types that a token may read and write. The right to write includes the right to read. */
+/** The right to write includes the right to read. */
 export interface Granted {
   readonly read: TypeNames;
   readonly write: TypeNames;
@@ -26,7 +26,7 @@ export const ALL_RIGHTS: Rights = Object.freeze({ key: '', readable: NONE, writa
 
 export const canRead = ({ key, readable }: Rights, typeName: string): boolean => key === '' || readable.has(typeName);
 
-/** Whether the client may do this with records of the type. What it may not read does not exist for it. */
+/** What a client may not read does not exist for it. */
 export function can(rights: Rights, type: RecordType, action: Operation): boolean {
   const { key, readable, writable } = rights;
   if (key === '') return true;
@@ -34,29 +34,28 @@ export function can(rights: Rights, type: RecordType, action: Operation): boolea
   return writable.has(type.name) && (action !== 'create' || !requiresHidden(rights, type));
 }
 
-/** Whether the client cannot create a record of the type: it requires one that the client does not see. */
+/** The client cannot create a record that requires one that it does not see. */
 export const requiresHidden = (rights: Rights, { relations }: RecordType): boolean =>
   [...relations.values()].some(({ required, target }) => required && !canRead(rights, target.name));
 
 export const canFollow = (rights: Rights, { target }: Relation): boolean => can(rights, target, 'get');
 
-/** The relations of a type that exist for the client. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
   if (rights.key === '') return relations;
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
-/** The unique values of a type whose members the client sees: it can find records by them. */
+/** The unique values that the client sees. */
 export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] =>
   uniqueIndexes(type).filter(({ members }) =>
     members.every((one) => !('link' in one) || (type.relations.has(one.name) && canFollow(rights, one))),
   );
 
-/** Whether bodies may create or change the related record, besides linking it. */
+/** Bodies may create and change the related record, besides linking it. */
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
   nested === 'write' && (owned || can(rights, target, 'update'));
 
-/** Whether bodies may set the relation: a column in the related record is a write to that record. */
+/** A column in the related record is a write to that record. */
 export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
   owned || link.at !== 'target' || can(rights, target, 'update');
 
@@ -81,7 +80,7 @@ export function unknownTypes({ types }: Model, { read, write }: Granted): readon
   return all.filter((name) => !types.has(name));
 }
 
-/** The part of a Model that a client may see, for documents about it. Requests use the one Model and the rights. */
+/** The part of a Model that a client sees, for documents. Requests use the one Model and the rights. */
 export function seenModel(model: Model, rights: Rights): Model {
   if (rights.key === '') return model;
   const types = new Map([...model.types].filter(([, type]) => can(rights, type, 'get')));
