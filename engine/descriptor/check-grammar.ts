@@ -1,4 +1,4 @@
-/** Checks one file against the grammar and words Ajv's errors for people, one for each mistake. */
+/** Checks one file against the grammar, and words Ajv's errors for people, one for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
@@ -26,7 +26,7 @@ const MAX_ERRORS = 1_000;
 let compiled: ValidateFunction<Descriptor> | undefined;
 
 function compile(): ValidateFunction<Descriptor> {
-  // Compiled at each start and run a few times: optimizing the code would take longer than it saves.
+  // Optimizing the code would take longer than it saves.
   const ajv = createAjv({ verbose: true, code: { optimize: false } });
   for (const [name, fault] of Object.entries(textFaults))
     ajv.addFormat(name, (text: string) => fault(text) === undefined);
@@ -48,14 +48,13 @@ export function checkGrammar(value: JsonValue): {
   return { descriptor: undefined, findings: withoutEchoes(withDisplaced(findings, value)) };
 }
 
-/** A member in the wrong section is reported as that, and for nothing else. */
+/** A member in the wrong section has no other fault. */
 function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): readonly GrammarFinding[] {
   const strangers = displaced(value);
   const paths = new Set(strangers.map(({ path }) => pointer(path)));
   return [...strangers, ...findings.filter(({ path }) => !paths.has(pointer(path.slice(0, 2))))];
 }
 
-/** Relations among the fields and fields among the relations. */
 function displaced(value: JsonValue): readonly Finding[] {
   if (!isObject(value)) return [];
   const strange = (
@@ -105,10 +104,7 @@ function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] 
 const isMisspelt = (missing: string, unknown: readonly string[]): boolean =>
   nearest(missing, unknown) !== undefined || unknown.some((key) => wordMeant(key, [missing]) !== undefined);
 
-// The wording of Ajv's errors for the author of a descriptor.
-
 interface GrammarFinding extends Finding {
-  /** The missing key. */
   readonly missing?: string;
 }
 
@@ -132,7 +128,6 @@ function subject(path: YamlPath): string {
   return key === path.at(-1) ? quoted(key) : `an item of ${quoted(key)}`;
 }
 
-/** A value outside its bounds. */
 const refused =
   (says: (bound: string) => string): Explain =>
   ({ params, keyword }, path) =>
@@ -184,7 +179,6 @@ const explanations: Readonly<Record<string, Explain>> = {
   pattern: refused((pattern) => `must match ${pattern}`),
 };
 
-/** The thing at a path, as messages name it. */
 function owner(path: YamlPath): string {
   const [section, name] = path;
   if (section === undefined) return 'a descriptor';
@@ -214,7 +208,7 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   return finding('unknown-key', [...path, key], message, 'key');
 }
 
-/** Where a field has the kind of a relation as its type. */
+/** The type of a field may be the kind of a relation. */
 function kindMeant([section]: YamlPath, type: unknown): string {
   const kind = section === 'fields' ? wordMeant(String(type), relationKinds) : undefined;
   return kind === undefined ? '' : `; a relation stands under "relations", with kind: ${kind}`;

@@ -73,7 +73,6 @@ export interface CheckDescriptor {
   readonly must: ConditionsDescriptor;
   readonly when?: ConditionsDescriptor;
   readonly message?: string;
-  /** The field that errors point to. */
   readonly at?: string;
 }
 
@@ -94,7 +93,7 @@ export interface Descriptor {
   readonly operations?: readonly Operation[];
   readonly identifier?: IdentifierDescriptor;
   readonly label?: string;
-  /** Each item a field, optionally followed by `asc` or `desc`: `position desc`. */
+  /** `position desc`. */
   readonly order?: readonly string[];
   readonly fields?: Readonly<Record<string, FieldDescriptor>>;
   readonly relations?: Readonly<Record<string, RelationDescriptor>>;
@@ -132,8 +131,6 @@ export const FIELD_WORDS = [
   'examples',
 ] as const;
 
-// Defaults. The checks use them on faulty descriptors too.
-
 export const DEFAULTS = {
   maxLimit: 1000,
   count: 'exact',
@@ -157,7 +154,7 @@ export const operationsOf = ({ operations }: Pick<Descriptor, 'operations'>): Re
 export const isNullable = ({ nullable, required = false, default: value }: Partial<FieldDescriptor>): boolean =>
   nullable ?? (!required && value === undefined);
 
-/** Whether the default is the time of the request. For other types, it is a text like any other. */
+/** For other types, `now` is a text like any other. */
 export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescriptor>): boolean =>
   value === NOW && fieldTypes.get(type)?.now !== undefined;
 
@@ -170,7 +167,7 @@ export function shapeOf(field: Partial<FieldDescriptor>): Shape {
   return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
 }
 
-/** The foreign key action of a belongsTo when the record that it refers to is deleted; `parent` is the other side. */
+/** What the deletion of `parent` does to the records of the belongsTo. */
 export function deletionOf(
   belongsTo: Partial<RelationDescriptor> | undefined,
   parent: Partial<RelationDescriptor> | undefined,
@@ -182,7 +179,7 @@ export const foldedColumn = (field: string): string => generatedName(`${field}$f
 
 export const ownColumn = (relation: string): string => `${relation}_id`;
 
-/** The column that a hasOne or hasMany without an inverse keeps in the table of its children. */
+/** The column of a hasOne or hasMany without an inverse, in the table of its children. */
 export const hiddenColumn = (parentType: string, relation: string): string =>
   generatedName(snakeCase(parentType), relation, 'id');
 

@@ -36,7 +36,6 @@ export interface TypeDraft {
   readonly identifier: string;
   readonly fields: ReadonlyMap<string, FieldDraft>;
   readonly relations: ReadonlyMap<string, RelationDraft>;
-  /** undefined if they could not be read. */
   readonly operations: ReadonlySet<Operation> | undefined;
 }
 
@@ -69,7 +68,7 @@ export function unreadable(where: Placing, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), complete: false, operations: undefined };
 }
 
-/** Whether a fault may hide names: in a section that is misspelt, or in the wrong section. */
+/** A section may be misspelt, or a name in the wrong section. */
 function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
   const [section, name] = path;
   if (section === 'identifier') return true;
@@ -77,11 +76,11 @@ function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
   return NAMING_KEYS.has(nearest(section, KEYS) ?? '') || (code === 'unknown-key' && isObject(value[section]));
 }
 
-/** A list with a faulty item is dropped as a whole: the indices of the others would shift. */
+/** A list with a faulty item is dropped: the indices of the others would shift. */
 const wholeList = (path: YamlPath): YamlPath =>
   path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
-/** The value without its faulty parts. Faulty fields and relations stay, but empty, because others may refer to them. */
+/** Faulty fields and relations stay, empty, because others may refer to them. */
 function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {
   if (faulty.size === 0 || typeof value !== 'object' || value === null) return value;
   if (!isObject(value)) return value.map((item, index) => prune(item, faulty, [...path, index]));
@@ -125,7 +124,7 @@ export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean)
   return { types, byName, allNamed, sides, sidesOf, ...pairUp(sides), accepts: valueChecker() };
 }
 
-/** Many fields share a schema, so each is compiled once. */
+/** Many fields share a schema. */
 function valueChecker(): Schema['accepts'] {
   const ajv = createAjv();
   const compiled = new Map<string, (value: JsonValue) => boolean>();

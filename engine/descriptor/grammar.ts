@@ -1,4 +1,4 @@
-/** The grammar of descriptors: a JSON Schema (draft-07, which editors support best). It is published, and every descriptor is checked against it. */
+/** The grammar of descriptors: a JSON Schema (draft-07, which editors support best), published and checked against. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
@@ -23,20 +23,19 @@ export const keysOf = (name: string): Readonly<Record<string, JsonObject>> =>
     Object.entries(objectAt(definition(name), 'properties')).map(([key, schema]) => [key, followed(objectOf(schema))]),
   );
 
-/** A reference leads to a definition, or to a key of one. */
 function followed(schema: JsonObject): JsonObject {
   const [, name, , key] = /^#\/definitions\/(\w+)(\/properties\/(\w+))?$/.exec(String(schema['$ref'])) ?? [];
   if (name === undefined) return schema;
   return { ...(key === undefined ? definition(name) : keysOf(name)[key]), ...schema };
 }
 
-/** The definitions whose names end so, by what stands before: of `Field`, by field type. */
+/** The field types for `Field`, the kinds of relations for `Relation`. */
 const variantsOf = (ending: string): readonly string[] =>
   Object.keys(objectAt(grammar, 'definitions'))
     .filter((name) => name.endsWith(ending) && !WORDS.has(name) && !name.startsWith('untyped'))
     .map((name) => name.slice(0, -ending.length));
 
-/** Every key of these definitions, with the variants that take it. */
+/** The variants that take each key. */
 const owners = (ending: string): ReadonlyMap<string, readonly string[]> =>
   byKey(variantsOf(ending).flatMap((name) => Object.keys(keysOf(name + ending)).map((key) => [key, name] as const)));
 
@@ -47,7 +46,6 @@ function byKey(pairs: readonly (readonly [key: string, value: string])[]): Reado
 
 /** The field types that take each key of a field. */
 export const fieldWords = owners('Field');
-/** The field types whose items take each key. */
 export const itemWords = owners('Item');
 /** The kinds of relations that take each key. */
 export const relationWords = owners('Relation');
@@ -69,11 +67,8 @@ export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>
 
 const COMMON: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
 
-// Synonyms: the names that SQL, object-relational mappers and JSON Schema have for keys of descriptors.
-
-/** Synonyms by the word of descriptors, without regard to case, spaces, dashes and underscores. */
+/** What SQL, object-relational mappers and JSON Schema call the words of descriptors, without case, spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  // Field types.
   integer:
     'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year uint unsignedint',
   number: 'float float4 float8 float32 float64 double doubleprecision real',
@@ -84,7 +79,6 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   any: 'json jsonb object map dict dictionary hash mixed hstore',
   array: 'list set tuple',
   timestamp: 'datetime datetime2 timestamptz datetimetz timestampwithtimezone instant timestampwithouttimezone',
-  // Relations.
   belongsTo: 'manytoone reference foreignkey',
   hasMany: 'onetomany',
   hasOne: 'onetoone',
@@ -96,7 +90,6 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   setNull: 'setnull nullify',
   restrict: 'noaction protect',
   cascade: 'delete',
-  // Keys of a descriptor.
   fields: 'columns properties attributes',
   relations: 'relationships associations references',
   identifier: 'primarykey id pk',
@@ -107,13 +100,11 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   seed: 'seeds fixtures data',
   table: 'tablename',
   path: 'route endpoint url',
-  // Operations.
   get: 'read show retrieve',
   list: 'index search findall',
   create: 'insert post add',
   update: 'edit put patch',
   delete: 'remove destroy',
-  // Keys of a field.
   type: 'target model entity to ref',
   enum: 'choices values oneof options const',
   pattern: 'regex regexp match',
@@ -132,25 +123,23 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   caseless: 'caseinsensitive',
   precision: 'digits maxdigits',
   titles: 'labels',
-  // Keys of a check.
   must: 'then assert that condition require requires',
   when: 'if where',
   message: 'error msg',
 };
 
-/** The words of descriptors by what others call them. */
+/** The words of descriptors by synonym. */
 const MEANT = new Map<string, readonly string[]>();
 for (const [word, others] of Object.entries(SYNONYMS))
   for (const other of others.split(' ')) MEANT.set(other, [...(MEANT.get(other) ?? []), word]);
 
-/** The one of these words that others call so: `varchar(20)` is a string, `text[]` an array. */
+/** `varchar(20)` means string, `text[]` array. */
 export function wordMeant(name: string, known: readonly string[]): string | undefined {
   const bare = name.toLowerCase().replace(/\(.*$|[-_ ]/g, '');
   const words = bare.endsWith('[]') ? ['array'] : MEANT.get(bare);
   return words?.find((word) => known.includes(word)) ?? known.find((word) => word.toLowerCase() === bare);
 }
 
-/** The end of a message about an unknown word. */
 export function suggested(name: string, known: readonly string[]): string {
   const meant = wordMeant(name, known);
   return meant === undefined ? didYouMean(name, known) : `; did you mean "${meant}"?`;

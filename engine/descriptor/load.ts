@@ -24,7 +24,6 @@ import {
 } from './checks/names.ts';
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
-/** A descriptor, and what is needed to point into its file. */
 export interface DescriptorFile extends Placing {
   readonly descriptor: Descriptor;
 }
@@ -35,7 +34,6 @@ interface Loaded {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** One file, on its own. */
 interface FileReading {
   readonly diagnostics: readonly Diagnostic[];
   readonly findings: readonly Finding[];
@@ -92,7 +90,7 @@ function readFile(location: string): FileReading {
   };
 }
 
-/** A file that is not YAML becomes placeholders for its types, so that relations to them are not reported as unknown. */
+/** Placeholders for the types of a file that is not YAML, so that relations to them are not reported as unknown. */
 function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileReading {
   const drafts = [...source.text.matchAll(/^type:([^#\n]*)/gm)].flatMap(([, value = '']) => {
     const name = value.replaceAll(/["']/g, '').trim();
@@ -101,12 +99,11 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileRea
   return { diagnostics, findings: [], drafts, file: undefined };
 }
 
-/** The faults of a file with their places, without repetitions. */
 function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
   const { where } = draft;
-  // A value that is not JSON was read as null; faults that follow from that are left out.
+  // A value that is not JSON became null, which may be a fault too.
   const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
   const own = findings
     .slice(0, MAX_SHOWN)
@@ -121,8 +118,6 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
     .map(({ path, at }) => diagnose(where, 'too-many-faults', path, at, hidden));
   return [...diagnostics, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
 }
-
-// The checks of each type, and of all types together.
 
 const checks: readonly TypeCheck[] = [
   checkFields,
@@ -157,8 +152,6 @@ export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): rea
   );
   return [...duplicates, ...own, ...schemaChecks.flatMap((check) => [...check(schema)])];
 }
-
-// The descriptor files of a schema directory.
 
 const DESCRIPTOR = /\.ya?ml$/i;
 

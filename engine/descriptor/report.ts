@@ -1,4 +1,4 @@
-/** Diagnostics as text: in the order of the files, each with its place, and a count at the end. */
+/** Faults of descriptors, and diagnostics as text. */
 import type { Diagnostic, DiagnosticCode, Severity } from '../diagnostic.ts';
 import { type At, printableText, type YamlPath } from './source.ts';
 import { shortened } from '../names.ts';
@@ -30,14 +30,13 @@ function summary(diagnostics: readonly Diagnostic[]): string {
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-// A fault in a descriptor, before its line is looked up.
-
+/** A fault before its line is looked up. */
 export interface Finding {
   readonly code: DiagnosticCode;
   readonly path: YamlPath;
   readonly at: At;
   readonly message: string;
-  /** The value must be written in quotes, which the message is to show. */
+  /** The message ends with the value in quotes. */
   readonly isUnquoted: boolean;
 }
 
@@ -54,10 +53,8 @@ export const inQuotes = (written: string): string => `; write it in quotes: ${qu
 
 const MAX_SHOWN = 60;
 
-/** A name or value in a message: quoted as in JSON, and shortened if long. */
 export const quoted = (value: unknown): string => shortened(JSON.stringify(value) ?? String(value), MAX_SHOWN);
 
-/** `"a", "b" or "c"`. */
 export function anyOf(names: readonly string[]): string {
   const all = names.map((name) => quoted(name));
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`;

@@ -1,4 +1,4 @@
-/** A descriptor file as text and as YAML nodes: the place of each key and value. */
+/** Descriptor files as YAML nodes, and the places of keys and values in them. */
 import {
   Document,
   isAlias,
@@ -26,20 +26,17 @@ interface SourcePlace {
   readonly frame: string;
 }
 
-/** The text and positions that point into a file. */
 export interface Placing {
-  /** Path of the file, relative to the working directory. */
   readonly file: string;
-  /** The place of a key or of its value; if the path leads nowhere, that of the nearest parent that exists. */
+  /** The place of a key or value, or of the nearest parent that exists. */
   place(path: YamlPath, at: At): SourcePlace;
-  /** The value as the file has it, if it is not a list or a mapping. */
+  /** A scalar as the file has it. */
   written(path: YamlPath): string;
 }
 
 export interface Source extends Placing {
   readonly text: string;
   readonly document: Document;
-  /** The place of a range of the text. */
   at(start: number, end: number): SourcePlace;
 }
 
@@ -72,7 +69,6 @@ interface PathNode {
   readonly value: Node | undefined;
 }
 
-/** The node that an alias stands for. */
 const resolved = (node: unknown, document: Document): unknown => (isAlias(node) ? node.resolve(document) : node);
 
 function step(node: unknown, name: string | number): PathNode | undefined {
@@ -108,9 +104,7 @@ function range(document: Document, path: YamlPath, which: At): TextRange {
   return found.key && byKey ? rangeOf(found.key) : [start, end];
 }
 
-/** The source line of a diagnostic with carets under the place, in columns as a terminal shows them. */
 const MAX_WIDTH = 100;
-/** How much of a long line is shown before the place. */
 const LEAD = 40;
 
 /** Characters that move the cursor or are invisible. */
@@ -124,7 +118,7 @@ const shown = (text: string): string => text.toWellFormed().split('\t').map(prin
 /** A tab stays a tab, so that the carets below line up. */
 const blank = (text: string): string => text.replaceAll(/[^\t]/gu, ' ');
 
-/** `column` is 1-based, in UTF-16 code units; `length` ends at the end of the line. */
+/** `column`: 1-based, in UTF-16 code units. */
 export function frame(source: string, line: number, column: number, length: number): string {
   const start = column - 1;
   const end = Math.min(source.length, start + Math.max(1, length));
@@ -140,21 +134,17 @@ export function frame(source: string, line: number, column: number, length: numb
   ].join('\n');
 }
 
-// Reading a file as text and as YAML nodes. Every fault on the way is a diagnostic.
-
 const MAX_BYTES = 2 ** 19;
-/** Lines reported for a file that is not YAML: the others mostly follow from these. */
+/** Further faults of a file that is not YAML mostly follow from the first. */
 const MAX_YAML_FAULTS = 10;
-/** Lines this close together that have the same error have it for the same reason. */
+/** Equal errors on lines as close as this have the same reason. */
 const NEIGHBOURS = 3;
 
-/** `source` is undefined if the file could not be read as YAML at all. */
 interface ReadResult {
   readonly source: Source | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A file or directory without a line to show. */
 export const unplaced = (file: string): Placing => ({
   file,
   place: () => ({ line: 1, column: 1, frame: '' }),
@@ -201,7 +191,7 @@ const TOO_DEEP = 'the YAML is nested too deeply';
 /** Never throws: a text that exhausts the parser is a fault too. */
 function parse(text: string, lineCounter: LineCounter): readonly [Document, string | undefined] {
   try {
-    // Equal keys are found in the conversion to JSON: the parser would compare each key with every other.
+    // The parser would compare each key with every other; the conversion to JSON finds equal keys.
     const options = {
       lineCounter,
       schema: 'core',
@@ -216,7 +206,7 @@ function parse(text: string, lineCounter: LineCounter): readonly [Document, stri
   }
 }
 
-/** One error for each line, and one for neighbouring lines with the same error. */
+/** One error for each line, and one for close lines with the same error. */
 function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted) return [exhausted];
@@ -231,7 +221,7 @@ function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAM
   return told.slice(0, MAX_YAML_FAULTS);
 }
 
-/** Plain words for the parser's most common errors, by its code. */
+/** The parser's most common errors in plain words. */
 const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, string]>> = {
   MULTIPLE_DOCS: ['several-documents', 'a second document begins here; put each descriptor into its own file'],
   RESOURCE_EXHAUSTION: ['yaml-syntax', TOO_DEEP],

@@ -1,4 +1,4 @@
-/** Texts with a grammar of their own: names, paths, items of an order, patterns. JSON Schema refers to them as formats. */
+/** Names, paths, items of an order and patterns: formats of the JSON Schema. */
 import { patternFault } from '../field-types/patterns.ts';
 import type { DiagnosticCode } from '../diagnostic.ts';
 
@@ -10,12 +10,12 @@ export interface TextFault {
 const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
 const MAX_NAME_BYTES = 60;
 const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
-/** Reserved words: keys of requests, which are case-sensitive, and words that are not: among them PostgreSQL's system columns. */
+/** Keys of requests, in this case alone, and words in any case, such as PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
-/** Properties of every JavaScript object: a client could not tell whether a record has such a key. */
+/** Every JavaScript object has these: clients could not tell whether a record does. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
-/** Names that the engine, SQLite or PostgreSQL reserve: a database would refuse such a table, or it would hide one of its own. */
+/** A database would refuse such a table, or it would hide one of the database's own. */
 const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
 
 const name = new RegExp(NAME_PATTERN, 'u');
@@ -60,7 +60,7 @@ export function pathFault(text: string): TextFault | undefined {
   };
 }
 
-/** The field of an item such as `position desc`; undefined if the item is malformed. */
+/** The field of `position desc`; undefined if that is malformed. */
 export function orderField(item: string): string | undefined {
   const [field, word, ...more] = item.split(' ');
   return field && more.length === 0 && (word === undefined || direction.test(word)) ? field : undefined;
@@ -81,7 +81,6 @@ function regexFault(text: string): TextFault | undefined {
     : { code: 'bad-pattern', message: `this pattern is not supported: ${reason}` };
 }
 
-/** The checks by the name of the format in the grammar. */
 export const textFaults: Readonly<Record<string, (text: string) => TextFault | undefined>> = {
   name: nameFault,
   table: tableFault,
@@ -96,11 +95,11 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
 ]);
 
-/** Whether YAML takes a text for another value, since it has no quotes. */
+/** YAML takes a text without quotes for another value. */
 export const needsQuotes = (type: unknown, value: unknown): boolean =>
   type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
 
-/** The end of a message about a value of the wrong type, or nothing: extra quotes, YAML 1.1 booleans, a list of one. */
+/** The end of a message about a value of the wrong type; may be empty. */
 export function hint(type: unknown, value: unknown): string {
   const word = typeof value === 'string' ? truths.get(value.toLowerCase()) : undefined;
   if (type === 'boolean' && word !== undefined) return `; write ${word}`;

@@ -13,7 +13,6 @@ export const MAX_IN_VALUES = 100;
 /** Databases match `like` in time proportional to the length of the pattern. */
 const MAX_PATTERN_LENGTH = 200;
 const MAX_WILDCARDS = 5;
-/** Why a pattern of `like` is too long, as a sentence; undefined if it is not. */
 export function patternExcess(text: string): string | undefined {
   if ([...text].length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
   return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
@@ -24,7 +23,6 @@ export type PeriodName = 'day' | 'month';
 
 type ColumnSql = (column: string) => string;
 
-/** The part of a field that its type reads. */
 export interface Shape {
   readonly constraints: Readonly<Record<string, JsonValue>>;
   readonly examples: readonly JsonValue[];
@@ -46,7 +44,6 @@ export interface KeywordFault {
 /** How one database stores a field type. None of the functions is called with null. */
 export interface ColumnType {
   readonly sqlType: string;
-  /** SQL of a check constraint. */
   readonly limits?: (column: string, shape: Shape) => string;
   encode(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
@@ -99,7 +96,6 @@ export interface FieldType {
   parse(text: string): JsonValue | undefined;
   /** An accepted value as responses show it, if not as it was sent. */
   canonical?(value: JsonValue): JsonValue;
-  /** Whether two values are equal, however they are written. */
   equal(a: JsonValue, b: JsonValue): boolean;
   /** Neither value is null. */
   compare(a: JsonValue, b: JsonValue): number;
@@ -112,7 +108,6 @@ export interface FieldType {
   spare?(place: number): JsonValue;
   /** An accepted value; seeds give different values, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
-  /** Accepted values at the limits of the constraints. */
   edges(shape: Shape): readonly JsonValue[];
   /** Rejected values other than null, not because of one of their items. */
   bad(shape: Shape): readonly JsonValue[];
@@ -148,7 +143,6 @@ export function parseTruth(text: string): boolean | undefined {
 export const parsedNumber = (text: string): number | undefined =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) + 0 : undefined;
 
-/** A numeric constraint, or the fallback if the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {
   const value = shape.constraints[keyword];
   return typeof value === 'number' ? value : fallback;
@@ -167,7 +161,6 @@ export const outside = ({ constraints: { minimum, maximum } }: Shape): readonly 
   ...(maximum === undefined ? [] : [Number(maximum) + 1]),
 ];
 
-/** The values of `enum`, or undefined without one. */
 export function listed(shape: Shape): readonly JsonValue[] | undefined {
   const values = shape.constraints['enum'];
   return Array.isArray(values) ? values : undefined;

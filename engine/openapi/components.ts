@@ -1,16 +1,15 @@
-/** The components of a document: each is made when it is first referred to, under a name that generated clients can use. */
+/** The components of a document: each is made when it is first referred to. */
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 
 export interface Components {
-  /** Whether the document is for generators that know less (`?profile=simple`). */
+  /** `?profile=simple`, for generators. */
   readonly isSimple: boolean;
   /** The wanted name in ASCII, with a number if another thing of the kind has it. */
   nameOf(kind: string, thing: string, wanted: string): string;
-  /** A reference to the component for a thing. */
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
-  /** The paths with the components that they use, as members of a document. */
+  /** Members of a document. */
   withPaths(paths: JsonObject): { readonly paths: JsonObject; readonly components: JsonObject };
 }
 
@@ -94,7 +93,7 @@ const mapped = (members: JsonObject, change: (value: JsonValue, key: string) => 
   );
 
 const REFERENCE = '#/components/schemas/';
-/** Next to a reference, 3.0 has no word for null: the same schema with null has a name of its own. */
+/** 3.0 has no word for null beside a reference: the same schema with null has a name of its own. */
 const OR_NULL = 'OrNull';
 
 /** A part of a document, each `schema` in the words of 3.0. */
@@ -132,7 +131,6 @@ function simpleSchema(schema: JsonObject): JsonObject {
   const types = all.filter((other) => other !== 'null');
   const isArray = items !== undefined && (type === undefined || String(types) === 'array');
   return {
-    // Several types are any type.
     ...(types.length === 1 ? { type: types[0] ?? null } : {}),
     ...(all.includes('null') ? { nullable: true } : {}),
     ...common,
@@ -144,7 +142,7 @@ function simpleSchema(schema: JsonObject): JsonObject {
 const simpleProperty = (schema: JsonValue): JsonObject | undefined =>
   JSON.stringify(schema) === '{"not":{}}' ? undefined : simpleSchema(membersOf(schema));
 
-/** The schemas that `users` refers to, each without the properties that lead back to a schema that it is part of. */
+/** The schemas that `users` refers to, without the properties that lead back to a schema around them. */
 function simpleSchemas(schemas: JsonObject, users: JsonObject): JsonObject {
   const done = new Map<string, JsonObject>();
   const open = new Set<string>();

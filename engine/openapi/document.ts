@@ -27,7 +27,6 @@ export interface About {
   readonly title: string;
   readonly version: string;
   readonly dialects?: readonly HttpDialectName[];
-  /** Requests need a token. */
   readonly guarded?: boolean;
 }
 
@@ -126,7 +125,6 @@ const withExample = (schema: JsonObject, summary: string, value: JsonValue): Jso
   examples: { example: { summary, value } },
 });
 
-/** The simple profile has JSON alone, without examples. */
 function offered(content: JsonObject, { isSimple }: Components): JsonObject {
   const { schema = {} } = (content[JSON_TYPE] ?? {}) as JsonObject;
   return isSimple ? { [JSON_TYPE]: { schema } } : content;
@@ -158,8 +156,6 @@ function bodyContent(
         : withExample(changeRef(type, parts), 'A change of some values.', changeExample(type));
   return Object.fromEntries(mediaTypes.map((name) => [name, media]));
 }
-
-// Responses.
 
 function responseObjects(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
   const sent = responsesOf(entry).filter(
@@ -243,7 +239,6 @@ const DELETED_FOUND = closed('How many records were deleted.', {
   affected: described('The same with those that were deleted or unlinked together with them.', integers(0)),
 });
 
-/** The rules of all operations. */
 const GUIDE = `Every record type has the same operations, with the same rules.
 
 **Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow
@@ -278,7 +273,7 @@ const SIMPLE_GUIDE = `The same interface as in \`openapi.json\`, for tools that 
 default, JSON alone, and filters that compare with one value. Everything else, such as summaries, is there as well; the full
 document says how.`;
 
-/** One sentence: clients of these interfaces know their rules, and the paths would only repeat those of this document. */
+/** Their clients know their rules, and their paths would only repeat those of this document. */
 function otherInterfaces(dialects: readonly HttpDialectName[]): string {
   if (dialects.length === 0) return '';
   const roots = dialects.map((name) => `\`/${name}\``).join(' and ');

@@ -12,13 +12,12 @@ const MAX_DEPTH = 8;
 const ownExample = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
 const otherExample = (field: Field): JsonValue => field.examples[1] ?? field.type.good(field, FIRST + 2);
 
-/** A body that creates a record. */
 export const creationExample = (type: RecordType): JsonObject => ({
   ...valuesOf(type, type.defaultVariant.fields),
   ...nestedExamples([...type.relations.values()], 0),
 });
 
-/** The same with the first unique values that a client can name: links among them lead to the first record. */
+/** With the first unique values that a client can name; links among them lead to the first record. */
 export function upsertExample(type: RecordType): JsonObject {
   const links = (namedUniques(type)[0]?.members ?? []).flatMap((member) =>
     'target' in member ? [[member.name, { [member.target.identifier.name]: FIRST }] as const] : [],
@@ -26,7 +25,6 @@ export function upsertExample(type: RecordType): JsonObject {
   return { ...Object.fromEntries(links), ...creationExample(type) };
 }
 
-/** A body that changes one or two values of a record. */
 export function changeExample(type: RecordType): JsonObject {
   const fields = type.defaultVariant.fields.filter(isWritable);
   const plain = fields.filter(({ unique }) => !unique);
@@ -44,7 +42,6 @@ export const itemExample = (type: RecordType): JsonObject => ({
   ...changeExample(type),
 });
 
-/** The record that `creationExample` creates, as the service returns it. */
 export function recordExample(type: RecordType): JsonObject {
   const relations = [...type.relations.values()]
     .filter(({ shown }) => shown)

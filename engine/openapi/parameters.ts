@@ -144,7 +144,6 @@ const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly SharedName[]>> = {
   remove: [...GROUPS, 'dryRun'],
 };
 
-/** The parameters of an operation, except the identifier in its path. */
 export function parametersOf(entry: OperationEntry, type: RecordType, parts: Components): readonly JsonObject[] {
   const isUpsert = entry.query === 'upsert';
   const takesUnique = isUpsert || (entry.right === 'create' && isUpsertable(type));

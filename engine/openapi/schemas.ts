@@ -1,4 +1,4 @@
-/** The schemas of records in responses, where relations are shown one level deep, and of records in bodies. */
+/** The schemas of records in responses and bodies. */
 import { isObject, type JsonObject } from '../json/json.ts';
 import { generatedMeanings } from '../descriptor/descriptor.ts';
 import type { ItemShape } from '../field-types/field-type.ts';
@@ -34,7 +34,7 @@ export const recordRef = (type: RecordType, parts: Components): JsonObject =>
     };
   });
 
-/** In the full profile, only the identifier is required: `fields`, `include` and `variant` can leave out every other key. */
+/** In the full profile, `fields`, `include` and `variant` can leave out every key but the identifier. */
 function recordSchema(
   type: RecordType,
   fields: readonly Field[],
@@ -70,13 +70,11 @@ function shownRelation(relation: Relation, parts: Components): JsonObject {
   return required ? { ...related, ...about } : { anyOf: [related, { type: 'null' }], ...about };
 }
 
-/** A body that changes a record. */
 export const changeRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `input ${type.name}`, `${type.name}Input`, () =>
     inputSchema(type, fieldsOf(type, parts), writingOf(parts)),
   );
 
-/** A body that creates a record. */
 export const creationRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `creation ${type.name}`, `New${type.name}`, () => ({
     ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
@@ -90,7 +88,6 @@ export const creationRef = (type: RecordType, parts: Components): JsonObject =>
     }),
   }));
 
-/** An item of an array that changes records. */
 export const itemRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `item ${type.name}`, `Changed${type.name}`, () => {
     const { name } = type.identifier;

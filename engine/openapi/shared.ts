@@ -1,4 +1,4 @@
-/** Parts of the document that every type shares: headers of responses, problem responses, and reports of dry runs. */
+/** Parts of the document that all types share. */
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../json/json.ts';
 import { operationEntries, problemsOf } from '../operations/table.ts';
@@ -48,7 +48,6 @@ const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS;
 
-/** Of every response. */
 const COMMON: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
 /** Generated clients have no use for these. */
 const LEFT_OUT = /^(Cache-Control|Vary|X-Request-Id|X-Position|Preference-Applied)$/;

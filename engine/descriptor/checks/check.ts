@@ -7,7 +7,6 @@ import type { At, YamlPath } from '../source.ts';
 
 export type Findings = Generator<Finding, void>;
 
-/** Finds the faults of one type within its schema. */
 export type TypeCheck = (type: TypeDraft, schema: Schema) => Iterable<Finding>;
 
 export type TypeFinding = readonly [TypeDraft, Finding];
@@ -15,7 +14,7 @@ export type TypeFinding = readonly [TypeDraft, Finding];
 /** Finds faults between types; each belongs to one of them. */
 export type SchemaCheck = (schema: Schema) => Iterable<TypeFinding>;
 
-/** Reports a name that is not one of the known fields, unless another fault may hide that field. */
+/** Nothing is reported if another fault may hide the field. */
 export function unknownField(
   type: TypeDraft,
   name: string,
@@ -31,7 +30,6 @@ export function unknownField(
   return [finding('unknown-field', path, why, at)];
 }
 
-/** Reports a field whose values have no order. */
 export function notComparable(
   { fields }: TypeDraft,
   name: string,
@@ -43,7 +41,6 @@ export function notComparable(
   return [finding('not-comparable', path, `${quoted(name)} is of type ${type.name}, which cannot be compared`, at)];
 }
 
-/** The indices of items that repeat an earlier one. */
 export function repeated(items: readonly unknown[]): readonly number[] {
   const seen = new Set<unknown>();
   return items.flatMap((item, index) => {
@@ -53,7 +50,7 @@ export function repeated(items: readonly unknown[]): readonly number[] {
   });
 }
 
-/** Where a relation has the key: at its value, or at the relation itself if the key is left out. */
+/** The place of a key of a relation, or of the relation if the key is left out. */
 export const relationKey = (
   { name, relation }: RelationEnd,
   key: 'column' | 'through' | 'onDelete',

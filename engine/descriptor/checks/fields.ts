@@ -11,7 +11,6 @@ import type { YamlPath } from '../source.ts';
 import { type Findings, repeated, type TypeCheck, unknownField } from './check.ts';
 import { didYouMean, shortened } from '../../names.ts';
 
-/** Characters of a list of values in a message. */
 const MAX_LISTED = 200;
 
 export const checkFields: TypeCheck = function* (type, schema) {
@@ -22,7 +21,6 @@ export const checkFields: TypeCheck = function* (type, schema) {
   }
 };
 
-/** Whether the field can always have a value that it accepts. */
 function* checkPresence({ operations }: TypeDraft, name: string, field: FieldDraft): Findings {
   const { required = false, readOnly = false, generated, default: fallback } = field;
   if (generated !== undefined) return;

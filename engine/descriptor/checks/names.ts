@@ -19,13 +19,11 @@ import {
 /** Databases compare names without regard to case. */
 const folded = (name: string): string => name.normalize('NFC').toLowerCase();
 
-/** A claim to a name in a namespace. */
 interface NameClaim {
   readonly name: string;
-  /** The claimant, in messages. */
   readonly owner: string;
   readonly type: TypeDraft;
-  /** The fault if an earlier claim has the name; left out if that is reported elsewhere. */
+  /** The fault if an earlier owner has the name; left out if that is reported elsewhere. */
   readonly fault?: (earlier: string) => Finding;
 }
 
@@ -66,7 +64,7 @@ export const checkNames: SchemaCheck = function* ({ types }) {
 /** PostgreSQL allows 1,600; the rest is for columns that a migration adds before it drops others. */
 const MAX_COLUMNS = 1500;
 
-/** The columns of each table: those of the identifier and the fields, then those of relations of any type. */
+/** Relations of any type may add columns to a table. */
 export const checkColumns: SchemaCheck = function* (schema) {
   const foreign = Map.groupBy(
     schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),
@@ -88,7 +86,6 @@ export const checkColumns: SchemaCheck = function* (schema) {
   }
 };
 
-/** The column of a relation and its table: the type's own, or that of its children. */
 function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readonly table: TypeDraft }) | undefined {
   const { type, name, relation, target } = side;
   const { kind, inverse } = relation;
@@ -104,8 +101,6 @@ function foreignColumn(side: RelationEnd, schema: Schema): (NameClaim & { readon
   return { name: column, owner: `relation ${quoted(name)} of ${type.name}`, type, table, fault };
 }
 
-// Names between types: of types, paths and tables.
-
 export const duplicateTypes = (types: readonly TypeDraft[]): Iterable<TypeFinding> =>
   nameConflicts(
     types.map((type) => ({
@@ -117,7 +112,6 @@ export const duplicateTypes = (types: readonly TypeDraft[]): Iterable<TypeFindin
     })),
   );
 
-/** Default names that cannot be used, so that the descriptor must set others. */
 export const checkDefaultNames: TypeCheck = function* ({ draft, lost, name, operations }) {
   if (name === '' || nameFault(name)) return;
   const fault = (key: 'path' | 'table', wrong: TextFault | undefined): readonly Finding[] =>
@@ -130,7 +124,6 @@ export const checkDefaultNames: TypeCheck = function* ({ draft, lost, name, oper
 
 export const checkPaths: SchemaCheck = ({ types }) => nameConflicts(types.flatMap((type) => typeClaim(type, 'path')));
 
-/** The tables of types, and those of manyToMany relations. */
 export const checkTables: SchemaCheck = (schema) =>
   nameConflicts([
     ...schema.types.flatMap((type) => typeClaim(type, 'table')),
@@ -159,8 +152,7 @@ function joinClaim(side: RelationEnd, schema: Schema): readonly NameClaim[] {
   return [{ name: table, owner: sideName(side), type, fault }];
 }
 
-// Former names: each is used once, so that existing data moves to one place.
-
+/** Each former name is used once, so that existing data moves to one place. */
 interface FormerName {
   readonly name: string;
   readonly former: string | undefined;
@@ -197,7 +189,6 @@ function* renameFaults(members: readonly FormerName[], others: readonly string[]
   }
 }
 
-/** The fields in order, label, unique and indexes. */
 export const checkMembers: TypeCheck = function* (type) {
   const { draft, fields, relations, identifier } = type;
   function* member(name: string, known: readonly string[], ...path: YamlPath): Findings {

@@ -41,8 +41,6 @@ function* checkTarget(side: RelationEnd, schema: Schema): Findings {
   }
 }
 
-// Whether two sides of a relation agree with each other.
-
 const pairs: Readonly<Record<RelationKind, readonly RelationKind[]>> = {
   belongsTo: ['hasOne', 'hasMany'],
   hasOne: ['belongsTo'],
@@ -78,7 +76,7 @@ function unknownInverse(type: TypeDraft, target: TypeDraft, inverse: string, sch
   return `${target.name} has no relation ${quoted(inverse)}${didYouMean(inverse, names) || `; ${candidates}`}`;
 }
 
-/** Why the other relation is not the other side of this one. A fault of both sides is reported on one of them. */
+/** Why two relations are not two sides of one. A fault of both sides is reported on one of them. */
 function mismatch(
   side: RelationEnd,
   other: RelationEnd,
@@ -154,7 +152,7 @@ export const checkRequiredCycles: SchemaCheck = function* (schema) {
 const required = (type: TypeDraft, schema: Schema): readonly RelationEnd[] =>
   schema.sidesOf(type).filter(({ relation }) => relation.kind === 'belongsTo' && relation.required === true);
 
-/** The shortest way from a type back to itself, breadth first; empty if there is none. */
+/** From a type back to itself, breadth first; may be empty. */
 function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[] {
   const seen = new Set<TypeDraft>();
   const ways: (readonly RelationEnd[])[] = required(start, schema).map((side) => [side]);

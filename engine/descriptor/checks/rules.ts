@@ -10,7 +10,6 @@ import type { At, YamlPath } from '../source.ts';
 import { hint, needsQuotes } from '../texts.ts';
 import { type Findings, notComparable, type TypeCheck, unknownField } from './check.ts';
 
-/** The comparisons of all checks, with their paths in the descriptor. */
 const comparisonsOf = ({ draft }: TypeDraft): readonly FieldComparison[] =>
   (draft.checks ?? []).flatMap((check, index) =>
     (['must', 'when'] as const).flatMap((part) => comparisonsIn(check[part] ?? {}, ['checks', index, part])),
@@ -105,7 +104,6 @@ export const checkGenerated: TypeCheck = function* (type) {
   }
 };
 
-/** The words of a field that are about values in requests. */
 function wordsAgainst(field: FieldDraft): readonly (readonly [word: string, why: string])[] {
   const { required, readOnly, unique, nullable, default: fallback } = field;
   const rows: readonly (readonly [boolean, string, string])[] = [
