@@ -21,12 +21,12 @@ import { createDeepLimit, type DeepLimit, limitedJson, ROOT_ALIAS } from './view
 export interface CompiledList {
   /** The records' JSON texts, and their order values where the texts do not show them. Bound: `values`, limit, offset. */
   readonly page: Statement;
-  /** The page with LONG_MARK in place of long texts; missing where rows one by one cost no more. */
+  /** The texts of the page, with LONG_MARK in place of long ones; missing where rows one by one cost no more. */
   readonly brief: Statement | undefined;
   /** The page with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
   readonly counted: Statement | undefined;
-  /** The order values of a row of the page. */
-  orderValues(row: Row): readonly JsonValue[];
+  /** The order values of a record of the page; a brief one has no row. */
+  orderValues(text: string, row: Row | undefined): readonly JsonValue[];
   /** The identifiers of the page. Bound as the page. */
   readonly identifiers: Statement;
   /** How many records match the filters. Bound: `filterValues`. */
@@ -119,8 +119,8 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     counted:
       orderValuesIn &&
       dialect.counted?.(page, count, { values: where.values.length + 2, isTold: cursor === undefined }),
-    orderValues: (row) =>
-      orderValuesIn?.(String(row[0])) ?? paths.map(({ decode }, index) => decode(row[index + 1] ?? null)),
+    orderValues: (text, row) =>
+      orderValuesIn?.(text) ?? paths.map(({ decode }, index) => decode(row?.[index + 1] ?? null)),
     identifiers,
     count,
     estimate: {
@@ -142,6 +142,9 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
     ({ path: { relations, field } }) => relations.length === 0 && (field === undefined || fields.includes(field)),
   );
   if (!isShown || !type.identifier.inRecord) return undefined;
+  // A record begins with its identifier.
+  if (order.every(({ path }) => path.field === undefined))
+    return (record) => order.map(() => Number.parseInt(record.slice(record.indexOf(':') + 1), 10));
   return (record) => {
     const values = JSON.parse(record) as JsonObject;
     return order.map(({ path: { field } }) => values[(field ?? type.identifier).name] ?? null);

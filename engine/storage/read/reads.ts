@@ -64,8 +64,8 @@ function compileView(view: View, dialect: Dialect): CompiledView {
 /** A list with the values of one query. */
 interface BoundList {
   readonly query: ListQuery;
-  /** The same for all queries with the same total. */
-  readonly key: string;
+  /** The same for all queries with the same total, by how they are counted. */
+  readonly keys: Readonly<Record<CountMode, string>>;
   readonly list: CompiledList;
   readonly values: readonly SqlValue[];
   readonly filterValues: readonly SqlValue[];
@@ -82,9 +82,10 @@ export function createReads(driver: Driver): Reads {
     const shape = shapeOf(query);
     const list = lists(shape, query);
     const filterValues = list.filterValues(query);
+    const key = `${shape} ${JSON.stringify(filterValues)}`;
     return {
       query,
-      key: `${shape} ${JSON.stringify(filterValues)}`,
+      keys: { none: '', exact: `exact ${key}`, estimated: `estimated ${key}` },
       list,
       values: list.values(query),
       filterValues,
@@ -95,10 +96,11 @@ export function createReads(driver: Driver): Reads {
   const remembered = rememberedTotals(driver.version);
 
   /** Whether a list takes so long that it must not be read between the requests. */
-  const isLong = async ({ isHeavy: heavy, list }: BoundList, count: CountMode): Promise<boolean> =>
+  const isLong = async ({ isHeavy: heavy, list, keys }: BoundList, count: CountMode): Promise<boolean> =>
     heavy ||
     (count === 'exact' &&
       driver.mostCounted < Infinity &&
+      remembered?.get(keys.exact) === undefined &&
       Number(await driver.value(list.newest, [])) > driver.mostCounted);
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
@@ -137,35 +139,32 @@ export function createReads(driver: Driver): Reads {
     bound: BoundList,
     count: CountMode,
     caller: Caller,
-    totals: Totals = (_, ask) => ask(),
+    remember: Totals['of'] = (_, ask) => ask(),
   ): Promise<Page> {
     const { list, query, values } = bound;
     const { view, limit = 0, offset, cursor } = query;
-    await list.limit?.(reader, view, [...values, limit, offset]);
-    const answer = await readRows(reader, bound, count, caller);
-    // The total comes behind the records, in a row without text.
-    const found = answer.filter(([text]) => text !== null);
-    const counted = found.length < answer.length ? Number(answer.at(-1)?.[1]) : undefined;
-    const hasMore = found.length > limit;
+    if (list.limit) await list.limit(reader, view, [...values, limit, offset]);
+    const { texts, rows, counted } = await readRows(reader, bound, count, caller);
+    const hasMore = texts.length > limit;
     const isBackwards = cursor?.direction === 'before';
-    const shown = found.slice(0, limit);
-    const rows = isBackwards ? shown.toReversed() : shown;
-    const records = rows.map(([text]) => text as string);
+    const records = texts.slice(0, limit);
     refuseMarked(view, records);
     const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
     // The last page of an offset tells the total.
-    const isTold = cursor === undefined && !hasMore && (found.length > 0 || offset === 0);
-    const least = (found.length > 0 ? offset : 0) + found.length;
+    const isTold = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
+    const least = (texts.length > 0 ? offset : 0) + texts.length;
     const total = isTold ? least : counted;
-    const [first, last] = [rows[0], rows.at(-1)];
+    const first = isBackwards ? records.length - 1 : 0;
+    const last = records.length - 1 - first;
+    const hasRecords = records.length > 0;
     return {
-      records,
+      records: isBackwards ? records.toReversed() : records,
       total:
         count === 'none'
           ? undefined
-          : (total ?? (await totals(`${count} ${bound.key}`, () => totalOf(reader, bound, count, least)))),
-      first: hasPrevious && first ? list.orderValues(first) : undefined,
-      last: (isBackwards || hasMore) && last ? list.orderValues(last) : undefined,
+          : (total ?? (await remember(bound.keys[count], () => totalOf(reader, bound, count, least)))),
+      first: hasPrevious && hasRecords ? list.orderValues(records[first] ?? '', rows?.[first]) : undefined,
+      last: (isBackwards || hasMore) && hasRecords ? list.orderValues(records[last] ?? '', rows?.[last]) : undefined,
       hasPrevious,
       // The record of the cursor may have been deleted since.
       hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
@@ -250,7 +249,7 @@ export function createReads(driver: Driver): Reads {
       // The snapshot of a search may be older than what is remembered.
       if (await isLong(bound, count))
         return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
-      return driver.read((reader) => readPage(reader, bound, count, caller, remembered), caller, isSingle);
+      return driver.read((reader) => readPage(reader, bound, count, caller, remembered?.of), caller, isSingle);
     },
     count: async (query) => driver.read((reader) => totalOf(reader, boundOf(query), 'exact'), PATIENT, true),
     stream: async (query, count, caller = PATIENT) => {
@@ -270,7 +269,10 @@ export function createReads(driver: Driver): Reads {
   };
 }
 
-type Totals = (key: string, count: () => Promise<number>) => Promise<number>;
+interface Totals {
+  get(key: string): number | undefined;
+  of(key: string, count: () => Promise<number>): Promise<number>;
+}
 
 const MOST_TOTALS = 1000;
 
@@ -279,39 +281,57 @@ function rememberedTotals(version: Driver['version']): Totals | undefined {
   if (!version) return undefined;
   const known = new Map<string, number>();
   let seen: unknown;
-  return async (key, count) => {
+  const get = (key: string): number | undefined => {
     const now = version();
     if (now !== seen || known.size > MOST_TOTALS) known.clear();
     seen = now;
-    const total = known.get(key) ?? (await count());
-    if (version() === now) known.set(key, total);
-    return total;
+    return known.get(key);
+  };
+  return {
+    get,
+    of: async (key, count) => {
+      const found = get(key);
+      if (found !== undefined) return found;
+      const before = seen;
+      const total = await count();
+      if (version() === before) known.set(key, total);
+      return total;
+    },
   };
 }
 
 /** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
 const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
 
-/** Reads one row more than asked for, which tells whether there is a next page. */
+/** The records of a page, one more than asked for, which tells whether there is a next page. */
+interface PageRows {
+  readonly texts: readonly string[];
+  readonly rows?: readonly Row[];
+  readonly counted?: number | undefined;
+}
+
 async function readRows(
   reader: Reader,
   { list: { page, brief, counted }, query: { limit = 0, offset }, values, filterValues }: BoundList,
   count: CountMode,
   caller: Caller,
-): Promise<readonly Row[]> {
+): Promise<PageRows> {
   const bound = [...values, limit + 1, offset];
   const onText = charging(caller);
-  const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
   if (brief && limit < MOST_AT_ONCE) {
-    const rows = await reader.all(brief, bound);
-    if (!rows.some(([text]) => text === LONG_MARK)) {
-      rows.forEach(onRow);
-      return rows;
+    const texts = (await reader.column(brief, bound)) as readonly string[];
+    if (!texts.includes(LONG_MARK)) {
+      texts.forEach(onText);
+      return { texts };
     }
   }
-  return counted && count === 'exact'
+  const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
+  const rows = await (counted && count === 'exact'
     ? reader.all(counted, [...bound, ...filterValues], onRow)
-    : reader.all(page, bound, onRow);
+    : reader.all(page, bound, onRow));
+  // The total comes behind the records, in a row without text.
+  const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));
+  return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
 }
 
 function tooManyGroups(): Error {
