@@ -1,14 +1,6 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import {
-  clientOf,
-  type Clients,
-  createClients,
-  isGuarded,
-  openAccess,
-  type Reports,
-  tokenNameOf,
-} from './access/access.ts';
+import { type Clients, createClients, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { createCache, memoized } from './memo.ts';
 import { type AwaitReader, type Budget, createBudget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
@@ -16,7 +8,7 @@ import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentReader, type ReadContent, type Service } from './http/request.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
-import { createAddressOf, createRateLimit } from './edge/admission.ts';
+import { createAddressOf, createRateLimit, networkOf } from './edge/admission.ts';
 import { createObservers } from './http/observed.ts';
 import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
 import { API_ROOT, type Routes } from './http/routes.ts';
@@ -76,8 +68,11 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   // A host application limits rates itself.
   const rateLimit = [AUTO_RATE, Infinity].includes(settings.rateLimit)
     ? undefined
-    : await createRateLimit(settings.rateLimit, (request) => clientOf(request, addressOf(request), access));
-  const nameOf = (request: IncomingMessage): string | undefined => tokenNameOf(request, access);
+    : await createRateLimit(settings.rateLimit, (request) => {
+        const name = access?.nameOf(request);
+        return name === undefined ? networkOf(addressOf(request)) : `token ${name}`;
+      });
+  const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
   let { model } = schema;
   const observers: DatabaseObserver = {

@@ -8,6 +8,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 const STANDARD_ERROR = 2;
 
 export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
+  const output = standardError();
   return pino(
     {
       level: logLevel,
@@ -16,7 +17,8 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
     },
-    process.stderr.isTTY ? onTerminal() : standardError(),
+    // JSON leaves some control characters unescaped.
+    process.stderr.isTTY ? { write: (line) => void output.write(printable(line)) } : output,
   );
 }
 
@@ -26,12 +28,6 @@ const MAX_HELD = 1024 * 1024;
 /** A log that cannot be written does not end the service. */
 const standardError = () =>
   destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
-
-/** JSON leaves some control characters unescaped. */
-function onTerminal(): { write(line: string): void } {
-  const terminal = standardError();
-  return { write: (line) => void terminal.write(printable(line)) };
-}
 
 /** Messages that may contain values: PostgreSQL's have an SQLSTATE, those of JSON.parse quote the text. */
 const SQLSTATE = /^(?!EPIPE$)[0-9A-Z]{5}$/;

@@ -2,7 +2,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { networkOf } from '../edge/admission.ts';
 import { followSettled } from '../files.ts';
 import type { Service } from '../http/request.ts';
 import type { Routes } from '../http/routes.ts';
@@ -16,6 +15,8 @@ import { type Grant, grantOf, parseGrants } from './tokens.ts';
 export interface Access {
   /** Throws `unauthorized`. */
   grantOf(request: IncomingMessage): Grant;
+  /** undefined without a known token. */
+  nameOf(request: IncomingMessage): string | undefined;
   close(): void;
 }
 
@@ -53,7 +54,15 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     : undefined;
   // The log asks when the request is over, and its token may have been revoked meanwhile.
   const grantedTo = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
-  return { grantOf: grantedTo, close: () => void stop?.() };
+  const nameOf = (request: IncomingMessage): string | undefined => {
+    if (request.headers.authorization === undefined) return undefined;
+    try {
+      return grantedTo(request).name;
+    } catch {
+      return undefined;
+    }
+  };
+  return { grantOf: grantedTo, nameOf, close: () => void stop?.() };
 
   /** A file that cannot be read has no tokens: removing it revokes all. */
   async function reload(): Promise<void> {
@@ -74,21 +83,6 @@ function readTokens(file: string, unreadable: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new StartError(unreadable, { cause: error });
-  }
-}
-
-/** The name of the token, else the address, for the rate limit. */
-export function clientOf(request: IncomingMessage, address: string, access: Access | undefined): string {
-  const name = tokenNameOf(request, access);
-  return name === undefined ? networkOf(address) : `token ${name}`;
-}
-
-export function tokenNameOf(request: IncomingMessage, access: Access | undefined): string | undefined {
-  if (access === undefined || request.headers.authorization === undefined) return undefined;
-  try {
-    return access.grantOf(request).name;
-  } catch {
-    return undefined;
   }
 }
 
