@@ -5,7 +5,7 @@ import { Marked } from 'marked';
 import { API_ROOT } from '../http/routes.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
-import { html, type Html, layout, NO_HTML } from './page.ts';
+import { html, type Html, layout, NO_HTML, type ServiceInfo } from './page.ts';
 
 // Swagger UI, started by a script of its own: nothing inline may run.
 
@@ -97,18 +97,16 @@ export async function guidePage(title: string, publicUrl: string): Promise<strin
 
 // `/llms.txt` tells an agent how to begin (llmstxt.org).
 
-interface AgentsGuide {
-  readonly title: string;
-  readonly guarded: boolean;
-  /** Whether `/mcp` is offered. */
-  readonly agents: boolean;
-}
-
 /** More would fill the agent's context. */
 const MAX_LISTED = 100;
 
 /** `base`: before each path. */
-export function llmsText({ types }: Model, { title, guarded, agents }: AgentsGuide, base: string): string {
+export function llmsText(
+  { types }: Model,
+  about: Pick<ServiceInfo, 'title' | 'guarded' | 'agents'>,
+  base: string,
+): string {
+  const { title, guarded, agents } = about;
   const served = [...types.values()].filter(({ operations }) => operations.size > 0);
   const link = (path: string): string => `[${base}${path}](${base}${path})`;
   const at = ({ path }: RecordType): string => `${base}${API_ROOT}${encodeURIComponent(path)}`;

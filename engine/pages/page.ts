@@ -5,6 +5,18 @@ import type { IRouter, RequestHandler } from 'express';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { Problem } from '../problem.ts';
 
+export interface ServiceInfo {
+  readonly title: string;
+  readonly version: string;
+  /** Empty without PUBLIC_URL. */
+  readonly publicUrl: string;
+  readonly hasStudio: boolean;
+  /** Whether `/mcp` is offered. */
+  readonly agents: boolean;
+  /** Whether requests need a token; pages differ by it. */
+  readonly guarded: boolean;
+}
+
 export interface Html {
   readonly html: string;
 }
@@ -33,14 +45,16 @@ const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENT
 
 export const NO_HTML: Html = { html: '' };
 
-interface PageLayout {
+/** Paths are relative: the service may be behind a prefix. */
+export const layout = ({
+  title,
+  head,
+  body,
+}: {
   readonly title: string;
   readonly head: Html;
   readonly body: Html;
-}
-
-/** Paths are relative: the service may be behind a prefix. */
-export const layout = ({ title, head, body }: PageLayout): string =>
+}): string =>
   html`<!doctype html>
     <html lang="en">
       <head>

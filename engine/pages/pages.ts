@@ -14,12 +14,11 @@ import { type Fault, faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import { docsPage, guidePage, llmsText } from './docs.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
-import { ASSETS, readOnly, sendFile } from './page.ts';
-import { type ServiceInfo, startPage } from './start.ts';
+import { ASSETS, readOnly, sendFile, type ServiceInfo } from './page.ts';
+import { startPage } from './start.ts';
 import { serveStudio, studioBuild } from './studio.ts';
 
 interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
-  readonly agents: boolean;
   readonly studio: boolean;
   readonly limits: RequestLimits;
 }

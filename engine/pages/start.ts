@@ -3,17 +3,7 @@ import { mermaidOf } from '../describe/describe.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, recordExample } from '../openapi/examples.ts';
 import { tokenForm, tokenScript } from './docs.ts';
-import { type Html, html, layout, NO_HTML } from './page.ts';
-
-export interface ServiceInfo {
-  readonly title: string;
-  readonly version: string;
-  /** Empty without PUBLIC_URL. */
-  readonly publicUrl: string;
-  readonly hasStudio: boolean;
-  /** Whether requests need a token; pages differ by it. */
-  readonly guarded: boolean;
-}
+import { type Html, html, layout, NO_HTML, type ServiceInfo } from './page.ts';
 
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
