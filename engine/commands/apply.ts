@@ -183,7 +183,7 @@ function follow(json: boolean, isStoppable: boolean) {
       if (isStoppable) SIGNALS.forEach((signal) => process.on(signal, stop));
     }
     if (event.kind === 'doing' && event.number !== number) [number, began] = [event.number, performance.now()];
-    const text = (json ? eventAsJson : eventAsText)(event, performance.now() - began);
+    const text = textOf(event, performance.now() - began, json);
     // A line for each tenth of the work.
     const part = event.kind === 'doing' ? `${number} ${Math.floor(10 * shareOf(event))}` : text;
     if (part !== shown) printError(text);
@@ -194,23 +194,15 @@ function follow(json: boolean, isStoppable: boolean) {
 
 const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));
 
-const rateOf = ({ rows }: Doing, milliseconds: number): number | undefined =>
-  rows === 0 ? undefined : Math.round((1000 * rows) / Math.max(1, milliseconds));
-
-function eventAsText(event: MigrationEvent, milliseconds: number): string {
+function textOf(event: MigrationEvent, milliseconds: number, json: boolean): string {
   if (event.kind === 'waiting') {
     const holders = event.holders.length === 0 ? '' : `, which is held by ${event.holders.join(', ')}`;
-    return `Waiting for ${event.table}${holders}`;
+    return json ? JSON.stringify(event) : `Waiting for ${event.table}${holders}`;
   }
-  const { task, number, of, last } = event;
-  const rate = rateOf(event, milliseconds);
-  const speed = rate === undefined ? '' : `, ${rate} rows per second`;
-  return `[${number}/${of}] ${titleOf(task)}${last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%${speed}`}`;
-}
-
-function eventAsJson(event: MigrationEvent, milliseconds: number): string {
-  if (event.kind === 'waiting') return JSON.stringify(event);
   const { kind, task, ...rest } = event;
-  const rowsPerSecond = rateOf(event, milliseconds);
-  return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest, rowsPerSecond });
+  const { number, of, last, rows } = rest;
+  const rowsPerSecond = rows === 0 ? undefined : Math.round((1000 * rows) / Math.max(1, milliseconds));
+  if (json) return JSON.stringify({ kind, task: titleOf(task), table: task.table ?? null, ...rest, rowsPerSecond });
+  const speed = rowsPerSecond === undefined ? '' : `, ${rowsPerSecond} rows per second`;
+  return `[${number}/${of}] ${titleOf(task)}${last === 0 ? '' : `: ${Math.floor(100 * shareOf(event))}%${speed}`}`;
 }

@@ -46,43 +46,33 @@ export const restoreBackup = command(RESTORE, { force: BOOLEAN }, 1, async ({ fo
 });
 
 const refuseForeign = (from: string, foreign: readonly string[]): string =>
-  [
-    `${from} holds what this engine did not make: ${listed(foreign)}.`,
-    'Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.',
-  ].join('\n');
+  `${from} holds what this engine did not make: ${listed(foreign)}.
+Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.`;
 
 /** Throws a StartError if the service could not start with the copy without a decision. */
 async function fits(settings: Settings, from: string, copy: string): Promise<void> {
-  const steps = await stepsFor(settings, copy);
+  const assessed = withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
+    const plan = await planFor(model, driver);
+    if (plan.standing.state !== 'behind') return assessIn(plan, driver, new Set());
+    // The copy was made for newer descriptors: throws a StartError if a start could not serve it.
+    ownView(model, plan.standing);
+    return [];
+  });
+  const steps = await assessed.catch((error: unknown) => {
+    if (error instanceof StartError || error instanceof Problem) throw error;
+    const message = 'The file remembers tables in a form that this engine does not know. Nothing was changed.';
+    throw new StartError(message, { cause: error });
+  });
   if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
   const made = steps.filter(({ state }) => state === 'ready');
   if (made.length > 0)
     print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(made)}`);
 }
 
-async function stepsFor(settings: Settings, copy: string): Promise<readonly Assessed[]> {
-  try {
-    return await withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
-      const plan = await planFor(model, driver);
-      if (plan.standing.state !== 'behind') return await assessIn(plan, driver, new Set());
-      // The copy was made for newer descriptors: throws a StartError if a start could not serve it.
-      ownView(model, plan.standing);
-      return [];
-    });
-  } catch (error) {
-    if (error instanceof StartError || error instanceof Problem) throw error;
-    throw new StartError('The file remembers tables in a form that this engine does not know. Nothing was changed.', {
-      cause: error,
-    });
-  }
-}
-
 const refusal = (from: string, steps: readonly Assessed[]): string =>
-  [
-    `${from} was made with other descriptors, and the service would not start with it:`,
-    '',
-    formatSteps(steps),
-    '',
-    'Use the descriptors that it was made with, or restore it with --force and decide with "records plan" and "records apply".',
-    'Nothing was changed.',
-  ].join('\n');
+  `${from} was made with other descriptors, and the service would not start with it:
+
+${formatSteps(steps)}
+
+Use the descriptors that it was made with, or restore it with --force and decide with "records plan" and "records apply".
+Nothing was changed.`;

@@ -16,12 +16,6 @@ type ListenerSettings = Pick<
   'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout' | 'memoryLimit'
 >;
 
-interface Listener {
-  readonly url: string;
-  /** Answers the open requests. False if some were cut off after so many milliseconds. */
-  drain(timeout: number): Promise<boolean>;
-}
-
 /** Longer than clients and proxies: the side that sends should close. */
 const KEEP_ALIVE_MS = 75_000;
 /** Connections that wait to be accepted; clients retry further ones after seconds. */
@@ -33,7 +27,7 @@ const CHECK_MS = 5000;
 const PORT_SHARING =
   workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};
 
-export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget): Promise<Listener> {
+export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget) {
   const server = createServer(serverOptions(settings));
   const { bodyLimit } = settings;
   const connections = serveConnections(server, serve, { most: mostConnections(settings), budget, bodyLimit });
@@ -45,7 +39,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings,
   } catch (error) {
     throw new StartError(whyNot(error, settings), { cause: error });
   }
-  return { url: urlOf(server), drain: (timeout) => drain(server, connections, timeout) };
+  return { url: urlOf(server), drain: (timeout: number) => drain(server, connections, timeout) };
 }
 
 const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): ServerOptions => ({
@@ -96,6 +90,7 @@ function urlOf(server: Server): string {
 
 const IDLE_CHECK_MS = 25;
 
+/** Answers the open requests. False if some were cut off after so many milliseconds. */
 async function drain(server: Server, connections: Connections, timeout: number): Promise<boolean> {
   let inTime = true;
   const cutOff = (): void => {

@@ -76,7 +76,14 @@ export const settingsTable = {
   allowedHosts: setting(
     'ALLOWED_HOSTS',
     'auto',
-    or('auto', NO_NAMES, listOf(isHost, '*, or host names like records.example.com, without ports')),
+    or(
+      'auto',
+      NO_NAMES,
+      listOf(
+        (name) => /^(\*|[\p{L}\p{N}_.-]+)$/u.test(name),
+        '*, or host names like records.example.com, without ports',
+      ),
+    ),
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
@@ -95,7 +102,11 @@ export const settingsTable = {
   corsOrigins: setting(
     'CORS_ORIGINS',
     'none',
-    or('none', NO_NAMES, listOf(isOrigin, '*, or origins like https://shop.example.com')),
+    or(
+      'none',
+      NO_NAMES,
+      listOf((origin) => /^(\*|https?:\/\/[^\s/,*]+)$/.test(origin), '*, or origins like https://shop.example.com'),
+    ),
   ),
   mcp: setting('MCP', 'on', onOrOff()),
   idempotencyHours: setting('IDEMPOTENCY_HOURS', '24', wholeNumber(1, 8760)),
@@ -247,14 +258,6 @@ const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 function publicUrlOf(text: string): string | undefined {
   const url = PUBLIC_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   return url && url.origin + url.pathname.replace(/\/$/, '');
-}
-
-function isHost(text: string): boolean {
-  return /^(\*|[\p{L}\p{N}_.-]+)$/u.test(text);
-}
-
-function isOrigin(text: string): boolean {
-  return text === '*' || /^https?:\/\/[^\s/,*]+$/.test(text);
 }
 
 function isNetwork(text: string): boolean {
