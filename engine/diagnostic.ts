@@ -16,13 +16,11 @@ export interface Diagnostic {
 
 /** docs/reference/diagnostics.md has their causes and cures. */
 export const severities = {
-  // Files
   'no-schema': 'error',
   'unreadable-file': 'error',
   'file-too-large': 'error',
   'not-text': 'error',
   'empty-file': 'error',
-  // YAML
   'yaml-syntax': 'error',
   'yaml-warning': 'warning',
   'duplicate-key': 'error',
@@ -30,7 +28,6 @@ export const severities = {
   'too-many-aliases': 'error',
   'not-json': 'error',
   'too-many-faults': 'error',
-  // Grammar
   'wrong-type': 'error',
   'unknown-key': 'error',
   'misplaced-key': 'error',
@@ -43,7 +40,6 @@ export const severities = {
   'bad-path': 'error',
   'bad-order': 'error',
   'bad-pattern': 'error',
-  // Fields
   'contradictory-constraints': 'error',
   'bad-default': 'error',
   'null-default': 'error',
@@ -54,7 +50,6 @@ export const severities = {
   'read-only-required': 'error',
   'generated-conflict': 'error',
   'duplicate-generated': 'error',
-  // Names
   'duplicate-type': 'error',
   'duplicate-path': 'error',
   'duplicate-table': 'error',
@@ -63,7 +58,6 @@ export const severities = {
   'duplicate-column': 'error',
   'former-name-taken': 'error',
   'duplicate-rename': 'error',
-  // Relations
   'unknown-type': 'error',
   'hidden-identifier': 'error',
   'unknown-inverse': 'error',
@@ -77,7 +71,6 @@ export const severities = {
   'needless-acyclic': 'error',
   'blocked-deletion': 'warning',
   'unreachable-type': 'warning',
-  // References to fields
   'unknown-field': 'error',
   'not-comparable': 'error',
   'bad-operand': 'error',
@@ -85,7 +78,6 @@ export const severities = {
   'broken-default': 'error',
   'unknown-variant': 'error',
   'variant-omits-required': 'error',
-  // Seeds
   'seed-identifier': 'error',
   'duplicate-seed': 'error',
   'invalid-seed': 'error',

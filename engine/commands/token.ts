@@ -26,13 +26,10 @@ export const token = command(
 
 const typesOf = (text: string | undefined): TypeNames => (text === undefined ? new Set() : parseTypes(text));
 
-const format = (made: string, line: string): string =>
-  [
-    'The token for the client (it is not shown again):',
-    '',
-    `  ${made}`,
-    '',
-    'Its line for TOKENS_FILE or TOKENS:',
-    '',
-    `  ${line}`,
-  ].join('\n');
+const format = (made: string, line: string): string => `The token for the client (it is not shown again):
+
+  ${made}
+
+Its line for TOKENS_FILE or TOKENS:
+
+  ${line}`;
