@@ -6,11 +6,8 @@ export interface Diagnostic {
   readonly severity: Severity;
   readonly file: string;
   readonly line: number;
-  /** 1-based, in UTF-16 code units. */
   readonly column: number;
-  /** The fault, the expected value, and the nearest valid name. */
   readonly message: string;
-  /** The source line, with carets under the location. */
   readonly frame: string;
 }
 

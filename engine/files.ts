@@ -86,14 +86,12 @@ function writing(file: string, work: () => void): void {
 const MAX_LOOKS = 3;
 
 interface Looking {
-  /** The state as a text. */
   readonly look: () => Promise<string>;
   readonly every: number;
   /** Called when two polls in a row find the same change. */
   readonly changed: () => unknown;
 }
 
-/** Returns a function that stops polling. */
 export function followSettled(first: string, { look, every, changed }: Looking): () => Promise<void> {
   let [known, last, looks] = [first, first, 0];
   const stopping = new AbortController();

@@ -10,7 +10,6 @@ export interface Metrics {
   observe(request: AnsweredRequest): void;
   statement(milliseconds: number): void;
   readonly wait: OnWait;
-  /** Both functions are called whenever metrics are read. */
   watch(usage: () => readonly ServerUsage[], ask: () => Promise<{ isReady: boolean; isReachable: boolean }>): void;
   readonly contentType: string;
   text(): Promise<string>;

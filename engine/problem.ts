@@ -64,7 +64,6 @@ type FaultPlace =
 export type Fault = FaultPlace & {
   readonly code: string;
   readonly message: string;
-  /** Of the body, from 1. */
   readonly line?: number;
   /** The stored records in the way; only those that the token may read. */
   readonly records?: readonly RecordName[];
@@ -80,7 +79,6 @@ export const MAX_ERRORS = 100;
 interface Extras {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Overrides the default Retry-After. */
   readonly retryAfter?: number | undefined;
   readonly cause?: unknown;
 }
@@ -96,7 +94,6 @@ const shortenedFault = (fault: Fault): Fault => ({
   ...('parameter' in fault ? { parameter: shortened(fault.parameter) } : {}),
 });
 
-/** Can be thrown anywhere during a request. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;

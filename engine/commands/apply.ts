@@ -50,7 +50,6 @@ interface Looked {
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
   readonly isThere: boolean;
-  /** Columns and tables that this engine did not make. */
   readonly others: readonly string[];
 }
 
@@ -72,7 +71,6 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
     const { standing, applied, catalogue } = found;
     const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), isThere: true };
     if (standing.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
-    // Throws a StartError if a start could not serve the tables.
     ownView(model, standing);
     return { ...looked, steps: [], standing };
   } finally {
@@ -184,7 +182,6 @@ function follow(json: boolean, isStoppable: boolean) {
     }
     if (event.kind === 'doing' && event.number !== number) [number, began] = [event.number, performance.now()];
     const text = textOf(event, performance.now() - began, json);
-    // A line for each tenth of the work.
     const part = event.kind === 'doing' ? `${number} ${Math.floor(10 * shareOf(event))}` : text;
     if (part !== shown) printError(text);
     shown = part;

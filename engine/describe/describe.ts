@@ -84,7 +84,6 @@ export function describeField(field: Field): JsonObject {
   });
 }
 
-/** Only titles that differ from the value. */
 function titlesOf({ valueTitles }: Field): JsonObject | undefined {
   const others = [...valueTitles].filter(([value, title]) => value !== title);
   return others.length > 0 ? Object.fromEntries(others) : undefined;
@@ -124,7 +123,6 @@ const describeCheck = (check: Check): JsonObject => ({
 /** Without indexes that a field or the default order declares. */
 function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
-  // The token may not see all relations.
   const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
@@ -151,7 +149,6 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
 
 export function mermaidOf(model: Model): string {
   const types = [...model.types.values()];
-  // A hidden type is not shown as a target.
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)
@@ -163,7 +160,6 @@ export function mermaidOf(model: Model): string {
 
 const quoted = (name: string): string => `"${name}"`;
 
-/** From the type with the column to its target. */
 const columnLine = (type: RecordType, { target, relation, required, unique }: Reference): string =>
   line(type, `${unique ? '|o' : '}o'}--${required ? '||' : 'o|'}`, target, relation?.name ?? '');
 

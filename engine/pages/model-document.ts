@@ -49,7 +49,6 @@ export function modelDocument(
   };
 }
 
-/** Keywords about tables, or former names. */
 const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 'column', 'through']);
 
 const withoutTables = (described: JsonObject): JsonObject =>
@@ -97,7 +96,6 @@ type Chain = readonly Relation[];
 
 const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
 
-/** The shortest chains. */
 function chainsBetween(from: RecordType, to: RecordType): readonly Chain[] {
   const seen = new Set<RecordType>();
   let chains: readonly Chain[] = [[]];

@@ -26,7 +26,6 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
 /** The part of Engine that pages need. */
 interface PagesEngine {
   modelFor(request: IncomingMessage): Model;
-  /** Throws `unauthorized`. */
   clients(): { of(request: IncomingMessage): Client };
   readonly host: { readonly cors: Cors };
 }
@@ -47,7 +46,6 @@ export function createPages(
   const about = { ...options, hasStudio: built !== undefined };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
   const textsOf = memoized((_about: object) => createCache<string>(MAX_KEPT));
-  /** Made once for each kind of text about the subject. */
   const kept = (subject: object, kind: string, make: () => string): string => textsOf(subject)(kind, make);
 
   const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
@@ -88,7 +86,6 @@ export function createPages(
     return kept(model, '/', () => startPage(model, about));
   });
   document('/openapi.json', 'application/json', (text) => JSON.stringify(text));
-  // Few readers know anchors.
   document('/openapi.yaml', 'application/yaml', (text) => stringify(text, { aliasDuplicateObjects: false }));
   page('/llms.txt', 'text/plain; charset=utf-8', (request) =>
     llmsText(modelFor(request), about, publicUrl || request.baseUrl),
@@ -147,7 +144,6 @@ const allowOrigins =
     next();
   };
 
-/** Preflights have no token. */
 const answerPreflight: RequestHandler = ({ headers }, response, next) => {
   if (headers['access-control-request-method'] === undefined) next();
   else response.status(204).end();

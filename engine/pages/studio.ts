@@ -20,7 +20,6 @@ export function studioBuild(): Built | undefined {
   return existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')) as Built) : undefined;
 }
 
-/** `first` runs before each response. */
 export function serveStudio(router: IRouter, title: string, built: Built, ...first: readonly RequestHandler[]): void {
   const page = sendPage(title, built);
   readOnly(router, '/studio', ...first, page);
@@ -68,7 +67,6 @@ const sendPage =
           >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,
     });
-    // A nonce is good for one response.
     response.set({ 'Content-Security-Policy': policyWith(nonce), 'Cache-Control': 'no-store' });
     response.type('html').send(page);
   };

@@ -93,7 +93,6 @@ function creations(add: AddCase, type: RecordType): void {
     );
 }
 
-/** The linked record can have one such link only. */
 const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
 /** The second of two records with the same unique values is refused; an upsert finds the first. */
@@ -124,7 +123,6 @@ const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value },
 async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
-    // The links may lead nowhere: values are checked before links.
     const whole = { ...(await newBody(context, type, { values: missingLinks(context, type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
@@ -132,7 +130,6 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
 }
 
-/** A response names at most so many. */
 const MOST_FAULTS = 100;
 
 function refusedCreations(add: AddCase, type: RecordType): void {
@@ -310,8 +307,6 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
   }
 }
 
-// What the type does not offer.
-
 function refusedMethods(add: AddCase, type: RecordType, at: OperationPath, path: string): void {
   const offered = operationEntries.filter(([, entry]) => entry.path === at && isOffered(entry, type));
   const allowed = offered.flatMap(([, { method }]) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -350,8 +345,6 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
     context.expect({ method: 'GET', path: list }, problem(400, 'invalid-query')),
   );
 }
-
-// Relations.
 
 /** An owned record stays with its owner. */
 const isLinkable = ({ owned, link, target }: Relation): boolean =>
@@ -401,7 +394,6 @@ function relationCases(add: AddCase, relation: Relation): void {
       const value = await make(context);
       if (refusal === undefined) return createWith(context, relation, value);
       const [status, code, place] = refusal;
-      // Values are checked before links.
       const links = code === 'invalid-body' ? missingLinks(context, source) : {};
       const body = await newBody(context, source, { values: { ...links, [name]: value } });
       return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(place)] }));

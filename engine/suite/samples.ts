@@ -13,13 +13,11 @@ export interface Context {
   readonly pending: Set<RecordType>;
 }
 
-/** A record as the default view shows it. */
 export interface Obtained {
   readonly id: number;
   readonly record: JsonObject;
 }
 
-/** Adds a case if it is possible. */
 export type AddCase = (title: string, isPossible: boolean, work: (context: Context) => Promise<unknown>) => void;
 
 /** Whether a record can be created, or one that is there can be used. */
@@ -29,7 +27,6 @@ export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
 
-/** `via`: the relation that the record is nested in. */
 export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
   (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
 
@@ -117,7 +114,6 @@ export function variations(body: JsonObject, fields: readonly Field[]): readonly
   return all;
 }
 
-/** Changes fields besides `fixed` until the checks are met. */
 export function meeting(type: RecordType, body: JsonObject, fixed: JsonObject): JsonObject | undefined {
   const fields = new Set(unmetBy(type, body).flatMap((check) => check.fields));
   const free = writable(type).filter(
@@ -149,7 +145,6 @@ export async function newBody(
   return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
 }
 
-/** A link if possible, else a new record. */
 export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
   const { target, nested } = relation;
   if (target.identifier.inRecord && isObtainable(target) && !context.pending.has(target))
@@ -222,7 +217,6 @@ function created(type: RecordType, id: number, given: JsonObject, include: reado
 export const idOf = ({ identifier }: RecordType, id: JsonValue): JsonObject =>
   identifier.inRecord ? { [identifier.name]: id } : {};
 
-/** Related records are shown without their relations. */
 function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   const plain = (one: JsonValue): JsonValue =>
     isObject(one) ? Object.fromEntries(Object.entries(one).filter(([name]) => !target.relations.has(name))) : one;

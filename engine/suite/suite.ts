@@ -24,7 +24,6 @@ import {
 import { type AddCase, type Context, differing, isScarce, newBody, obtain, writable } from './samples.ts';
 
 interface Options {
-  /** Each seed gives other values. */
   readonly seed?: number;
   readonly guarded?: boolean;
   readonly hasReader?: boolean;
@@ -124,7 +123,6 @@ reader   POST    LIST | {}                                                     =
 reader   GET     ITEM                                                          => 404 record-not-found
 `;
 
-/** Tokens in place of the token of the run, and the end of the title. */
 const TOKENS: Readonly<Record<string, readonly [NonNullable<Request['token']>, string]>> = {
   nobody: ['none', 'with no token'],
   stranger: ['unknown', 'with an unknown token'],
@@ -152,7 +150,6 @@ function expectedIn(text: string, method: string): Expected {
   };
 }
 
-/** Whether the type and the tokens of the run can show the row. */
 function isOffered(who: string, method: string, { operations, preconditions }: RecordType, options: Options): boolean {
   if (who === 'any') return true;
   if (who === 'bare') return operations.has('update') && preconditions === 'required';
