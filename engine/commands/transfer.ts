@@ -11,8 +11,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Driver } from '../storage/driver.ts';
 import { planFor, prepare } from '../storage/migrate/apply.ts';
 import { type CheckLine, exportLines, type Line, type LineText, readLines } from '../storage/transfer/export.ts';
-import { headOf, importLines } from '../storage/transfer/import.ts';
-import { type LineFault, LinesRefused } from '../storage/transfer/load.ts';
+import { headOf, importLines, type LineFault, LinesRefused } from '../storage/transfer/import.ts';
 import { createLineValidator } from '../validation/line-validator.ts';
 import { BOOLEAN, command, databaseFile, isOfSystem, progressBar, STRING, withDatabase } from './command.ts';
 

@@ -31,13 +31,11 @@ import { stateOf } from './postgres/errors.ts';
 import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts';
 
 export interface Database extends Driver {
-  /** From now on, the tables are compared with this model: that of the descriptors, with the names that the tables use. */
+  /** Compares the tables, from now on, with this model: that of the descriptors with the names that the tables use. */
   hold(placed: Model): Promise<void>;
   /** The held model, restricted to what the tables allow. */
   served(): Model;
-  /** Throws a Problem if some tables can no longer be used. */
   requireFit(): Promise<void>;
-  /** Empty if there is no server. */
   usageOf(server: string): readonly ServerUsage[];
 }
 
@@ -46,18 +44,15 @@ export type OnWait = (kind: Kind, milliseconds: number) => void;
 export type OnStatement = (sql: string, milliseconds: number) => void;
 
 export interface DatabaseObserver {
-  /** Called with how long each piece of work has waited to be admitted. */
   readonly onWait?: OnWait | undefined;
   readonly onStatement?: OnStatement | undefined;
   /** Called when tables stop, or start again, to fit this service. `narrower`: those that it only reads. */
   readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
   /** Called with the served model: at start, and whenever the tables have changed. */
   readonly onServed?: (model: Model) => void;
-  /** Gets a line when the database fails as a whole, and one when that is over. */
   readonly log?: Log | undefined;
 }
 
-/** Wraps a method that runs one statement. */
 type Around = <A extends readonly [statement: Statement, ...others: unknown[]], T>(
   ask: (...asked: A) => T,
 ) => (...asked: A) => T;
@@ -76,7 +71,6 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const outages = createOutages(driver.address, log);
   let timer: NodeJS.Timeout | undefined;
 
-  /** `of`: undefined for probes. */
   async function watched<T>(ask: () => Awaitable<T>, of?: 'read' | 'write'): Promise<T> {
     try {
       const result = await ask();
@@ -153,7 +147,6 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
   async function* texts(opened: Snapshot, ...[statement, values]: Parameters<Snapshot['texts']>) {
     const iterator = opened.texts(statement, values)[Symbol.asyncIterator]();
-    // Each piece is timed, without the time that the client takes.
     const next = observed<[Statement], Promise<IteratorResult<readonly string[]>>>(() => during(() => iterator.next()));
     try {
       for (let found = await next(statement); found.done !== true; found = await next(statement)) yield found.value;
@@ -199,7 +192,6 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       }
     },
     read,
-    // On SQLite, another process reads a snapshot of its own.
     scan: reading('scan', (reader) => (inEachSnapshot ? fit.check(reader) : undefined)),
     write,
     writeAlone:
@@ -233,12 +225,11 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
 // Admission: each kind of work has its share of the database, the rest waits in a bounded queue, and clients take turns.
 
-/** The reason for refusing work that has waited too long, or finds the queue full. */
+/** The reason for refusing work that has waited too long. */
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
 /** Maximum of each queued kind per client; memory bounds them in all, and connections bound other work. */
 const MOST_WAITING = 100;
 const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
-/** The memory of a waiting request. */
 const WAITING_BYTES = 64 * 1024;
 /** One write holds the row, and one waits for its lock; others must not occupy connections. */
 const WRITES_OF_ROW = 2;
@@ -316,7 +307,6 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
 
   const countOf = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
   return {
-    /** Resolves with a function that frees the slot. */
     take: async (kind: Kind, caller: Caller, row?: string): Promise<() => void> => {
       if (caller.isGone) throw new CallerGone();
       if (closed) throw unavailable('stopping');
@@ -344,7 +334,6 @@ const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
 /** Milliseconds between two checks on PostgreSQL, and so for how long a change may go unnoticed by reads. */
 export const LOOK_MS = 1000;
 
-/** `look` checks without throwing. */
 function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
   const { sql, inEachSnapshot } = driver.dialect.revision;
   const revision: Statement = { sql };
@@ -418,7 +407,6 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       const checked = check(driver);
       return checked instanceof Promise ? checked : undefined;
     },
-    /** Throws a Problem if the statement touches a table that can no longer be used. */
     requireUsable: ({ sql: text }: Statement): void => {
       if (touching?.test(text)) throw unavailable('changed');
     },
@@ -440,7 +428,6 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       if (served === undefined) throw new Error('the tables have not been read yet');
       return served;
     },
-    /** Throws a Problem if a table cannot be used, or is missing. */
     requireAll: async (): Promise<void> => {
       if (unfit.length > 0) throw unavailable('changed');
       if (isMissing && served) await requireObjects(served);
@@ -455,6 +442,7 @@ function touchingOf(unfit: readonly string[], narrower: readonly string[]): RegE
   return new RegExp([...(unfit.length > 0 ? [named(unfit)] : []), ...changed].join('|'), 'u');
 }
 
+/** Logs when the database begins to fail as a whole, and when that is over. */
 function createOutages(database: string, log: Log | undefined) {
   /** `ofWrite`: only a write can show that a full disk has space again. */
   let outage: { readonly since: number; readonly ofWrite: boolean; requests: number } | undefined;

@@ -82,30 +82,27 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
 }
 
 async function* records(reader: Reader, type: RecordType, dialect: Dialect): AsyncGenerator<string> {
-  const { quote } = dialect;
   const columns = columnsOf(type, dialect.name, () => undefined);
-  const identifier = quote(type.identifier.column);
-  const all = [identifier, ...columns.map((column) => readSql(column, dialect.name, quote))].join(', ');
-  const from = `select ${all} from ${quote(type.table)} where ${identifier} > ? order by ${identifier} limit ${PAGE}`;
+  const others = columns.map((column) => readSql(column, dialect.name, dialect.quote));
   const text = recordText(type, columns, dialect.name);
-  for await (const row of pages(reader, { sql: from }, ([last = 0]) => [last], [0])) yield text(row);
+  for await (const row of rowsOf(reader, type.table, [type.identifier.column], others, dialect)) yield text(row);
 }
 
-/** JSON that is kept as text goes out as it is. */
+/** JSON that is kept as text is not parsed. */
 function recordText(type: RecordType, columns: readonly Column[], dialect: DialectName): (row: Row) => string {
-  const parts = columns.map(({ field, reference }, index) => {
-    const named = (place: string, name: string, json: (value: SqlValue) => string) => {
+  const members = (textOf: (column: Column) => readonly [string, (value: SqlValue) => string] | undefined) => {
+    const texts = columns.flatMap((column, index) => {
+      const [name, text] = textOf(column) ?? [];
       const key = `${JSON.stringify(name)}:`;
-      return { place, text: (row: Row) => key + json(row[index + 1] ?? null) };
-    };
-    if (field) return named('fields', field.name, fieldText(field, dialect));
-    return reference ? named('references', reference.exportName, String) : named('', 'open', JSON.stringify);
-  });
-  const byPlace = Map.groupBy(parts, ({ place }) => place);
-  const joined = (place: string, row: Row): string => (byPlace.get(place) ?? []).map(({ text }) => text(row)).join(',');
-  const [head, open] = [`{"type":${JSON.stringify(type.name)},"identifier":`, type.open ? ',' : ''];
-  return (row) =>
-    `${head}${String(row[0])},"fields":{${joined('fields', row)}},"references":{${joined('references', row)}}${open}${joined('', row)}}`;
+      return text ? (row: Row) => key + text(row[index + 1] ?? null) : [];
+    });
+    return (row: Row) => texts.map((text) => text(row)).join(',');
+  };
+  const fields = members(({ field }) => field && [field.name, fieldText(field, dialect)]);
+  const references = members(({ reference }) => reference && [reference.exportName, String]);
+  const open = (row: Row): string => (type.open ? `,"open":${JSON.stringify(row.at(-1))}` : '');
+  const head = `{"type":${JSON.stringify(type.name)},"identifier":`;
+  return (row) => `${head}${String(row[0])},"fields":{${fields(row)}},"references":{${references(row)}}${open(row)}}`;
 }
 
 function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => string {
@@ -114,26 +111,30 @@ function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => 
   return (value) => (value === null ? 'null' : JSON.stringify(decode(value)));
 }
 
-async function* pairs(reader: Reader, table: JoinTable, { quote }: Dialect): AsyncGenerator<string> {
+async function* pairs(reader: Reader, table: JoinTable, dialect: Dialect): AsyncGenerator<string> {
   const { name, exportName, left, right } = table;
-  const both = `${quote(left.column)}, ${quote(right.column)}`;
-  const sql = `select ${both} from ${quote(name)} where (${both}) > (?, ?) order by ${both} limit ${PAGE}`;
-  for await (const [one, other] of pages(reader, { sql }, ([a = 0, b = 0]) => [a, b], [0, 0]))
+  for await (const [one, other] of rowsOf(reader, name, [left.column, right.column], [], dialect))
     yield JSON.stringify({ pair: exportName, left: Number(one), right: Number(other) });
 }
 
-async function* pages(
+/** `keys`: columns of positive integers; `others`: SQL of what follows them. */
+async function* rowsOf(
   reader: Reader,
-  statement: { readonly sql: string },
-  after: (row: Row) => Values,
-  first: Values,
+  table: string,
+  keys: readonly string[],
+  others: readonly string[],
+  { quote }: Dialect,
 ): AsyncGenerator<Row> {
-  for (let from = first; ;) {
+  const key = keys.map(quote).join(', ');
+  const beyond = `(${key}) > (${keys.map(() => '?').join(', ')})`;
+  const sql = `select ${[key, ...others].join(', ')} from ${quote(table)} where ${beyond} order by ${key} limit ${PAGE}`;
+  const statement = { sql };
+  for (let from: Values = keys.map(() => 0); ;) {
     const rows = await reader.all(statement, from);
     yield* rows;
     const last = rows.at(-1);
     if (rows.length < PAGE || !last) return;
-    from = after(last);
+    from = last.slice(0, keys.length);
   }
 }
 

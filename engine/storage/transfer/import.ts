@@ -1,21 +1,27 @@
 /** Imports an export into an empty database: each line is checked like a create, and all are inserted or none. */
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
-import type { Model, RecordType } from '../../model/model.ts';
+import { memoized } from '../../memo.ts';
+import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';
+import { type Column, columnOf, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Awaitable, Driver, Writer } from '../driver.ts';
+import type { Awaitable, Driver, Statement, Values, Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
-import { SEED_TABLE, tablesOf } from '../tables.ts';
+import { type BulkColumn, columnSql, SEED_TABLE, tablesOf } from '../tables.ts';
+import { findHolder } from '../write/conflicts.ts';
+import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {
   type CheckLine,
   FORMAT,
   type Head,
+  type Line,
   type LineSource,
   type LineText,
   type PairLine,
   type RecordLine,
+  type SequenceLine,
 } from './export.ts';
-import { createLoader, type LineFault, LinesRefused, type Loader } from './load.ts';
 
 interface Intake {
   readonly source: LineSource;
@@ -25,15 +31,19 @@ interface Intake {
   readonly mostFaults: number;
 }
 
-interface ImportRun {
-  readonly model: Model;
-  readonly dialect: Dialect;
-  readonly writer: Writer;
-  readonly loader: Loader;
-  readonly intake: Intake;
+export interface LineFault {
+  readonly line: number;
+  readonly fault: Fault;
+}
+
+/** Lines were refused, and the database is unchanged. */
+export class LinesRefused extends Error {
   readonly faults: readonly LineFault[];
-  /** Throws `LinesRefused` at the last fault that is wanted. */
-  readonly refuse: (line: number, fault: Fault) => void;
+
+  constructor(faults: readonly LineFault[]) {
+    super();
+    this.faults = faults;
+  }
 }
 
 /** The database may refuse single rows with these. */
@@ -41,111 +51,359 @@ const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-
 
 /** Returns how many lines were read after the head. If it throws, the database is unchanged. */
 export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
-  let current = (): number | undefined => undefined;
+  let run: Import | undefined;
   try {
     return await driver.write((writer) => {
-      const faults: LineFault[] = [];
-      const refuse = (line: number, fault: Fault): void => {
-        faults.push({ line, fault });
-        if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
-      };
-      const loader = createLoader(model, driver.dialect, writer, refuse);
-      current = loader.current;
-      return importAll({ model, dialect: driver.dialect, writer, loader, intake, faults, refuse });
+      run = new Import(model, driver.dialect, writer, intake);
+      return run.importAll();
     });
   } catch (error) {
-    const line = current();
+    const line = run?.current;
     if (line === undefined || !(error instanceof Problem) || !REFUSALS.has(error.code)) throw error;
     throw new LinesRefused([{ line, fault: { pointer: '', code: error.code, message: error.message } }]);
   }
 }
 
-const REMEMBER_SEED = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?) on conflict do nothing` };
-
-async function importAll(run: ImportRun): Promise<number> {
-  const { model, dialect, writer, loader, faults } = run;
-  const { quote, sequence } = dialect;
-  for (const { table, name } of model.types.values())
-    if ((await writer.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined)
-      throw new StartError(
-        `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
-      );
-  // Records may refer to later ones, and to each other in circles.
-  const deferred = dialect.deferred(tablesOf(model));
-  for (const sql of deferred.begin) await writer.run({ sql }, []);
-  // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
-  const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
-  await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
-  /** The greatest identifier ever used, by type. */
-  const sequences = new Map<string, number>();
-  const count = await readAll(run, sequences);
-  await loader.flush();
-  for (const values of seeds) await writer.run(REMEMBER_SEED, values);
-  await refuseDangling(run);
-  if (faults.length > 0) throw new LinesRefused(faults);
-  for (const sql of deferred.end) await writer.run({ sql }, []);
-  for (const { name, table, identifier } of model.types.values()) {
-    const newest = `select max(${quote(identifier.column)}) from ${quote(table)}`;
-    const last = Math.max(sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
-    if (last > 0) for (const sql of sequence.move(table, identifier.column)) await writer.run({ sql }, [last]);
-  }
-  return count;
-}
-
-/** `sequences`: filled with the last identifiers that the lines name. */
-async function readAll({ loader, intake, refuse }: ImportRun, sequences: Map<string, number>): Promise<number> {
-  function take(text: LineText, number: number): Awaitable<void> {
-    if (typeof text !== 'string') return refuse(number, text);
-    const checked = intake.check(text);
-    if ('faults' in checked) return checked.faults.forEach((fault) => refuse(number, fault));
-    const { line } = checked;
-    if ('sequence' in line)
-      return void sequences.set(line.sequence, Math.max(line.last, sequences.get(line.sequence) ?? 0));
-    return loader.add(line, number);
-  }
-
-  let head: Head | undefined;
-  let number = 0;
-  let count = 0;
-  for await (const texts of intake.source()) {
-    for (const text of texts) {
-      number += 1;
-      if (text === '' || text === '\r') continue;
-      if (!head) {
-        head = headOf(text, number);
-        continue;
-      }
-      count += 1;
-      const busy = take(text, number);
-      if (busy instanceof Promise) await busy;
-    }
-    intake.progress(count, head?.lines ?? count);
-  }
-  if (!head) throw new StartError('The file is empty. Nothing was changed.');
-  const message = `The file is not whole: this line says that ${head.lines} lines follow, and ${count} do`;
-  if (count !== head.lines) refuse(1, { pointer: '/lines', code: 'not-whole', message });
-  return count;
-}
-
 /** Throws a StartError if the line is not the first one of an export. */
 export function headOf(text: LineText, number: number): Head {
-  const { format, lines = 0 } = ((typeof text === 'string' && parsed(text)) || {}) as Partial<Head>;
+  const { format, lines = 0 } = (parsed(text) ?? {}) as Partial<Head>;
   if (format === FORMAT && Number.isSafeInteger(lines)) return { format, lines };
   throw new StartError(`Line ${number} is not the first line of an export of this engine. Nothing was changed.`);
 }
 
-function parsed(text: string): unknown {
+function parsed(text: LineText): unknown {
   try {
-    return JSON.parse(text);
+    return typeof text === 'string' ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   }
 }
 
+/** Rows of one statement, and characters of their texts. */
+const MAX_ROWS = 1000;
+const MAX_LENGTH = 1024 * 1024;
+
+const SAVEPOINT: Statement = { sql: 'savepoint batch' };
+const ROLL_BACK: Statement = { sql: 'rollback to batch' };
+const REMEMBER_SEED = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?) on conflict do nothing` };
+
+interface Row {
+  readonly values: Values;
+  readonly line: number;
+}
+
+interface Batch {
+  readonly target: Target;
+  readonly many: Statement;
+  /** By key: the keys of the inserted rows show which ones were left out. */
+  readonly rows: Map<string, Row>;
+  length: number;
+}
+
+const keyOf = (values: Values): string => values.join(' ');
+
+class Import {
+  readonly #model: Model;
+  readonly #dialect: Dialect;
+  readonly #writer: Writer;
+  readonly #intake: Intake;
+  readonly #rowOf: ReturnType<typeof createRows>;
+  readonly #faults: LineFault[] = [];
+  /** The greatest identifier ever used, by type. */
+  readonly #sequences = new Map<string, number>();
+  #batch: Batch | undefined;
+  #sent: Promise<void> = Promise.resolve();
+  /** The number of the line that is inserted alone: an error of the database is about it. */
+  current: number | undefined;
+
+  constructor(model: Model, dialect: Dialect, writer: Writer, intake: Intake) {
+    this.#model = model;
+    this.#dialect = dialect;
+    this.#writer = writer;
+    this.#intake = intake;
+    this.#rowOf = createRows(model, dialect, writer);
+  }
+
+  async importAll(): Promise<number> {
+    const [types, writer, { quote, sequence, deferred: defer }] = [this.#model.types, this.#writer, this.#dialect];
+    for (const { table, name } of types.values())
+      if ((await writer.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined)
+        throw new StartError(
+          `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
+        );
+    const deferred = defer(tablesOf(this.#model));
+    for (const sql of deferred.begin) await writer.run({ sql }, []);
+    // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
+    const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
+    await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
+    const count = await this.#readLines();
+    await this.#sendBatch();
+    await this.#sent;
+    for (const values of seeds) await writer.run(REMEMBER_SEED, values);
+    await this.#refuseDangling();
+    if (this.#faults.length > 0) throw new LinesRefused(this.#faults);
+    for (const sql of deferred.end) await writer.run({ sql }, []);
+    for (const { name, table, identifier } of types.values()) {
+      const newest = `select max(${quote(identifier.column)}) from ${quote(table)}`;
+      const last = Math.max(this.#sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
+      if (last > 0) for (const sql of sequence.move(table, identifier.column)) await writer.run({ sql }, [last]);
+    }
+    return count;
+  }
+
+  /** Throws `LinesRefused` at the last fault that is wanted. */
+  #refuse(line: number, fault: Fault): void {
+    this.#faults.push({ line, fault });
+    if (this.#faults.length >= this.#intake.mostFaults) throw new LinesRefused(this.#faults);
+  }
+
+  async #readLines(): Promise<number> {
+    let head: Head | undefined;
+    let number = 0;
+    let count = 0;
+    for await (const texts of this.#intake.source()) {
+      for (const text of texts) {
+        number += 1;
+        if (text === '' || text === '\r') continue;
+        if (!head) {
+          head = headOf(text, number);
+          continue;
+        }
+        count += 1;
+        const busy = this.#readLine(text, number);
+        if (busy instanceof Promise) await busy;
+      }
+      this.#intake.progress(count, head?.lines ?? count);
+    }
+    if (!head) throw new StartError('The file is empty. Nothing was changed.');
+    const message = `The file is not whole: this line says that ${head.lines} lines follow, and ${count} do`;
+    if (count !== head.lines) this.#refuse(1, { pointer: '/lines', code: 'not-whole', message });
+    return count;
+  }
+
+  #readLine(text: LineText, number: number): Awaitable<void> {
+    if (typeof text !== 'string') return this.#refuse(number, text);
+    const checked = this.#intake.check(text);
+    if ('faults' in checked) return checked.faults.forEach((fault) => this.#refuse(number, fault));
+    const { line } = checked;
+    if ('sequence' in line) {
+      const before = this.#sequences.get(line.sequence) ?? 0;
+      return void this.#sequences.set(line.sequence, Math.max(line.last, before));
+    }
+    const { target, values } = this.#rowOf(line);
+    const row = { values, line: number };
+    return target.many ? this.#addToBatch(target, target.many, row) : this.#insertAlone(target, row);
+  }
+
+  async #insertAlone(target: Target, { values, line }: Row): Promise<void> {
+    this.current = line;
+    const { changes } = await this.#writer.run(target.one, values);
+    if (changes === 0) this.#refuse(line, await target.conflict(values));
+    this.current = undefined;
+  }
+
+  /** Most rows only join a batch: no promise is needed. */
+  #addToBatch(target: Target, many: Statement, row: Row): Awaitable<void> {
+    const key = keyOf(row.values.slice(0, target.keys));
+    if (this.#batch && (target !== this.#batch.target || this.#batch.rows.has(key)))
+      return this.#sendBatch().then(() => this.#addToBatch(target, many, row));
+    const batch = (this.#batch ??= { target, many, rows: new Map(), length: 0 });
+    batch.rows.set(key, row);
+    for (const value of row.values) batch.length += typeof value === 'string' ? value.length : 8;
+    return batch.rows.size >= MAX_ROWS || batch.length >= MAX_LENGTH ? this.#sendBatch() : undefined;
+  }
+
+  /** The next batch is read while this one is on its way. */
+  async #sendBatch(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = undefined;
+    await this.#sent;
+    if (!batch) return;
+    this.#sent = this.#send(batch);
+    this.#sent.catch(() => undefined);
+  }
+
+  /** An error does not name the row: the rows are sent again, one by one. */
+  async #send(batch: Batch): Promise<void> {
+    await this.#writer.run(SAVEPOINT, []);
+    try {
+      return await this.#insert(batch);
+    } catch (error) {
+      if (error instanceof LinesRefused) throw error;
+      await this.#writer.run(ROLL_BACK, []);
+    }
+    for (const row of batch.rows) {
+      this.current = row[1].line;
+      await this.#insert({ ...batch, rows: new Map([row]) });
+    }
+    this.current = undefined;
+  }
+
+  async #insert({ target, many, rows }: Batch): Promise<void> {
+    const inserted = await this.#writer.all(many, [rowsJson([...rows.values()].map(({ values }) => values))]);
+    if (inserted.length === rows.size) return;
+    const taken = new Set(inserted.map(keyOf));
+    for (const [key, { values, line }] of rows) if (!taken.has(key)) this.#refuse(line, await target.conflict(values));
+  }
+
+  /** Finds the rows with references that lead nowhere, or in a circle, and reads the file again for their line numbers. */
+  async #refuseDangling(): Promise<void> {
+    const { quote } = this.#dialect;
+    const found = new Map<string, Fault>();
+    /** `rest`: SQL that picks rows of `r$`. */
+    const find = async (
+      { row, columns, table, pointer, column }: ReferenceRow,
+      rest: string,
+      code: string,
+      messageOf: (value: string) => string,
+    ): Promise<void> => {
+      const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
+      for (const values of await this.#writer.all({ sql }, [])) {
+        const message = messageOf(String(values[columns.indexOf(column)]));
+        found.set([row, ...values].join(' '), { pointer, code, message });
+      }
+    };
+    const references = referencesOf(this.#model);
+    const place = this.#faults.length > 0 ? 'among the lines without errors' : 'in the file';
+    const most = Math.min(MOST_DANGLING, this.#intake.mostFaults - this.#faults.length);
+    for (const reference of references) {
+      const { column, target } = reference;
+      const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
+      const dangling = `where r$.${quote(column)} is not null and not exists (${there}) limit ${most}`;
+      await find(reference, dangling, 'not-found', (missing) => `There is no ${target.name} ${missing} ${place}`);
+    }
+    if (found.size === 0)
+      for (const reference of references.filter(({ acyclic }) => acyclic)) {
+        const { table, column, target } = reference;
+        const { sql } = rowsInCircles({ table, identifier: target.identifier.column }, { column }, { quote });
+        const circling = `join (${sql} limit ${MOST_DANGLING}) as c$ on c$.identifier = r$.${quote(target.identifier.column)}`;
+        const message = `${target.name} records are above themselves: their links lead in a circle`;
+        await find(reference, circling, 'cycle', () => message);
+      }
+    if (found.size === 0) return;
+    let number = 0;
+    for await (const texts of this.#intake.source())
+      for (const text of texts) {
+        number += 1;
+        for (const key of keysOf(text)) {
+          const fault = found.get(key);
+          if (fault) this.#refuse(number, fault);
+        }
+      }
+  }
+}
+
+// The rows that lines become.
+
+interface Target {
+  /** How many of the first columns identify a row. */
+  readonly keys: number;
+  /** Bound: the columns. Leaves out a row that breaks a unique constraint. */
+  readonly one: Statement;
+  /** Bound: rows as `rowsJson`. Answers the keys of the inserted rows. Undefined if it is not faster. */
+  readonly many: Statement | undefined;
+  /** Why a row was left out. */
+  readonly conflict: (values: Values) => Awaitable<Fault>;
+}
+
+function createRows(model: Model, dialect: Dialect, writer: Writer) {
+  const { quote } = dialect;
+  const tables = createTables(dialect, () => model);
+  const time = new Date();
+  const integer = (name: string): BulkColumn => ({ name, type: dialect.integer });
+
+  function createTarget(
+    table: string,
+    columns: readonly BulkColumn[],
+    keys: number,
+    conflict: Target['conflict'],
+  ): Target {
+    const names = columns.map(({ name }) => quote(name));
+    const into = `insert into ${quote(table)} (${names.join(', ')})`;
+    const one = { sql: `${into} values (${columns.map(() => '?').join(', ')}) on conflict do nothing` };
+    const rows = dialect.rowsOfJson?.(columns);
+    const many = `${into} ${rows} on conflict do nothing returning ${names.slice(0, keys).join(', ')}`;
+    return { keys, one, many: rows === undefined ? undefined : { sql: many }, conflict };
+  }
+
+  const twice = (what: string) => (): Fault => ({
+    pointer: '',
+    code: 'taken',
+    message: `This ${what} is in the file twice`,
+  });
+  const seeds = createTarget(SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, twice('seed'));
+  const pairs = new Map(
+    model.joinTables.map(({ name, exportName, left, right }) => [
+      exportName,
+      createTarget(name, [integer(left.column), integer(right.column)], 2, twice('pair')),
+    ]),
+  );
+  const recordsOf = memoized((type: RecordType) => {
+    const columns = columnsOf(type, dialect.name);
+    const bulk = columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) }));
+    const target = createTarget(type.table, [integer(type.identifier.column), ...bulk], 1, (values) =>
+      conflictOf(tables.of(type), values, dialect, writer),
+    );
+    return { target, columns };
+  });
+
+  return (line: Exclude<Line, SequenceLine>): { readonly target: Target; readonly values: Values } => {
+    if ('pair' in line) return { target: known(pairs.get(line.pair)), values: [line.left, line.right] };
+    if ('seed' in line) return { target: seeds, values: [line.seed, line.identifier] };
+    const { target, columns } = recordsOf(known(model.types.get(line.type)));
+    return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect, time))] };
+  };
+}
+
+function known<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error('a line with an unknown name was not refused');
+  return found;
+}
+
+function valueOf({ field, reference, folds }: Column, line: RecordLine, dialect: Dialect, time: Date): SqlValue {
+  if (folds) return foldedText(fieldValue(folds, line, dialect, time));
+  if (field) return fieldValue(field, line, dialect, time);
+  return reference ? (line.references[reference.exportName] ?? null) : (line.open ?? '{}');
+}
+
+/** A field that the export does not have gets its default, except for stamps: when and by whom is not known. */
+function fieldValue(field: Field, { fields, texts }: RecordLine, { name }: Dialect, time: Date): SqlValue {
+  const given = fields[field.name];
+  if (given === undefined && field.isNowByDefault) return encode(field, name, field.type.now?.(time) ?? null);
+  if (given === undefined) return encodedDefault(field, name);
+  return given === null ? null : (texts.get(field.name) ?? encode(field, name, given));
+}
+
+/** Finds the earlier line that a refused row conflicts with. `values`: the identifier, then the table's columns. */
+async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, writer: Writer): Promise<Fault> {
+  const { type } = table;
+  const [identifier = 0] = values;
+  if ((await writer.get(table.load, [identifier])) !== undefined)
+    return { pointer: '/identifier', code: 'taken', message: `${type.name} ${identifier} is in the file twice` };
+  const operandOf = (member: Field | Relation): SqlValue => {
+    const value = values[table.position.get(columnOf(member)) ?? -1] ?? null;
+    return 'link' in member || value === null ? value : heldOperand(member, name, value);
+  };
+  for (const index of uniqueIndexes(type)) {
+    const holder = await findHolder(writer, table, index, index.members.map(operandOf));
+    if (holder === undefined) continue;
+    const names = index.members.map((member) => `"${member.name}"`).join(' and ');
+    const message = `${type.name} ${holder} has this value of ${names} already`;
+    return { pointer: placeOf(index.members[0]), code: 'unique', message };
+  }
+  return { pointer: '', code: 'unique', message: `Another ${type.name} has a value already that must be unique` };
+}
+
+function placeOf(member: Field | Relation | undefined): string {
+  if (member === undefined) return '';
+  if (!('link' in member)) return `/fields/${escapeStep(member.name)}`;
+  return member.link.at === 'source' ? `/references/${escapeStep(member.link.reference.exportName)}` : '';
+}
+
 // References are checked after the last line, since records may refer to later ones.
 
 /** Maximum faults that are listed of one reference. */
-const MOST = 100_000;
+const MOST_DANGLING = 100_000;
 
 interface ReferenceRow {
   /** The key of a row: this text, and the values of the columns. */
@@ -158,54 +416,10 @@ interface ReferenceRow {
   readonly acyclic: boolean;
 }
 
-/** Finds the rows with references that lead nowhere, or in a circle, and reads the file again for their line numbers. */
-async function refuseDangling({ model, dialect, writer, intake, faults, refuse }: ImportRun): Promise<void> {
-  const { quote } = dialect;
-  const found = new Map<string, Fault>();
-
-  /** `rest`: SQL that picks rows of `r$`. */
-  async function find(reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) {
-    const { row, columns, table, pointer, column } = reference;
-    const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
-    for (const values of await writer.all({ sql }, [])) {
-      const message = messageOf(String(values[columns.indexOf(column)]));
-      found.set([row, ...values].join(' '), { pointer, code, message });
-    }
-  }
-
-  const references = referencesOf(model);
-  const place = faults.length > 0 ? 'among the lines without errors' : 'in the file';
-  for (const reference of references) {
-    const { column, target } = reference;
-    const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
-    const most = Math.min(MOST, intake.mostFaults - faults.length);
-    const dangling = `where r$.${quote(column)} is not null and not exists (${there}) limit ${most}`;
-    await find(reference, dangling, 'not-found', (missing) => `There is no ${target.name} ${missing} ${place}`);
-  }
-  if (found.size === 0)
-    for (const reference of references.filter(({ acyclic }) => acyclic)) {
-      const { table, column, target } = reference;
-      const { sql } = rowsInCircles({ table, identifier: target.identifier.column }, { column }, { quote });
-      const circling = `join (${sql} limit ${MOST}) as c$ on c$.identifier = r$.${quote(target.identifier.column)}`;
-      const message = `${target.name} records are above themselves: their links lead in a circle`;
-      await find(reference, circling, 'cycle', () => message);
-    }
-  if (found.size === 0) return;
-  let number = 0;
-  for await (const texts of intake.source())
-    for (const text of texts) {
-      number += 1;
-      for (const key of keysOf(text)) {
-        const fault = found.get(key);
-        if (fault) refuse(number, fault);
-      }
-    }
-}
-
-/** The keys of the references of a line, as `refuseDangling` finds them. */
+/** The keys of the references of a line, as `#refuseDangling` finds them. */
 function keysOf(text: LineText): readonly string[] {
-  const line = (typeof text === 'string' ? parsed(text) : undefined) as Partial<RecordLine & PairLine> | undefined;
-  const { type, identifier, references, pair, left, right } = line ?? {};
+  const line = (parsed(text) ?? {}) as Partial<RecordLine & PairLine>;
+  const { type, identifier, references, pair, left, right } = line;
   if (pair !== undefined) return ['left', 'right'].map((side) => `pair ${pair} ${side} ${left} ${right}`);
   return Object.entries(references ?? {}).map(([name, value]) => `type ${type} ${name} ${identifier} ${value}`);
 }
