@@ -6,18 +6,23 @@ export interface Diagnostic {
   readonly severity: Severity;
   readonly file: string;
   readonly line: number;
+  /** 1-based, in UTF-16 code units. */
   readonly column: number;
+  /** The fault, the expected value, and the nearest valid name. */
   readonly message: string;
+  /** The source line, with carets under the location. */
   readonly frame: string;
 }
 
 /** docs/reference/diagnostics.md has their causes and cures. */
 export const severities = {
+  // Files
   'no-schema': 'error',
   'unreadable-file': 'error',
   'file-too-large': 'error',
   'not-text': 'error',
   'empty-file': 'error',
+  // YAML
   'yaml-syntax': 'error',
   'yaml-warning': 'warning',
   'duplicate-key': 'error',
@@ -25,6 +30,7 @@ export const severities = {
   'too-many-aliases': 'error',
   'not-json': 'error',
   'too-many-faults': 'error',
+  // Grammar
   'wrong-type': 'error',
   'unknown-key': 'error',
   'misplaced-key': 'error',
@@ -37,6 +43,7 @@ export const severities = {
   'bad-path': 'error',
   'bad-order': 'error',
   'bad-pattern': 'error',
+  // Fields
   'contradictory-constraints': 'error',
   'bad-default': 'error',
   'null-default': 'error',
@@ -47,6 +54,7 @@ export const severities = {
   'read-only-required': 'error',
   'generated-conflict': 'error',
   'duplicate-generated': 'error',
+  // Names
   'duplicate-type': 'error',
   'duplicate-path': 'error',
   'duplicate-table': 'error',
@@ -55,6 +63,7 @@ export const severities = {
   'duplicate-column': 'error',
   'former-name-taken': 'error',
   'duplicate-rename': 'error',
+  // Relations
   'unknown-type': 'error',
   'hidden-identifier': 'error',
   'unknown-inverse': 'error',
@@ -68,6 +77,7 @@ export const severities = {
   'needless-acyclic': 'error',
   'blocked-deletion': 'warning',
   'unreachable-type': 'warning',
+  // References to fields
   'unknown-field': 'error',
   'not-comparable': 'error',
   'bad-operand': 'error',
@@ -75,6 +85,7 @@ export const severities = {
   'broken-default': 'error',
   'unknown-variant': 'error',
   'variant-omits-required': 'error',
+  // Seeds
   'seed-identifier': 'error',
   'duplicate-seed': 'error',
   'invalid-seed': 'error',

@@ -92,6 +92,7 @@ interface Looking {
   readonly changed: () => unknown;
 }
 
+/** Returns a function that stops polling. */
 export function followSettled(first: string, { look, every, changed }: Looking): () => Promise<void> {
   let [known, last, looks] = [first, first, 0];
   const stopping = new AbortController();

@@ -25,6 +25,7 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
 /** Bytes that wait for a full disk; more are dropped. */
 const MAX_HELD = 1024 * 1024;
 
+/** A log that cannot be written does not end the service. */
 const standardError = () =>
   destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
 

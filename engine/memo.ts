@@ -13,7 +13,9 @@ export function memoized<K extends object, A extends readonly unknown[], T>(
   };
 }
 
+/** A least-recently-used cache. */
 export function createCache<T>(most: number): (key: string, make: () => T) => T {
+  // A Map keeps insertion order, so its first key is the least recently used.
   const known = new Map<string, T>();
   return (key, make) => {
     const value = known.get(key) ?? make();

@@ -10,6 +10,7 @@ export interface Metrics {
   observe(request: AnsweredRequest): void;
   statement(milliseconds: number): void;
   readonly wait: OnWait;
+  /** Both functions are called whenever metrics are read. */
   watch(usage: () => readonly ServerUsage[], ask: () => Promise<{ isReady: boolean; isReachable: boolean }>): void;
   readonly contentType: string;
   text(): Promise<string>;

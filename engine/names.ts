@@ -58,11 +58,13 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
+/** Characters of a client's text that a message repeats. */
 export const MAX_ECHO = 100;
 
 export const shortened = (text: string, most = MAX_ECHO): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
+/** Comparing longer names would take too long. */
 const LONGEST_MEANT = 200;
 
 export function nearest(name: string, known: Iterable<string>): string | undefined {
@@ -81,6 +83,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
+/** `; did you mean "x"?` or the empty text. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const candidate = nearest(name, known);
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;

@@ -64,6 +64,7 @@ type FaultPlace =
 export type Fault = FaultPlace & {
   readonly code: string;
   readonly message: string;
+  /** Of the body, from 1. */
   readonly line?: number;
   /** The stored records in the way; only those that the token may read. */
   readonly records?: readonly RecordName[];
@@ -79,6 +80,7 @@ export const MAX_ERRORS = 100;
 interface Extras {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Overrides the default Retry-After. */
   readonly retryAfter?: number | undefined;
   readonly cause?: unknown;
 }

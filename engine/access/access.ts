@@ -15,6 +15,7 @@ import { type Grant, grantOf, parseGrants } from './tokens.ts';
 export interface Access {
   /** Throws `unauthorized`. */
   grantOf(request: IncomingMessage): Grant;
+  /** undefined without a known token. */
   nameOf(request: IncomingMessage): string | undefined;
   close(): void;
 }
@@ -23,6 +24,7 @@ type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
   readonly changed: (grants: readonly Grant[]) => void;
+  /** Why lines of the file give no access. */
   readonly refused: (faults: readonly string[]) => void;
 }
 
@@ -44,6 +46,7 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     reports.refused([
       `${file === '' ? 'TOKENS has' : `TOKENS_FILE is "${file}", which has`} no tokens: nobody has access`,
     ]);
+  // A pipe can only be read once.
   const isFollowed = text !== undefined && statSync(file).isFile();
   // A change counts only if two polls find it: an editor may empty the file before writing it.
   const stop = isFollowed
@@ -102,6 +105,7 @@ const unauthorized = (message: string, challenge: string): Problem =>
 
 export interface Client {
   readonly rights: Rights;
+  /** null without tokens. */
   readonly tokenName: string | null;
   readonly model: Model;
   /** What the client may see; the same object for all clients with equal rights. */
@@ -111,6 +115,7 @@ export interface Client {
 }
 
 export interface Clients {
+  /** Throws `unauthorized`. */
   of(request: IncomingMessage): Client;
   granted(granted: Granted, name: string): Client;
   readonly unrestricted: Client;

@@ -3,6 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Granted, TypeNames } from '../model/rights.ts';
 
 export interface Grant extends Granted {
+  /** Stands in logs, unlike the token. */
   readonly name: string;
   /** SHA-256: a token has 256 random bits, so a slow hash is not needed. */
   readonly hash: Buffer;
@@ -86,6 +87,7 @@ function parseGrant(line: string): Grant | undefined {
   return { name, read, write, hash: Buffer.from(hash, 'hex') };
 }
 
+/** Compares every grant in constant time. */
 export function grantOf(token: string, grants: readonly Grant[]): Grant | undefined {
   const hash = hashOf(token);
   const same = grants.map((grant) => timingSafeEqual(grant.hash, hash));

@@ -18,6 +18,7 @@ interface Advice {
   /** `date: { index: true }` below `fields`, or `indexes: [[status, date]]`. */
   readonly advice: string;
   readonly lists: number;
+  /** Together; undefined in the log of a proxy. */
   readonly milliseconds?: number;
 }
 
@@ -78,6 +79,7 @@ function together(lists: readonly LoggedList[], model: Model): readonly Advice[]
   const all = [...groups.values()].map((same): Advice => {
     const { type, advice } = same[0] ?? { type: '', advice: '' };
     const milliseconds = same.reduce((sum, one) => sum + (one.milliseconds ?? 0), 0);
+    // A request can have several slow statements.
     const count = new Set(same.map((one) => one.request ?? one)).size;
     return milliseconds > 0 ? { type, advice, lists: count, milliseconds } : { type, advice, lists: count };
   });
@@ -104,6 +106,7 @@ function missingIndex(type: RecordType, query: string): readonly Member[] | unde
   // Databases often prefer an index of the order to one of a range.
   const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
   const isThere = type.indexes.some(({ members }) => all.every((member, place) => members[place] === member));
+  // Each relation to one record has an index.
   const needsNone = all.every((member) => 'link' in member) && all.length < 2;
   return all.length === 0 || isThere || needsNone ? undefined : all;
 }
@@ -115,6 +118,7 @@ function memberOf({ fields, relations }: RecordType, name: string): Member | und
 
 const DIRECTION = /^(?:asc|desc)$/i;
 
+/** Empty if an index already gives the order, or none can. */
 function sortedMembers(type: RecordType, words: readonly string[]): readonly Field[] {
   const names = words.filter((word) => word !== '' && !DIRECTION.test(word));
   const fields = names.flatMap((name) => type.fields.get(name) ?? []);

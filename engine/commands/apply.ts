@@ -71,6 +71,7 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
     const { standing, applied, catalogue } = found;
     const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), isThere: true };
     if (standing.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
+    // Throws a StartError if a start could not serve the tables.
     ownView(model, standing);
     return { ...looked, steps: [], standing };
   } finally {

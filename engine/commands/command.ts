@@ -14,6 +14,7 @@ import type { Driver } from '../storage/driver.ts';
 import { databaseAt } from '../storage/open.ts';
 
 export interface Command {
+  /** Printed by `--help`, and after a wrong command line. */
   readonly usage: string;
   /** Resolves with the exit code; an error that it throws is printed, and the code is 1. */
   run(options: readonly string[]): Promise<number>;
@@ -34,6 +35,7 @@ export function runProcess(run: () => Promise<number>): void {
     printError(errorText(error));
     process.exit(1);
   });
+  // Only once, not by each worker.
   if (workerNumber === undefined) for (const doubt of doubtsAbout(process.env)) printError(`Warning: ${doubt}`);
   void exitCode(run).then((code) => (process.exitCode = code));
 }
@@ -61,6 +63,7 @@ type Known = NonNullable<ParseArgsConfig['options']>;
 
 type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
 
+/** `words`: the maximum number of arguments that are no options. */
 export const command = <const O extends Known>(
   usage: string,
   options: O,
@@ -105,6 +108,7 @@ export function refuseUnknownTypes(
   if (unknown !== undefined) typeNamed(model, unknown);
 }
 
+/** undefined for PostgreSQL. */
 export const databaseFile = ({ databaseUrl }: Settings): string | undefined =>
   databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 
@@ -122,6 +126,7 @@ export async function withDatabase<T>(
 }
 
 const WIDTH = 30;
+/** Milliseconds, on a terminal and elsewhere. */
 const INTERVAL = { line: 50, lines: 5000 };
 
 /** Progress on standard error: a bar on a terminal, lines elsewhere. */

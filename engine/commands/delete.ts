@@ -11,6 +11,7 @@ const USAGE =
 /** Steps that drop what may refer to the deleted records. */
 const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
 
+/** Milliseconds between lines of progress. */
 const INTERVAL = 1000;
 
 export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }, [name = '', text = ''], settings) => {

@@ -149,6 +149,7 @@ export const create = command(NEW, {}, 1, async (_, [type], { schemaDirectory })
   return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
 });
 
+/** Returns the path of the new file. */
 function writeDescriptor(type: string, directory: string): string {
   const fault = nameFault(type);
   if (fault) throw new StartError(fault.message);
@@ -168,6 +169,7 @@ function writeDescriptor(type: string, directory: string): string {
   return shownPath(file);
 }
 
+/** `grammar`: a path relative to the descriptor's folder; `other`: the type of a relation. */
 const template = (type: string, grammar: string, other: string): string => `# yaml-language-server: $schema=${grammar}
 type: ${type}
 description: What a record of this type represents, in one sentence.

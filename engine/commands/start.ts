@@ -6,6 +6,7 @@ import { pagesAt, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { BOOLEAN, command, stopSignal } from './command.ts';
 
+/** Milliseconds until handles that are still open are given up. */
 const EXIT_DELAY = 100;
 
 const USAGE =
@@ -40,6 +41,7 @@ async function untilStopped(
   return stop(close, log, await stopped);
 }
 
+/** undefined if the database stopped answering meanwhile. */
 const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
   engine.ready().then(
     ({ serves }) => serves,
@@ -77,6 +79,7 @@ async function work(settings: Settings): Promise<number> {
   return code;
 }
 
+/** Without a signal, the first process has logged that it stops. */
 async function stop(close: () => Promise<boolean>, log: Log, signal?: string): Promise<number> {
   if (signal !== undefined) log.info({ signal }, 'stopping');
   const began = performance.now();

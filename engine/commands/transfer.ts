@@ -96,6 +96,7 @@ export const importRecords = command(
   },
 );
 
+/** Each fault takes memory until the import ends. */
 const MOST_REPORTED = 100_000;
 const MAX_POINTER = 200;
 
@@ -112,11 +113,13 @@ function writeReport(file: NewFile | undefined, faults: readonly LineFault[]): v
 
 /** In body limits: a record can grow over several requests. */
 const BODIES = 16;
+/** Node.js cannot decode much longer strings. */
 const LONGEST = 256 * 1024 * 1024;
 
 const linesOf = (file: string, { bodyLimit }: Settings): AsyncGenerator<readonly LineText[]> =>
   readLines(file, Math.min(LONGEST, BODIES * bodyLimit));
 
+/** Checks the head before a database is created. */
 async function refuseForeign(file: string, settings: Settings): Promise<void> {
   let before = 0;
   for await (const texts of linesOf(file, settings)) {
@@ -140,6 +143,7 @@ const imported = (file: string, settings: Settings, mostFaults: number, isUnchec
     }),
   );
 
+/** A record may come from a service with wider limits. */
 const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
 
 function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
@@ -157,6 +161,7 @@ function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
     if (faults.length + openFaults.length > 0) return { faults: [...faults, ...openFaults] };
     const own = kept.get(String(object['type']));
     const texts = new Map([...found].flatMap(([name, { text }]) => (own?.has(name) ? [[name, text] as const] : [])));
+    // The validator has accepted it.
     return { line: { ...object, texts } as unknown as Line };
   };
 }

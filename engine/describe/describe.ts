@@ -84,6 +84,7 @@ export function describeField(field: Field): JsonObject {
   });
 }
 
+/** Only titles that differ from the value. */
 function titlesOf({ valueTitles }: Field): JsonObject | undefined {
   const others = [...valueTitles].filter(([value, title]) => value !== title);
   return others.length > 0 ? Object.fromEntries(others) : undefined;
@@ -123,6 +124,7 @@ const describeCheck = (check: Check): JsonObject => ({
 /** Without indexes that a field or the default order declares. */
 function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
+  // The token may not see all relations.
   const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
@@ -149,6 +151,7 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
 
 export function mermaidOf(model: Model): string {
   const types = [...model.types.values()];
+  // A hidden type is not shown as a target.
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)

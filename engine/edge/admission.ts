@@ -30,6 +30,7 @@ export const createAdmission =
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 
 function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUrl }: AdmissionOptions): void {
+  // Browsers always send a host.
   if (headers.host === undefined || allowedHosts.includes('*')) return;
   const name = headers.host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
   if (FIXED.test(name) || allowedHosts.some((known) => known.toLowerCase() === name)) return;
@@ -125,6 +126,9 @@ export function networkOf(address: string): string {
   return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
 
+// The rate limit (draft-ietf-httpapi-ratelimit-headers).
+
+/** Returns the RateLimit headers; throws `rate-limited`. */
 export type RateLimit = (request: IncomingMessage) => Promise<Readonly<Record<string, string>>>;
 
 const SECONDS = 60;

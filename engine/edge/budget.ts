@@ -17,6 +17,7 @@ export interface Budget {
 
 export interface Share {
   grow(bytes: number): void;
+  /** Gives back all but this many bytes. */
   shrink(most: number): void;
   release(): void;
   readonly bytes: number;
@@ -54,6 +55,7 @@ export function createBudget(limit: number): Budget {
       const most = isLarge ? limit - limit / 8 : limit;
       if (!this.#cutOff) {
         if (this.bytes + more > most) throw tooMuchAtOnce(this.bytes + more, most);
+        // Cut nobody off if it would not fit anyway.
         if (used - keptBytes + more > most) throw overloaded();
       }
       this.#count(more);
@@ -110,6 +112,7 @@ const overloaded = (): Problem =>
 
 // Unsent responses stay in memory for a limited time, and within the budget.
 
+/** Bytes a second that a client must read. */
 const SLOWEST = 32 * 1024;
 const LONGEST_TIMER = 2 ** 31 - 1;
 

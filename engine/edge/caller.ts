@@ -3,9 +3,11 @@ export interface Caller {
   readonly isGone: boolean;
   readonly origin: string;
   readonly most: number;
+  /** Reserves memory; throws like `Budget.take`. */
   take(bytes: number): void;
   /** Starts a savepoint; the returned function releases what was taken since. */
   drawing?(): () => void;
+  /** The position in the database's log that the client has seen. */
   readonly position?: string | undefined;
   wrote?(position: string): void;
   /** Calls the listener when the client disconnects, at once if it has. Returns a function that stops listening. */

@@ -20,6 +20,7 @@ export function pointer(path: readonly (string | number)[]): string {
 
 export function escapeStep(step: string | number): string {
   const text = String(step);
+  // This runs for every key of every write.
   return text.includes('/') || text.includes('~') ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
@@ -126,6 +127,7 @@ class Tokenizer {
   #keys = 0;
   #containers = 0;
   #isKept = false;
+  /** The kept text so far, and the index after it. */
   #kept = '';
   #keptTo = 0;
 
@@ -258,6 +260,7 @@ class Tokenizer {
     if (text === 'true' || text === 'false') return text === 'true';
     if (this.#options.number) return this.#options.number(text);
     const value = Number(text);
+    // `1e999` is valid JSON.
     if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
     return value;
   }
@@ -430,6 +433,7 @@ const ranking =
     });
   };
 
+/** Locations come before those inside them. */
 function compare(one: Rank, other: Rank): number {
   const at = one.findIndex((index, depth) => index !== other[depth]);
   if (at < 0) return one.length - other.length;

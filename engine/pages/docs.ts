@@ -51,10 +51,12 @@ export const tokenScript = (guarded: boolean): Html =>
 
 const PAGES = ['reading', 'writing', 'problems'];
 
+/** `[text](page.md#heading)`, a link to another file. */
 const FILE_LINK = /\[([^\]]+)\]\((?!https?:)([\w./-]+\.md)(#[\w-]+)?\)/g;
 
 const COMMENT = /^<!--.*?-->\n+/;
 
+/** In the examples of the guide. */
 const LOCAL = 'http://127.0.0.1:3000';
 
 const MARKED = new Marked({
@@ -95,8 +97,10 @@ export async function guidePage(title: string, publicUrl: string): Promise<strin
 
 // `/llms.txt` tells an agent how to begin (llmstxt.org).
 
+/** More would fill the agent's context. */
 const MAX_LISTED = 100;
 
+/** `base`: before each path. */
 export function llmsText(
   { types }: Model,
   about: Pick<ServiceInfo, 'title' | 'guarded' | 'agents'>,

@@ -8,8 +8,10 @@ import { Problem } from '../problem.ts';
 export interface ServiceInfo {
   readonly title: string;
   readonly version: string;
+  /** Empty without PUBLIC_URL. */
   readonly publicUrl: string;
   readonly hasStudio: boolean;
+  /** Whether `/mcp` is offered. */
   readonly agents: boolean;
   /** Whether requests need a token; pages differ by it. */
   readonly guarded: boolean;
@@ -108,6 +110,7 @@ export const ASSETS = {
   'swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 } as const;
 
+/** A file of ASSETS or of engine/pages/public. */
 export function sendFile(name: string): RequestHandler {
   const copy = join(__dirname, name);
   const library = new Map<string, string>(Object.entries(ASSETS)).get(name);
@@ -118,5 +121,6 @@ export function sendFile(name: string): RequestHandler {
         ? copy
         : require.resolve(library);
   return (_, response) =>
+    // A folder above may begin with a dot.
     response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
 }

@@ -26,6 +26,7 @@ interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
 /** The part of Engine that pages need. */
 interface PagesEngine {
   modelFor(request: IncomingMessage): Model;
+  /** Throws `unauthorized`. */
   clients(): { of(request: IncomingMessage): Client };
   readonly host: { readonly cors: Cors };
 }
@@ -46,6 +47,7 @@ export function createPages(
   const about = { ...options, hasStudio: built !== undefined };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
   const textsOf = memoized((_about: object) => createCache<string>(MAX_KEPT));
+  /** Made once for each kind of text about the subject. */
   const kept = (subject: object, kind: string, make: () => string): string => textsOf(subject)(kind, make);
 
   const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
@@ -144,6 +146,7 @@ const allowOrigins =
     next();
   };
 
+/** Preflights have no token. */
 const answerPreflight: RequestHandler = ({ headers }, response, next) => {
   if (headers['access-control-request-method'] === undefined) next();
   else response.status(204).end();

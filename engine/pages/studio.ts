@@ -20,6 +20,7 @@ export function studioBuild(): Built | undefined {
   return existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')) as Built) : undefined;
 }
 
+/** `first` runs before each response. */
 export function serveStudio(router: IRouter, title: string, built: Built, ...first: readonly RequestHandler[]): void {
   const page = sendPage(title, built);
   readOnly(router, '/studio', ...first, page);
@@ -67,6 +68,7 @@ const sendPage =
           >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,
     });
+    // A nonce is good for one response.
     response.set({ 'Content-Security-Policy': policyWith(nonce), 'Cache-Control': 'no-store' });
     response.type('html').send(page);
   };

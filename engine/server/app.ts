@@ -116,6 +116,7 @@ const asterisk: RequestHandler = ({ url }, response, next) => {
   else next();
 };
 
+/** Loaded with the first request: the SDK takes a tenth of a second. */
 function agents(engine: Engine, settings: EngineSettings): RequestHandler {
   const load = lazy(async () => (await import('../mcp/endpoint.ts')).createAgentEndpoint(engine, settings));
   return async (request, response) => (await load())(request, response);

@@ -173,8 +173,11 @@ function limitPieces(request: IncomingMessage, response: ServerResponse, refuse:
     else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }));
     return true;
   };
+  // Node would read on without a call to push.
   response.once('prefinish', () => request.resume());
 }
+
+// Requests that Node's parser refuses.
 
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],
@@ -198,6 +201,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Reading on would cost more than it costs the client.
   if (error.code === TOO_MANY_PIECES) socket.once('finish', () => socket.destroy());
   else destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
@@ -205,6 +209,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
 
 // Request smuggling (RFC 9112, 11.2): a proxy could read such requests in another way. Node's parser lets some of them pass.
 
+/** RFC 9110, 5.3 */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',

@@ -16,6 +16,7 @@ type ListenerSettings = Pick<
   'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout' | 'memoryLimit'
 >;
 
+/** Longer than clients and proxies: the side that sends should close. */
 const KEEP_ALIVE_MS = 75_000;
 /** Connections that wait to be accepted; clients retry further ones after seconds. */
 const BACKLOG = 4096;
@@ -98,6 +99,7 @@ async function drain(server: Server, connections: Connections, timeout: number):
   };
   const closeIdle = (): void => {
     server.closeIdleConnections();
+    // Node does not count a connection without a request as idle.
     for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
   };
   const timers = [setInterval(closeIdle, IDLE_CHECK_MS), setTimeout(cutOff, timeout)];

@@ -13,6 +13,7 @@ import { listen } from './listener.ts';
 export interface Serving {
   readonly url: string;
   readonly engine: Engine;
+  /** Answers open requests, and closes the database. False if requests were cut off. */
   close(): Promise<boolean>;
 }
 
@@ -28,6 +29,7 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
       const { drainDelay, shutdownTimeout } = settings;
       engine.drain();
       await sleep(drainDelay);
+      // The rest of the time is for closing the database.
       const inTime = await listener.drain(shutdownTimeout - Math.min(500, shutdownTimeout / 4));
       await engine.close();
       return inTime;

@@ -13,8 +13,10 @@ import { WORKER_VARIABLE } from '../process.ts';
 import { listen } from './listener.ts';
 import { forHost, type Serving } from './serve.ts';
 
+/** Milliseconds before an ended worker is started again; doubled each time that it ends soon. */
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 10_000;
+/** A worker that ended later did not fail to start. */
 const STEADY = 10_000;
 const GRACE = 1000;
 
@@ -78,6 +80,7 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
 
   function start(number: number, delay = FIRST_DELAY): Worker {
     const worker = cluster.fork({ ...shares, [WORKER_VARIABLE]: String(number) });
+    // The worker may have ended before a message.
     worker.on('error', () => undefined);
     const began = performance.now();
     let serves = number > 1 || delay > FIRST_DELAY;

@@ -10,6 +10,8 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const DIALECT_NAMES = ['json-server', 'simple-rest'] as const;
 export type HttpDialectName = (typeof DIALECT_NAMES)[number];
 
+// docs/reference/settings.md describes the settings.
+
 interface Setting<T> extends SettingValue<T> {
   readonly name: string;
   readonly default: string;
@@ -23,6 +25,7 @@ const setting = <T>(name: string, usual: string, value: SettingValue<T>): Settin
 
 const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;
+/** Seconds: with 0, no request could succeed. */
 const MIN_PATIENCE = 0.1;
 const MAX_SECONDS = 86_400;
 
@@ -249,6 +252,7 @@ function seconds(minimum = 0): SettingValue<number> {
   };
 }
 
+/** Characters that can stand in headers and pages as they are. */
 const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 
 function publicUrlOf(text: string): string | undefined {

@@ -93,6 +93,7 @@ function creations(add: AddCase, type: RecordType): void {
     );
 }
 
+/** The linked record can have one such link only. */
 const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
 /** The second of two records with the same unique values is refused; an upsert finds the first. */
@@ -123,6 +124,7 @@ const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value },
 async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
+    // The links may lead nowhere: values are checked before links.
     const whole = { ...(await newBody(context, type, { values: missingLinks(context, type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
@@ -130,6 +132,7 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
 }
 
+/** A response names at most so many. */
 const MOST_FAULTS = 100;
 
 function refusedCreations(add: AddCase, type: RecordType): void {
@@ -394,6 +397,7 @@ function relationCases(add: AddCase, relation: Relation): void {
       const value = await make(context);
       if (refusal === undefined) return createWith(context, relation, value);
       const [status, code, place] = refusal;
+      // Values are checked before links.
       const links = code === 'invalid-body' ? missingLinks(context, source) : {};
       const body = await newBody(context, source, { values: { ...links, [name]: value } });
       return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(place)] }));

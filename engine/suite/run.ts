@@ -10,7 +10,9 @@ export interface Request {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
+  /** In place of `body`, sent as it is. */
   readonly text?: string;
+  /** In place of the token of the run. */
   readonly token?: 'none' | 'unknown' | 'reader';
 }
 
@@ -66,6 +68,7 @@ export interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
+  /** null for text that is not JSON. */
   readonly body: JsonValue;
 }
 
@@ -73,6 +76,7 @@ export interface Response {
 export type Expect = (request: Request, expected: Expected | ((response: Response) => Expected)) => Promise<Response>;
 
 export interface Case {
+  /** Empty for cases about the service. */
   readonly type: string;
   readonly title: string;
   run(expect: Expect): Promise<unknown>;
@@ -162,6 +166,7 @@ function compare(
   const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !(type && isKnown(type, key)));
   return [...Object.keys(expected), ...others].flatMap((key) => {
     const [wanted, got, field] = [expected[key], actual[key], type?.fields.get(key)];
+    // One instant has many spellings.
     if (field?.type.now && typeof wanted === 'string' && typeof got === 'string' && field.type.equal(wanted, got))
       return [];
     return compare(wanted, got, `${place}/${key}`, type?.relations.get(key)?.target);

@@ -27,6 +27,7 @@ export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
 const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[] =>
   [...relations.values()].filter((one) => one.required && one !== via?.inverse);
 
+/** `via`: the relation that the record is nested in. */
 export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
   (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
 
@@ -145,6 +146,7 @@ export async function newBody(
   return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
 }
 
+/** A link if possible, else a new record. */
 export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
   const { target, nested } = relation;
   if (target.identifier.inRecord && isObtainable(target) && !context.pending.has(target))
@@ -217,6 +219,7 @@ function created(type: RecordType, id: number, given: JsonObject, include: reado
 export const idOf = ({ identifier }: RecordType, id: JsonValue): JsonObject =>
   identifier.inRecord ? { [identifier.name]: id } : {};
 
+/** Related records are shown without their relations. */
 function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   const plain = (one: JsonValue): JsonValue =>
     isObject(one) ? Object.fromEntries(Object.entries(one).filter(([name]) => !target.relations.has(name))) : one;
