@@ -63,7 +63,6 @@ async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Prom
 
 async function moveForward(model: Model, driver: Driver): Promise<PreparedTables> {
   await createEngineTables(driver);
-  await driver.finishMigration(UNWATCHED);
   const plan = await planFor(model, driver);
   // Kept steps are not made, so their rows need no check.
   await applyPlan({ ...plan, kept: [] }, driver, NONE);

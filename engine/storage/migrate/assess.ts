@@ -1,5 +1,4 @@
-/** A plan held against the rows: which records each step affects, whether it may be made, and all that for people. */
-import type { JsonValue } from '../../json/json.ts';
+/** A plan held against the rows: which records each step affects, and whether it may be made; as text and as JSON. */
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { type Catalogue, type Drift, obstaclesTo, ownIndexes } from './catalogue.ts';
@@ -10,13 +9,14 @@ import {
   type MigrationStep,
   olderInstances,
   type Plan,
+  type RowQuery,
   type StepCheck,
   stepId,
 } from './steps.ts';
 
 /**
- * ready: it may be made. allow: only if somebody allows it. unclear: somebody has to say what is meant.
- * blocked: not before the records that stand in the way are changed. kept: it is made only if somebody asks for it.
+ * ready: it may be made. allow: only if it is allowed. unclear: somebody has to say what is meant. blocked: records or
+ * objects stand in the way. kept: it is a drop that nobody asked for.
  */
 type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
@@ -29,6 +29,7 @@ interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
+  /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
@@ -52,14 +53,18 @@ export async function assess(
     if (rowsIn !== undefined && !filled.has(rowsIn))
       filled.set(rowsIn, (await reader.get({ sql: `select 1 from ${quote(rowsIn)} limit 1` }, [])) !== undefined);
     const isAtStake = filled.get(rowsIn) === true;
-    const affected = isAtStake || isSeed(step) ? await affectedBy(step, reader) : [];
+    const affected: AffectedRows[] = [];
+    for (const check of isAtStake || isSeed(step) ? step.checks : []) {
+      const found = await findRows(check, reader);
+      if (found.count > 0) affected.push({ effect: check.effect, says: check.says, ...found });
+    }
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
     assessed.push({ step, affected, obstacles: [], isAtStake, state });
   }
   return assessed;
 }
 
-/** The same with what other objects of the database, and the database itself, would refuse. */
+/** The same, with the objects that stand in the way, and what the database would refuse. */
 export async function assessIn(
   plan: Plan & { readonly catalogue: Catalogue },
   driver: Driver,
@@ -89,43 +94,24 @@ function stateOf(
   return isQuestion(step) ? 'unclear' : 'allow';
 }
 
-async function affectedBy({ checks }: MigrationStep, reader: Reader): Promise<readonly AffectedRows[]> {
-  const affected: AffectedRows[] = [];
-  for (const { sql, fits, effect, says } of checks) {
-    const found = fits ? await countUnfit(sql, fits, reader) : await countRows(sql, reader);
-    if (found.count > 0) affected.push({ effect, says, ...found });
-  }
-  return affected;
-}
-
-type Count = Pick<AffectedRows, 'count' | 'identifiers'>;
-
-async function countRows(sql: string, reader: Reader): Promise<Count> {
-  const count = Number(await reader.value({ sql: `select count(*) from (${sql}) as found` }, []));
-  if (count === 0) return { count, identifiers: [] };
-  const first = `select identifier from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
-  return { count, identifiers: (await reader.column({ sql: first }, [])).map(Number) };
-}
-
-/** Read in pages, by identifier. */
-async function countUnfit(sql: string, fits: (value: JsonValue) => boolean, reader: Reader): Promise<Count> {
-  const page = {
-    sql: `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`,
-  };
-  const identifiers: number[] = [];
+async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Pick<AffectedRows, 'count' | 'identifiers'>> {
   let count = 0;
+  if (!fits) {
+    count = Number(await reader.value({ sql: `select count(*) from (${sql}) as found` }, []));
+    const first = `select identifier from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
+    return { count, identifiers: count === 0 ? [] : (await reader.column({ sql: first }, [])).map(Number) };
+  }
+  const page = `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`;
+  const identifiers: number[] = [];
   for (let last = 0; ;) {
-    const rows = await reader.all(page, [last]);
+    const rows = await reader.all({ sql: page }, [last]);
     for (const [identifier = null, value = null] of rows) {
       last = Number(identifier);
-      if (fits(JSON.parse(String(value)))) continue;
-      if (count++ < MAX_IDENTIFIERS) identifiers.push(last);
+      if (!fits(JSON.parse(String(value))) && count++ < MAX_IDENTIFIERS) identifiers.push(last);
     }
     if (rows.length < PAGE) return { count, identifiers };
   }
 }
-
-// For people, and as JSON.
 
 const marks: Readonly<Record<State, string>> = { ready: '  ', allow: '! ', unclear: '? ', blocked: 'x ', kept: '- ' };
 
@@ -140,18 +126,16 @@ const olderWords = {
 export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
   steps.filter(({ state }) => state !== 'ready' && state !== 'kept');
 
-interface StepDetails {
+interface Shown {
   readonly sql?: boolean;
+  /** What steps mean for older instances. */
   readonly notes?: boolean;
 }
 
-export const formatSteps = (steps: readonly Assessed[], shown: StepDetails = {}): string =>
+export const formatSteps = (steps: readonly Assessed[], shown: Shown = {}): string =>
   steps.map((one) => formatStep(one, shown)).join('\n');
 
-function formatStep(
-  { step, state, affected, obstacles }: Assessed,
-  { sql = false, notes = false }: StepDetails,
-): string {
+function formatStep({ step, state, affected, obstacles }: Assessed, { sql = false, notes = false }: Shown): string {
   const older = notes ? olderInstances(step) : undefined;
   const lines = [
     // `3 records: the value of "isbn" is lost (1, 2, 5)`
@@ -178,11 +162,11 @@ export const formatDrift = (drift: readonly Drift[]): string =>
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
 
-/** The steps that are made, and the parts that the database keeps. `told`: lines about the former. */
+/** The steps that are made, with lines about them, and the parts that the database keeps. */
 export function formatPlan(
   steps: readonly Assessed[],
   told: (made: readonly Assessed[]) => readonly string[],
-  shown: StepDetails = {},
+  shown: Shown = {},
 ): readonly string[] {
   const made = steps.filter(({ state }) => state !== 'kept');
   const kept = steps.filter(({ state }) => state === 'kept');
@@ -199,11 +183,9 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
   const shown = steps.filter(({ state }) => state !== 'kept');
   const allowed = shown.flatMap(({ step, state }) => (state === 'allow' ? `--allow ${stepId(step)}` : []));
   const isOpen = steps.some(({ state }) => state === 'blocked' || state === 'unclear') || drift.length > 0;
+  const differ = 'The descriptors differ from the tables of the database:';
   return [
-    ...(shown.length > 0
-      ? ['The descriptors differ from the tables of the database:', '', formatSteps(shown), '']
-      : []),
-    ...(shown.length > 0 ? [LEGEND] : []),
+    ...(shown.length > 0 ? [differ, '', formatSteps(shown), '', LEGEND] : []),
     ...(drift.length > 0 ? [formatDrift(drift), 'Put back what is missing: requests and other steps need it.'] : []),
     ...(isOpen || allowed.length === 0 ? [] : ['', `  npm run apply -- ${allowed.join(' ')}`, '']),
     'Nothing was changed.',

@@ -1,4 +1,4 @@
-/** A table that was there before: SQL of its values afterwards, and of the rows in the way; the steps of its fields and checks. */
+/** The change of a table: SQL of its values afterwards and of rows in the way, and the steps of fields and checks. */
 import { NOW } from '../../descriptor/descriptor.ts';
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import { type Shape, widens } from '../../field-types/field-type.ts';
@@ -33,7 +33,6 @@ export interface TypeChange extends TypePair {
   /** Every field and foreign key afterwards; `before` is undefined where it is new. */
   readonly fieldChanges: readonly FieldChange[];
   readonly referenceChanges: readonly ReferenceChange[];
-  /** The column of open keys afterwards: they lose those that new fields take over. */
   readonly openKeys: ColumnSource | undefined;
   readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
 }
@@ -77,17 +76,23 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
     const value = was ? dialect.quote(was.column) : dialect.literal(null);
     return { after: appliedReference(reference), column, before: was, value, from: was?.column };
   });
-  const step: TypeChange['step'] = (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts });
   const column = columns.find(({ name }) => name === OPEN_COLUMN);
   const from = before.open ? OPEN_COLUMN : undefined;
-  const openKeys = column && { column, value: openKeysLeft(pair, dialect), from };
-  return { ...pair, dialect, others, fieldChanges, referenceChanges, openKeys, step };
+  return {
+    ...pair,
+    dialect,
+    others,
+    fieldChanges,
+    referenceChanges,
+    openKeys: column && { column, value: openKeysLeft(pair, dialect), from },
+    step: (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts }),
+  };
 }
 
 function keptValue(column: Column, field: Field, before: NamedField, dialect: Dialect): string {
   const stored = dialect.quote(before.column);
-  const taken =
-    before.type === field.type.name ? stored : columnType(field, dialect.name).takes?.[before.type]?.(stored);
+  const type = columnType(field, dialect.name);
+  const taken = before.type === field.type.name ? stored : type.takes?.[before.type]?.(stored);
   const otherwise = defaultSql(column, field, dialect);
   if (taken === undefined) return otherwise;
   return before.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
@@ -123,26 +128,22 @@ export function openKeysLeft({ before, fields: { added } }: TypePair, dialect: D
   return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(OPEN_COLUMN, taken);
 }
 
-// The questions of steps about rows, as SQL over the database before the plan.
+export const rowsOf = (
+  { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
+  { quote }: Pick<Dialect, 'quote'>,
+  value = 'null',
+): RowQuery => ({ sql: `select ${quote(identifier)} as identifier, ${value} as value from ${quote(table)}` });
 
-export const rowsOf = (table: string, identifier: string, { quote }: Pick<Dialect, 'quote'>): RowQuery => ({
-  sql: `select ${quote(identifier)} as identifier, null as value from ${quote(table)}`,
-});
-
-export const rowsWhere = ({ before: { table, identifier }, dialect }: TypeChange, condition: string): RowQuery => ({
-  sql: `${rowsOf(table, identifier, dialect).sql} where ${condition}`,
+/** `value`: SQL of the value. */
+export const rowsWhere = ({ before, dialect }: TypeChange, condition: string, value?: string): RowQuery => ({
+  sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
 /** Rows whose value, as JSON text, does not fit the schema. */
-function rowsUnfit(
-  { before, dialect: { quote } }: TypeChange,
-  json: string,
-  condition: string,
-  schema: JsonObject,
-): RowQuery {
+function rowsUnfit(change: TypeChange, json: string, condition: string, schema: JsonObject): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
   return {
-    sql: `select ${quote(before.identifier)} as identifier, ${json} as value from ${quote(before.table)} where ${condition}`,
+    ...rowsWhere(change, condition, json),
     fits: (value) => {
       validate ??= createAjv().compile(schema);
       return validate(value) === true;
@@ -150,10 +151,7 @@ function rowsUnfit(
   };
 }
 
-/**
- * Rows from which a link leads into a circle: all but those that can be reached from a row without one. `identifier` and
- * `column` are of one table.
- */
+/** Rows from which a link leads into a circle: those that cannot be reached from a row without the link. */
 export function rowsInCircles(
   { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
   { column }: { readonly column: string },
@@ -168,7 +166,7 @@ export function rowsInCircles(
   return { sql: `${selected} left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null` };
 }
 
-/** Rows that share their values with another one; nulls are never the same. */
+/** Rows that share their values with another one; null equals nothing. */
 export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
   const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
@@ -182,32 +180,50 @@ export const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
   change.fieldChanges.flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
 
 function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
-  const { step, dialect } = change;
+  const { dialect } = change;
   const { field, column, folded } = one;
   const { name, type } = field;
-  const edits = changed(change, one, before);
-  const isSameType = before.type === type.name;
   const steps: MigrationStep[] = [];
-  if (before.name !== name) steps.push(step('rename-field', { name, was: before.name }));
-  steps.push(...(isSameType ? constrained(change, one, before) : [retyped(change, one, before)]));
-  if (!before.nullable && field.nullable) steps.push(step('relax-field', { name, edits }));
+  const add = (code: StepCode, parts?: StepParts): void => void steps.push(change.step(code, { name, ...parts }));
+  const limitsOf = (typeName: string, shape: Shape): string | undefined =>
+    fieldTypes.get(typeName)?.columns[dialect.name].limits?.('', shape);
+  const shape = { constraints: before.constraints, examples: [] };
+  const limits = limitsOf(before.type, shape);
+  const hasLimits = limits === limitsOf(type.name, field);
+  const edits: readonly Edit[] = [
+    { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } },
+    ...(folded?.from === undefined
+      ? []
+      : [{ kind: 'changeColumn', column: folded.column, was: { nullable: true } } as const]),
+  ];
+  const isSameType = before.type === type.name;
+  const detail = type.expected(field);
+  const stored = dialect.quote(before.column);
+  if (before.name !== name) add('rename-field', { was: before.name });
+  if (!isSameType) {
+    const parts = { was: before.type, now: type.name, edits: [...edits, ...(folded ? [] : droppedFolded(before))] };
+    const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].takes?.[before.type]);
+    const cure = takers.length === 0 ? '' : ` (it can become ${takers.map((taker) => taker.name).join(' or ')})`;
+    if (takers.includes(type)) add('convert-field', { ...parts, detail, rows: unfit(change, one) });
+    else add('replace-field', { ...parts, detail: cure, rows: rowsWhere(change, `${stored} is not null`) });
+  } else if (!widens(type, shape, field))
+    add('narrow-field', { detail, edits: hasLimits ? [] : edits, rows: unfit(change, one) });
+  else if (!hasLimits) add('widen-field', { detail, edits });
+  if (!before.nullable && field.nullable) add('relax-field', { edits });
   if (before.nullable && !field.nullable) {
-    const rows = rowsWhere(change, `${dialect.quote(before.column)} is null`);
-    const filled = hasDefault(column);
-    steps.push(step(filled ? 'fill-field' : 'require-field', { name, edits, now: writtenDefault(field), rows }));
+    const rows = rowsWhere(change, `${stored} is null`);
+    add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now: writtenDefault(field), rows });
   }
   const [was, now] = [writtenDefault(before), writtenDefault(field)];
   // Another type has its default in another form.
-  if (isSameType && was !== now) steps.push(step('change-default', { name, was, now, edits }));
-  // Values that are there stay: what the service fills in is what is written from now on.
-  if (before.generated !== field.generated)
-    steps.push(
-      field.generated === undefined
-        ? step('stop-generating', { name, was: before.generated })
-        : step('generate-field', { name, now: field.generated }),
-    );
+  if (isSameType && was !== now) add('change-default', { was, now, edits });
+  // Stored values stay: the service fills in what is written from now on.
+  if (before.generated !== field.generated) {
+    if (field.generated === undefined) add('stop-generating', { was: before.generated });
+    else add('generate-field', { now: field.generated });
+  }
   if (folded && before.folded === undefined)
-    steps.push(step('add-caseless', { name, edits: [{ kind: 'addColumn', column: folded.column }] }));
+    add('add-caseless', { edits: [{ kind: 'addColumn', column: folded.column }] });
   if (!folded && before.folded !== undefined && isSameType) steps.push(droppedFoldedStep(change, before, name));
   return steps;
 }
@@ -217,30 +233,6 @@ const writtenDefault = ({
   default: value = null,
 }: Pick<AppliedField, 'isNowByDefault'> & { readonly default: JsonValue | undefined }): string =>
   isNowByDefault ? NOW : JSON.stringify(value);
-
-function retyped(change: TypeChange, one: FieldChange, before: NamedField): MigrationStep {
-  const { dialect, step } = change;
-  const { name, type } = one.field;
-  const edits = [...changed(change, one, before), ...(one.folded ? [] : droppedFolded(before))];
-  const parts = { name, was: before.type, now: type.name, edits };
-  if (columnType(one.field, dialect.name).takes?.[before.type])
-    return step('convert-field', { ...parts, detail: type.expected(one.field), rows: unfit(change, one) });
-  const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].takes?.[before.type]);
-  const detail = takers.length === 0 ? '' : ` (it can become ${takers.map((taker) => taker.name).join(' or ')})`;
-  const rows = rowsWhere(change, `${dialect.quote(before.column)} is not null`);
-  return step('replace-field', { ...parts, detail, rows });
-}
-
-/** Limits that the database keeps change with those of the field. */
-function constrained(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
-  const { field } = one;
-  const { name, type } = field;
-  const isKept = limitsOf(before.type, shapeOf(before), change) === limitsOf(type.name, field, change);
-  const parts = { name, detail: type.expected(field), edits: isKept ? [] : changed(change, one, before) };
-  if (!widens(type, shapeOf(before), field))
-    return [change.step('narrow-field', { ...parts, rows: unfit(change, one) })];
-  return isKept ? [] : [change.step('widen-field', parts)];
-}
 
 const droppedFolded = ({ folded }: AppliedField): readonly Edit[] =>
   folded === undefined ? [] : [{ kind: 'dropColumn', name: folded, isReference: false }];
@@ -254,19 +246,6 @@ export function droppedFieldStep(change: TypeChange, field: NamedField): Migrati
   return change.step('drop-field', { name: field.name, edits: [own, ...droppedFolded(field)], rows });
 }
 
-function changed(change: TypeChange, { column, folded }: FieldChange, before: NamedField): readonly Edit[] {
-  const limits = limitsOf(before.type, shapeOf(before), change);
-  const own: Edit = { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } };
-  if (folded?.from === undefined) return [own];
-  return [own, { kind: 'changeColumn', column: folded.column, was: { nullable: true } }];
-}
-
-/** The limits that are kept beside a column of this type, by any name. */
-const limitsOf = (type: string, shape: Shape, { dialect }: TypeChange): string | undefined =>
-  fieldTypes.get(type)?.columns[dialect.name].limits?.('', shape);
-
-const shapeOf = ({ constraints }: AppliedField): Shape => ({ constraints, examples: [] });
-
 function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
   const json = columnType(field, change.dialect.name).json(`(${value})`);
   return rowsUnfit(change, json, `(${value}) is not null`, field.type.schema(field));
@@ -276,7 +255,7 @@ function addedStep(change: TypeChange, { field, column, value, folded }: FieldCh
   const required = !column.nullable && !hasDefault(column);
   const { before, openKeys } = change;
   const added = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
-  // In an open type, records may hold the field's key already: its values move into the column.
+  // Values of an open key move into the column.
   const taken: readonly Edit[] =
     before.open && openKeys ? [{ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } }] : [];
   return change.step(required ? 'add-required-field' : 'add-field', {
@@ -298,8 +277,8 @@ function takenUnfit(change: TypeChange, field: Field): readonly StepCheck[] {
 }
 
 /**
- * In an open type, records may hold a key that is about to mean something else. New fields take such keys over;
- * identifiers, relations and new names of fields cannot. `known`: the names of the relations that it had.
+ * Names that open keys must give up: new fields take the keys over, but identifiers, relations and renamed fields cannot.
+ * `known`: the relations that the type had.
  */
 export function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly MigrationStep[] {
   const { type, before, dialect, fields } = change;
@@ -314,7 +293,7 @@ export function claimSteps(change: TypeChange, known: ReadonlySet<string>): read
   );
 }
 
-/** Rows stay as they are: a check is about what is written from now on. */
+/** A check is about what is written from now on. */
 export const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
   ...checks.dropped.map((rule) => step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) })),
   ...checks.added.map(({ fields, message }) =>

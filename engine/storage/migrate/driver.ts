@@ -92,7 +92,8 @@ export interface TableAlteration {
   readonly table: string;
   readonly identifier: string;
   readonly edits: readonly Edit[];
-  readonly columnsBefore: readonly string[];
+  /** Whether rows have open keys before. */
+  readonly wasOpen: boolean;
   /** All columns afterwards but the identifier, in the order of the table. */
   readonly columns: readonly ColumnSource[];
   /** Creates the table afterwards, under any name. */

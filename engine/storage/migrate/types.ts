@@ -46,7 +46,7 @@ export function droppedTypeStep({ name, table, identifier }: NamedType, dialect:
     ...plainTasks('define', [dropTable(table, dialect)], table),
     ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
   ];
-  const rows = rowsOf(table, identifier, dialect);
+  const rows = rowsOf({ table, identifier }, dialect);
   return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });
 }
 
@@ -56,18 +56,25 @@ export function closeStep(change: TypeChange): MigrationStep {
   return change.step('close-type', { edits, rows });
 }
 
-/** `isTold`: whether a step is worth telling; `knownRelations`: the names by which the type knew others. */
+/** `knownRelations`: those that the type had. `isTold`: whether a step is worth telling. */
 export function typeSteps(
   change: TypeChange,
   knownRelations: ReadonlySet<string>,
   isTold: (step: MigrationStep) => boolean,
 ): readonly MigrationStep[] {
-  const { type, before, step, fields, references, openKeys } = change;
+  const { type, before, step, fields, references, indexes, openKeys } = change;
   const [was, now] = [identifierNameOf(before), type.identifier.name];
+  // An index whose column is gone goes with it.
+  const lost = indexes.dropped.filter(({ members }) =>
+    columnsBefore(before, members).every((column) => memberAt(type, column)),
+  );
+  const folded = indexes.kept.filter(
+    ({ after, before: old }) => after.name !== old.name && after.members.some(isFolded),
+  );
   const steps = [
     ...(before.name === type.name ? [] : [step('rename-type', { was: before.name })]),
     ...(was === now ? [] : [step('rename-identifier', { was, now })]),
-    ...droppedIndexSteps(change),
+    ...lost.map((index) => droppedIndexStep(change, index)),
     ...(openKeys && !before.open
       ? [step('open-type', { edits: [{ kind: 'addColumn', column: openKeys.column }] })]
       : []),
@@ -78,7 +85,9 @@ export function typeSteps(
     ...(before.open && !openKeys ? [closeStep(change)] : []),
     ...fields.dropped.map((field) => droppedFieldStep(change, field)),
     ...references.dropped.map((reference) => droppedReferenceStep(change, reference)),
-    ...addedIndexSteps(change),
+    ...indexes.added.map((index) => addedIndexStep(change, index)),
+    // Where case counts again, fewer values are equal: the index is only rebuilt, as its SQL changes.
+    ...folded.map(({ after, before: replaced }) => addedIndexStep(change, after, replaced)),
   ];
   return withTasks(change, withIndexes(change, steps.filter(isTold)));
 }
@@ -92,7 +101,7 @@ function withDuplicates(step: MigrationStep, change: TypeChange): MigrationStep 
   return { ...step, checks: [...step.checks, ...unique.map((index) => duplicates(change, index))] };
 }
 
-/** Indexes whose SQL is no longer the same are dropped before the other edits, and made again after them. */
+/** Indexes whose SQL changes are dropped before the other edits, and made again after them. */
 function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
   const { type, before, dialect } = change;
   const wanted = indexesOf(type, dialect);
@@ -124,10 +133,7 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
     table: type.table,
     identifier: type.identifier.column,
     edits: steps.flatMap(({ edits }) => edits),
-    columnsBefore: [
-      ...[...Object.values(before.fields), ...before.references].map(({ column }) => column),
-      ...(before.open ? [OPEN_COLUMN] : []),
-    ],
+    wasOpen: before.open,
     columns: [
       ...fieldChanges,
       ...fieldChanges.flatMap(({ folded }) => folded ?? []),
@@ -148,22 +154,11 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
     : [...compiled, change.step('rebuild-table', { now: type.table, tasks: together })];
 }
 
-// Relations: foreign keys of the type's table, and join tables.
-
-/** On whichever side people know the foreign key by. */
-const referenceStep = (
-  { type, before: { table } }: TypeChange,
-  after: AppliedReference,
-  code: StepCode,
-  parts: StepParts = {},
-): MigrationStep => {
-  const owner = referenceOwner(type.name, after);
-  return createStep(code, owner.type, { name: owner.name, rowsIn: table, ...parts });
-};
-
 function referenceSteps(change: TypeChange, { after, before, column }: ReferenceChange): readonly MigrationStep[] {
   const steps: MigrationStep[] = [];
-  const add = (code: StepCode, parts?: StepParts): void => void steps.push(referenceStep(change, after, code, parts));
+  const { type, name } = referenceOwner(change.type.name, after);
+  const add = (code: StepCode, parts: StepParts = {}): void =>
+    void steps.push(createStep(code, type, { name, rowsIn: change.before.table, ...parts }));
   if (!before) {
     const edits: readonly Edit[] = [{ kind: 'addColumn', column }];
     if (after.required) add('add-required-relation', { edits, rows: rowsWhere(change, '1 = 1') });
@@ -176,8 +171,7 @@ function referenceSteps(change: TypeChange, { after, before, column }: Reference
   ];
   const was = before.belongsTo ?? before.has;
   const isSameSide = (before.belongsTo === null) === (after.belongsTo === null);
-  if (was !== null && isSameSide && was !== referenceOwner(change.type.name, after).name)
-    add('rename-relation', { was });
+  if (was !== null && isSameSide && was !== name) add('rename-relation', { was });
   if (before.required && !after.required) add('relax-relation', { edits });
   if (!before.required && after.required)
     add('require-relation', { edits, rows: rowsWhere(change, `${value} is null`) });
@@ -216,7 +210,7 @@ export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep
 
 export function droppedJoinStep(before: AppliedJoin, dialect: Dialect): MigrationStep {
   const { type, name } = joinOwnerBefore(before);
-  const rows = rowsOf(before.table, before.left.column, dialect);
+  const rows = rowsOf({ table: before.table, identifier: before.left.column }, dialect);
   const tasks = plainTasks('define', [dropTable(before.table, dialect)], before.table);
   return createStep('drop-relation', type, { name, detail: 'a connection', rows, tasks, rowsIn: before.table });
 }
@@ -228,15 +222,7 @@ export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly Migrat
     return name === was ? [] : [createStep('rename-relation', type, { name, was, rowsIn: before.table })];
   });
 
-// Indexes: unique ones constrain records, others only make lists fast.
-
-/** Before columns go. An index whose column is gone goes with it. */
-const droppedIndexSteps = (change: TypeChange): readonly MigrationStep[] =>
-  change.indexes.dropped
-    .filter(({ members }) => columnsBefore(change.before, members).every((column) => memberAt(change.type, column)))
-    .map((index) => droppedIndexStep(change, index));
-
-/** `type`: that whose members the index has now. */
+/** `type`: the one that has the members now. */
 export function droppedIndexStep(
   { before, step, type: own }: TypeChange,
   { name, unique, members }: NamedIndex,
@@ -250,23 +236,12 @@ export function droppedIndexStep(
   });
 }
 
-/** After columns are there. */
-const addedIndexSteps = (change: TypeChange): readonly MigrationStep[] => [
-  ...change.indexes.added.map((index) => addedIndexStep(change, index)),
-  // If case counts again, fewer values are equal, so the index is rebuilt like any whose SQL changes.
-  ...change.indexes.kept
-    .filter(({ after, before }) => after.name !== before.name && after.members.some(isFolded))
-    .map(({ after, before }) => addedIndexStep(change, after, before)),
-];
-
-type Member = Index['members'][number];
-
-const isFolded = (member: Member): boolean => !('link' in member) && member.folded !== undefined;
+const isFolded = (member: Index['members'][number]): boolean => !('link' in member) && member.folded !== undefined;
 
 const described = ({ members }: Index): string =>
   members.map((member) => `"${member.name}"${isFolded(member) ? ' (whatever its case)' : ''}`).join(', ');
 
-/** `replaced`: over the same fields, of which case begins to be ignored. */
+/** `replaced`: the index over the same fields before case was ignored. */
 function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex): MigrationStep {
   const { type, dialect, step, fields, references } = change;
   const { name, unique, members } = index;
@@ -279,11 +254,11 @@ function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex)
     checks: [...(unique ? [duplicates(change, index)] : []), ...longEntries(change, index)],
   });
   const fresh = new Set<object | undefined>([...fields.added, ...references.added.map(({ relation }) => relation)]);
-  // Nobody has relied on a new field taking equal values.
+  // Nobody relies on equal values of a new field.
   return members.some((member) => fresh.has(member)) ? { ...added, risk: 'safe' } : added;
 }
 
-/** Rows with values that are too long for an index. Folded and converted, a value is about as long. */
+/** Rows whose values are too long for an index: folded and converted, a value is about as long. */
 function longEntries(change: TypeChange, index: Index): readonly StepCheck[] {
   const { isLongEntry, quote } = change.dialect;
   const stored = change.fields.kept.filter(({ after }) => index.members.includes(after));

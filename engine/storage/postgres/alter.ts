@@ -1,7 +1,7 @@
 /**
- * Changes of tables in PostgreSQL that clients do not notice. What takes time is done beside what is there: new values go
- * into a new column, which a trigger keeps up to date for every writer, whatever its version, while older rows are filled
- * in batches; indexes are built concurrently; checks are added NOT VALID and validated. The switch only changes names.
+ * Changes of tables that clients of PostgreSQL do not notice. New values go into a new column, which a trigger keeps up to
+ * date for every writer while older rows are filled in batches; indexes are built concurrently, checks are validated later.
+ * The switch only changes names.
  */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
@@ -18,8 +18,8 @@ import {
   type TableIndex,
 } from '../tables.ts';
 
-/** A column afterwards, and what it is called until the switch. */
 interface NewColumn extends ColumnSource {
+  /** Until the switch. */
   readonly name: string;
   readonly isNew: boolean;
   /** Whether its values are worked out row by row. */
@@ -35,9 +35,9 @@ class Alteration {
   readonly #wanted: TableAlteration;
   readonly #dialect: Dialect;
   readonly #columns: ReadonlyMap<string, NewColumn>;
-  /** `alter table`, with its name. */
+  /** `alter table NAME`. */
   readonly #alter: string;
-  /** Columns and indexes whose tasks belong to an edit before. */
+  /** Columns and indexes that an earlier edit has dealt with. */
   readonly #handled = new Set<string>();
   #isFilled = false;
   #names = 0;
@@ -58,7 +58,7 @@ class Alteration {
       case 'dropColumn':
         return [this.#droppedColumn(edit.name)];
       case 'dropIndex':
-        // It may have gone with a column.
+        // It may be gone with a column.
         return [this.#task('define', `drop index if exists ${this.#dialect.quote(edit.name)}`)];
       case 'createIndex':
         return this.#index(edit.index);
@@ -73,7 +73,7 @@ class Alteration {
     return { ...source, name: this.#unknown(), isNew: true, isFilled };
   }
 
-  /** A name that no client knows, another one each time. */
+  /** A new name that no client knows. */
   #unknown(): string {
     this.#names += 1;
     return generatedName(`${ENGINE_PREFIX}new`, String(this.#names), this.#wanted.table);
@@ -83,14 +83,12 @@ class Alteration {
     return { kind, table: this.#wanted.table, sql };
   }
 
-  /** Whether this is the first edit that needs its tasks. */
+  /** Whether this is the first edit of it. */
   #begins(name: string): boolean {
     const isFirst = !this.#handled.has(name);
     this.#handled.add(name);
     return isFirst;
   }
-
-  // Columns that keep their values.
 
   #changedColumn({ column, was }: Extract<Edit, { kind: 'changeColumn' }>): readonly Task[] {
     const one = this.#columns.get(column.name);
@@ -117,7 +115,7 @@ class Alteration {
     return this.#settled(column, value === null ? 'drop default' : `set default ${this.#dialect.literal(value)}`);
   }
 
-  /** Constraints keep their names when columns and tables get others: those to drop are found by their column. */
+  /** Constraints are found by their column, since they keep their names when columns and tables get others. */
   #withoutConstraints(kind: 'f' | 'c', column: string): Task {
     const { literal, quote } = this.#dialect;
     const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
@@ -130,7 +128,7 @@ class Alteration {
     return this.#task('define', sql);
   }
 
-  /** A check that is validated while clients write lets SET NOT NULL, and the new limits, do without reading the rows. */
+  /** A check that was validated while clients write spares SET NOT NULL the rows. */
   #checked(condition: string): { readonly name: string; readonly tasks: readonly Task[] } {
     const name = this.#unknown();
     const quoted = this.#dialect.quote(name);
@@ -160,7 +158,7 @@ class Alteration {
     return [...check.tasks, this.#task('settle', `${this.#alter} rename constraint ${quote(check.name)} to ${wanted}`)];
   }
 
-  /** NOT VALID holds for every write from then on: no row that is there can break it, or the key before held it to the same. */
+  /** NOT VALID holds for every later write; earlier rows had the same key, or have none. */
   #links({ name, reference }: Column): readonly Task[] {
     if (!reference) return [];
     const { table } = this.#wanted;
@@ -171,8 +169,6 @@ class Alteration {
       this.#task('confirm', `${this.#alter} validate constraint ${key}`),
     ];
   }
-
-  // Columns with other values.
 
   #newColumn(name: string): readonly Task[] {
     const one = this.#columns.get(name);
@@ -203,12 +199,12 @@ class Alteration {
     if (this.#isFilled) return [];
     this.#isFilled = true;
     const { quote, literal } = this.#dialect;
-    const { identifier, columnsBefore } = this.#wanted;
+    const { identifier, wasOpen } = this.#wanted;
     const [table, key] = [quote(this.#wanted.table), quote(identifier)];
     const filled = [...this.#columns.values()].filter((one) => one.isFilled);
-    const sources = new Set(filled.flatMap(({ from, reads }) => [from, reads]));
-    const watched = columnsBefore.filter((name) => sources.has(name) || name === OPEN_COLUMN).map(quote);
-    const events = watched.length === 0 ? 'insert' : `insert or update of ${watched.join(', ')}`;
+    const sources = filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []]).flat();
+    const watched = new Set([...sources, ...(wasOpen ? [OPEN_COLUMN] : [])].map(quote));
+    const events = watched.size === 0 ? 'insert' : `insert or update of ${[...watched].join(', ')}`;
     const name = quote(generatedName(`${ENGINE_PREFIX}fill`, this.#wanted.table));
     const values = filled.map(({ value }) => value).join(', ');
     const targets = filled.map((one) => `new.${quote(one.name)}`).join(', ');
@@ -231,8 +227,6 @@ class Alteration {
     return { ...this.#task('define', `${this.#alter} drop column ${this.#dialect.quote(name)}`), drops: name };
   }
 
-  // Indexes.
-
   #index(index: TableIndex): readonly Task[] {
     const { quote } = this.#dialect;
     const builds = this.#unknown();
@@ -244,7 +238,7 @@ class Alteration {
     ];
   }
 
-  /** Indexes that go with a column which is replaced, though nothing about them changes; each once. */
+  /** Unchanged indexes that go with a column which is replaced. */
   #lostIndexes(name: string): readonly TableIndex[] {
     const made = new Set(this.#wanted.edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
     return this.#wanted.indexes.filter(

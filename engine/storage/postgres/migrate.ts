@@ -1,7 +1,4 @@
-/**
- * Changes of tables in PostgreSQL while clients use them. What is done is recorded in the transaction that does it, so
- * that a migration that was cut off goes on where it was.
- */
+/** Changes of tables in PostgreSQL while clients use them. Progress is stored with each task, so that the next run goes on. */
 import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
@@ -26,7 +23,7 @@ export async function migrate(connections: Connections, migration: Migration): P
 
 export const define = (connections: Connections, statements: readonly string[]): Promise<void> =>
   telling((running) =>
-    // Others may have a lock for long; it holds up nobody, since no request has used these tables yet.
+    // Waiting for the lock holds up nobody: no request uses these tables yet.
     writeIn(connections, `begin; set local lock_timeout = '10s'`, async (writer) => {
       for (const sql of statements) {
         running(sql);
@@ -35,7 +32,6 @@ export const define = (connections: Connections, statements: readonly string[]):
     }),
   );
 
-/** The tasks of one stage, in the order in which they run. */
 const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[]): readonly Task[] =>
   Object.entries(taskKinds).flatMap(([kind, one]) =>
     one.stage === stage ? tasks.filter((task) => task.kind === kind) : [],
@@ -43,25 +39,23 @@ const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[])
 
 const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
 
-/** Throws a StartError that says which statement failed, and why. */
+/** Its errors name the statement that failed. */
 async function telling(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
-  let current = 'begin';
+  let sql = 'begin';
   try {
-    await work((sql) => (current = sql));
+    await work((one) => (sql = one));
   } catch (error) {
     if (error instanceof StartError || error instanceof CallerGone) throw error;
-    throw new StartError(whyNot(error, current), { cause: error });
+    // The server's own error is at the end of the chain.
+    let cause = error;
+    while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
+    const cure = cureOf(cause);
+    const message =
+      error instanceof Problem && error.code === 'outcome-unknown'
+        ? 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice'
+        : `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
+    throw new StartError(message, { cause: error });
   }
-}
-
-function whyNot(error: unknown, sql: string): string {
-  if (error instanceof Problem && error.code === 'outcome-unknown')
-    return 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice';
-  // The server's own error is at the end of the chain.
-  let cause = error;
-  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
-  const cure = cureOf(cause);
-  return `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
 }
 
 type Place = Pick<Doing, 'number' | 'of'>;
@@ -72,17 +66,17 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   const { tasks, watch, locked } = migration;
   const [prepare, change, last] = [tasksOf('prepare', tasks), tasksOf('switch', tasks), tasksOf('finish', tasks)];
   const at = (index: number): Place => ({ number: index + 1, of: tasks.length });
-  const isShort = prepare.length + last.length === 0;
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(alone(connections));
   const isSame = known?.key === key;
   if (known && !isSame) await abandonMigration(connections, watch);
-  if (!isShort && !isSame)
+  if (!isSame)
     await writeIn(connections, BEGIN, (writer) =>
       run(writer, `insert into ${MIGRATION_TABLE} (key, done, position) values (?, 0, 0)`, [key]),
     );
   const { done, position } = isSame ? known : { done: 0, position: 0 };
-  const tables = new Set([...locked, ...change.flatMap(({ kind, table }) => (needsLock(kind) ? (table ?? []) : []))]);
+  const changed = change.flatMap(({ kind, table }) => (taskKinds[kind].lock === 'all' ? (table ?? []) : []));
+  const tables = new Set([...locked, ...changed]);
   try {
     for (const [index, task] of prepare.entries())
       if (index >= done) await prepareOne(connections, task, at(index), index === done ? position : 0, watch);
@@ -95,17 +89,15 @@ async function carryOut(connections: Connections, migration: Migration): Promise
       await migration.after(writer);
       const rest = JSON.stringify(last.map(({ kind, sql, table }) => ({ kind, sql, table })));
       if (last.length > 0) await record(writer, 'rest = ?', [rest]);
-      else if (!isShort) await run(writer, END);
+      else await run(writer, END);
     });
   } catch (error) {
-    // Nothing is left behind that would refuse others, or that the same migration could not go on from.
+    // A migration that cannot succeed leaves nothing behind.
     if (isFinal(error)) await abandonMigration(connections, watch);
     throw error;
   }
   await finishMigration(connections, watch, at(tasks.length - last.length));
 }
-
-const needsLock = (kind: Task['kind']): boolean => taskKinds[kind].lock === 'all';
 
 async function prepareOne(
   connections: Connections,
@@ -125,7 +117,7 @@ async function prepareOne(
   });
 }
 
-/** Milliseconds that the rows of a batch stay locked, about. */
+/** Milliseconds that a batch keeps its rows locked. */
 const BATCH_TIME = 30;
 const FIRST_ROWS = 500;
 const MOST_ROWS = 10_000;
@@ -151,14 +143,13 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
       await record(writer, 'position = ?', [end]);
       return { end, changes: (await run(writer, task.sql, [position, end])).changes };
     };
-    const smaller = (): void => void (size = Math.max(1, Math.floor(size / 2)));
-    const { end, changes } = await insist(connections, watch, [task.table ?? ''], 'rows', work, smaller);
+    const { end, changes } = await insist(connections, watch, [task.table ?? ''], 'rows', work);
     if (end === undefined) return;
     position = end;
     rows += changes;
     const elapsed = performance.now() - began;
     size = Math.ceil(Math.min(2 * size, MOST_ROWS, (size * BATCH_TIME) / elapsed));
-    // Requests have the server to themselves for as long again.
+    // Half of the time belongs to the requests of clients.
     await pauseFor(elapsed, watch.caller);
     if (watch.caller.isGone) throw new CallerGone();
   }
@@ -166,7 +157,7 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** An index that was cut off is left behind invalid, and is built again. */
+/** An interrupted build leaves an invalid index. */
 async function buildIndex(connections: Connections, { sql, builds = '' }: Task, caller: Caller): Promise<void> {
   const name = quoted(builds);
   const state = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
@@ -176,7 +167,7 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
   await outside(connections, sql, caller);
 }
 
-/** Runs a statement outside of a transaction: some allow none. */
+/** Some statements allow no transaction. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
   const connection = await taken(connections, caller);
   try {
@@ -189,7 +180,7 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-/** `first`: the place of the first task that is left; without it, they are all that is counted. */
+/** `first`: the place of the first task that is left, if the ones before are counted. */
 export async function finishMigration(connections: Connections, watch: Follower, first?: Place): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
   if (rest === undefined) return;
@@ -217,20 +208,16 @@ export async function abandonMigration(connections: Connections, watch: Follower
   return true;
 }
 
-// The state of a running migration in the database: its progress, and the objects that it has prepared.
-
 interface MigrationProgress {
   readonly key: string;
   readonly done: number;
-  /** The identifier up to which the task after them is done. */
+  /** The identifier that the next task has reached. */
   readonly position: number;
-  /** Once the tables are changed: what is still to be done. */
+  /** The last tasks, once the tables are changed. */
   readonly rest: readonly Task[] | undefined;
 }
 
 async function readProgress(reader: Reader): Promise<MigrationProgress | undefined> {
-  const exists = { sql: `select to_regclass('${MIGRATION_TABLE}') is not null` };
-  if ((await reader.value(exists, [])) !== 't') return undefined;
   const row = await reader.get({ sql: `select key, done, position, rest from ${MIGRATION_TABLE}` }, []);
   if (row === undefined) return undefined;
   const [key, done, position, rest = null] = row;
@@ -243,12 +230,12 @@ const record = (writer: Writer, assignments: string, values: Values) =>
 
 const END = `delete from ${MIGRATION_TABLE}`;
 
-// Prepared objects have names of the engine's own, so that they are found wherever a migration was interrupted.
+// Prepared objects are found by the prefix of their names.
 
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
 const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
-/** The table, and what takes away what was prepared on it: columns last, since their constraints go with them. */
+/** Tables, and the statements that remove what was prepared on them. */
 const PREPARED = {
   sql: `select "table", sql from (${[
     `select 1 as step, t.relname::text as "table", format('drop trigger %I on %s', tgname, t.oid::regclass) as sql from pg_trigger, ${TABLES} and tgrelid = t.oid and ${OWN('tgname')}`,
@@ -263,54 +250,45 @@ const PREPARED_INDEXES = {
   sql: `select format('drop index concurrently %s', indexrelid::regclass) from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
 };
 
-// Strong locks that nobody notices: every request that comes after one that waits for such a lock waits as well, so it is
-// given up after a tenth of a second, and asked for again later.
+// Requests queue behind a strong lock that waits, so it is given up after a tenth of a second, and tried again later.
 
-/** Milliseconds: at first, and once it did not get the lock so. */
 const LOCK_TIMEOUT = 100;
-const LONGER_TIMEOUT = 150;
-const LONGER_AFTER = 5;
 const FIRST_PAUSE = 200;
 const LONGEST_PAUSE = 3000;
 const PATIENCE = 600_000;
-/** An autovacuum gives way after a second. This lock stands in nobody else's way. */
+/** An autovacuum gives way to this weak lock after a second. */
 const VACUUM_TIMEOUT = 5000;
 
 const BEGIN = `begin isolation level read committed; set local lock_timeout = ${LOCK_TIMEOUT}`;
 
 type Lock = (typeof taskKinds)[Task['kind']]['lock'];
 
-const modes: Partial<Record<Lock, string>> = { all: 'access exclusive', writes: 'share row exclusive' };
-
-/** The statements that lock all of them, in a tenth of a second altogether. */
-function lockingSql(tables: readonly string[], lock: Lock, tries: number): readonly string[] {
-  const mode = modes[lock];
+function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
+  const mode = lock === 'all' ? 'access exclusive' : lock === 'writes' ? 'share row exclusive' : undefined;
   if (tables.length === 0 || mode === undefined) return [];
-  const timeout = tries < LONGER_AFTER ? LOCK_TIMEOUT : LONGER_TIMEOUT;
   const all = tables.map(quoted).join(', ');
   return [
     `set local lock_timeout = ${VACUUM_TIMEOUT}`,
     `lock table ${all} in share update exclusive mode`,
-    `set local lock_timeout = ${timeout}`,
-    `set local statement_timeout = ${timeout}`,
+    `set local lock_timeout = ${LOCK_TIMEOUT}`,
+    `set local statement_timeout = ${LOCK_TIMEOUT}`,
     `lock table ${all} in ${mode} mode`,
     'set local statement_timeout = 0',
   ];
 }
 
-/** Does the work in a transaction that has locked the tables, as often as it takes to get the locks. */
+/** Repeats a transaction until it gets the locks for its work. */
 async function insist<T>(
   connections: Connections,
   { caller, report }: Follower,
   tables: readonly string[],
   lock: Lock,
   work: (writer: Writer) => Promise<T>,
-  onFailure: () => void = () => undefined,
 ): Promise<T> {
   const began = performance.now();
-  for (let tries = 0, pause = FIRST_PAUSE; ; tries += 1, pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     const attempt = async (writer: Writer): Promise<T> => {
-      for (const sql of lockingSql(tables, lock, tries)) await run(writer, sql);
+      for (const sql of lockingSql(tables, lock)) await run(writer, sql);
       return work(writer);
     };
     try {
@@ -318,16 +296,11 @@ async function insist<T>(
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }
-    onFailure();
     const holders = (await alone(connections).column(HOLDERS, [JSON.stringify(tables)])).map(String);
     const table = tables.join(', ');
     if (performance.now() - began > PATIENCE)
       throw new StartError(
-        [
-          `Table ${table} has been in use for ${PATIENCE / 60_000} minutes without a pause, so it could not be changed.`,
-          ...(holders.length === 0 ? [] : [`It is held by ${holders.join(', ')}.`]),
-          'What was prepared is kept, and clients see none of it: run the same command again to go on.',
-        ].join(' '),
+        `Table ${table} has been in use for ${PATIENCE / 60_000} minutes without a pause, so it could not be changed.${holders.length === 0 ? '' : ` It is held by ${holders.join(', ')}.`} What was prepared is kept, and clients see none of it: run the same command again to go on.`,
       );
     if (pause === LONGEST_PAUSE) report({ kind: 'waiting', table, holders });
     await pauseFor(pause, caller);

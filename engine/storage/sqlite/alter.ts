@@ -1,4 +1,4 @@
-/** Changes of tables in SQLite: by ALTER TABLE where it can, else by a new table that takes the old one's place. */
+/** Changes of tables in SQLite: by ALTER TABLE where it can, or by a new table that replaces the old one. */
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
@@ -27,13 +27,9 @@ function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: D
   }
 }
 
-/** Edits that read or write every row. */
-const TASKS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = {
-  dropColumn: 'rewrite',
-  createIndex: 'index',
-};
+/** Edits that read every row are shown as such; all others as `define`. */
+const KINDS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = { dropColumn: 'rewrite', createIndex: 'index' };
 
-/** ALTER TABLE adds a foreign key only together with its column. */
 function references({ reference }: Column, { quote }: Dialect): string {
   if (!reference) return '';
   const { target, onDelete } = reference;
@@ -78,6 +74,6 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
   const { edits, table } = alteration;
   const statements = edits.map((edit) => statementOf(edit, alteration, dialect));
   if (statements.includes(undefined)) return { each: edits.map(() => []), together: rebuild(alteration, dialect) };
-  const each = edits.map(({ kind }, at) => plainTasks(TASKS[kind] ?? 'define', [statements[at] ?? ''], table));
+  const each = edits.map(({ kind }, at) => plainTasks(KINDS[kind] ?? 'define', [statements[at] ?? ''], table));
   return { each, together: [] };
 }

@@ -1,7 +1,4 @@
-/**
- * Changes of tables in an SQLite file, on a connection of their own: foreign keys are off before the transaction begins,
- * and checked in it.
- */
+/** Changes of tables in an SQLite file, on a connection of their own: foreign keys are off, and are checked at the end. */
 import { CallerGone } from '../../edge/caller.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
 import type { Migration, Task } from '../migrate/driver.ts';
@@ -9,13 +6,12 @@ import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 
-/** Milliseconds that another process may write before this one gives up. */
+/** Milliseconds to wait for other processes that write. */
 const DEFINE_TIMEOUT = 5000;
 const MIGRATE_TIMEOUT = 10_000;
 const MAX_SHOWN = 10;
 
 export function define(connection: SqliteConnection, statements: readonly string[]): void {
-  // Instances that start together wait for each other.
   withTimeout(connection, DEFINE_TIMEOUT, 'begin immediate');
   try {
     for (const sql of statements) connection.execute(sql);
@@ -26,7 +22,7 @@ export function define(connection: SqliteConnection, statements: readonly string
   }
 }
 
-/** Runs a statement that may wait for other processes, for so many milliseconds; later ones do not wait. */
+/** Only this statement waits for other processes. */
 export function withTimeout(connection: SqliteConnection, milliseconds: number, sql: string): void {
   connection.execute(`pragma busy_timeout = ${milliseconds}`);
   try {
@@ -46,17 +42,16 @@ export async function migrate(file: string, migration: Migration): Promise<strin
     connection.execute('commit');
     return copy;
   } catch (error) {
-    // Busy, or full: for the operator.
+    // The file is busy, or the disk is full.
     throw error instanceof Problem ? new StartError(`${error.message}. Nothing was changed.`, { cause: error }) : error;
   } finally {
-    // Closing rolls back what was not committed.
     connection.close();
   }
 }
 
 async function carryOut(connection: SqliteConnection, file: string, migration: Migration): Promise<string | undefined> {
   await migration.before(connection);
-  // While this connection holds the write lock, another one reads the state that it found.
+  // This connection holds the write lock, so the copy, made by another one, has the state before.
   const copy = migration.backup ? timestamped(file, 'backup') : undefined;
   if (copy !== undefined) await backUp(file, copy);
   const { caller, report } = migration.watch;
@@ -77,12 +72,14 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   return copy;
 }
 
-type Tell = (position: number, last: number, rows: number) => void;
-
 const BATCH = 50_000;
 
-/** Tells before each batch how far it is. */
-function runTask(connection: SqliteConnection, { kind, table = '', identifier = '', sql }: Task, tell: Tell): void {
+/** `tell` gets the progress before each batch. */
+function runTask(
+  connection: SqliteConnection,
+  { kind, table = '', identifier = '', sql }: Task,
+  tell: (position: number, last: number, rows: number) => void,
+): void {
   if (kind !== 'fill') {
     tell(0, 0, 0);
     return connection.execute(sql);
@@ -98,13 +95,13 @@ function runTask(connection: SqliteConnection, { kind, table = '', identifier = 
     tell(position, last, rows);
     const end = connection.value(next, [position]);
     if (typeof end !== 'number') return;
-    // Here, it is never a promise.
+    // On this connection, it is never a promise.
     rows += (connection.run({ sql }, [position, end]) as { readonly changes: number }).changes;
     position = end;
   }
 }
 
-/** It may fail because of something that others added to the file, for instance a view. */
+/** SQLite may refuse because of what others added to the file, such as a view. */
 function refusing(sql: string, work: () => void): void {
   try {
     work();
@@ -139,7 +136,7 @@ const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly Sc
     )
     .all();
 
-/** SQL of the indexes and triggers of others that were lost when a table was rebuilt. */
+/** SQL of the indexes and triggers of others that a rebuild has lost. */
 function lostIn(
   connection: SqliteConnection,
   before: readonly SchemaRow[],
@@ -153,7 +150,7 @@ function lostIn(
     .map(({ sql }) => sql);
 }
 
-/** Over the schema of the file, without its rows: answers the task that SQLite would refuse, and why. */
+/** Runs the tasks over the schema of the file, without its rows. */
 export function rehearse(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
@@ -168,10 +165,10 @@ export function rehearse(
     const rows = schemaOf(file);
     for (const { sql } of rows)
       try {
-        // A file may come from anywhere: only one statement is run.
+        // Unlike `execute`, this runs one statement at most: the file may come from anywhere.
         scratch.run({ sql }, []);
       } catch {
-        // An object of others may need what is not here.
+        // An object of others may need what the copy lacks.
       }
     for (task of tasks) runTask(scratch, task, () => undefined);
     [task] = tasks;
