@@ -1,9 +1,8 @@
 /** `npm run docs`: writes the pages of docs/reference/ that the code knows: commands, keys. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FIELD_WORDS } from '../engine/descriptor/descriptor.ts';
 import { commands } from '../engine/cli.ts';
-import { constraintsOf, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
+import { constraintsOf, FIELD_WORDS, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
 
@@ -46,7 +45,7 @@ const meaningOfKey = (key: string): string =>
   text({ ...keysOf('stringField'), ...keysOf('fieldWords') }[key]?.['description']);
 
 function keys(): string {
-  const fieldRows = FIELD_WORDS.map((name) => [code(name), name === 'type' ? '' : meaningOfKey(name)]);
+  const fieldRows = [...FIELD_WORDS].map((name) => [code(name), name === 'type' ? '' : meaningOfKey(name)]);
   const types = [...fieldTypes.values()].flatMap(({ name, operators }) => [
     `### ${name}`,
     meaningOf(name),

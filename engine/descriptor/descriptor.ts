@@ -2,6 +2,7 @@
 import type { Generated, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { fieldTypes } from '../field-types/registry.ts';
+import { FIELD_WORDS } from './grammar.ts';
 import { defaultPath, defaultTable, generatedName, snakeCase } from '../names.ts';
 
 export const OPERATIONS = ['list', 'get', 'create', 'update', 'delete'] as const;
@@ -111,26 +112,6 @@ export interface Descriptor {
 /** The default that stands for the time of the request. */
 export const NOW = 'now';
 
-/** The keys of a field that are not constraints of its type. */
-export const FIELD_WORDS = [
-  'type',
-  'title',
-  'description',
-  'default',
-  'required',
-  'nullable',
-  'readOnly',
-  'generated',
-  'sensitive',
-  'unique',
-  'index',
-  'caseless',
-  'multiline',
-  'titles',
-  'renamedFrom',
-  'examples',
-] as const;
-
 export const DEFAULTS = {
   maxLimit: 1000,
   count: 'exact',
@@ -158,11 +139,9 @@ export const isNullable = ({ nullable, required = false, default: value }: Parti
 export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescriptor>): boolean =>
   value === NOW && fieldTypes.get(type)?.now !== undefined;
 
-const words: ReadonlySet<string> = new Set(FIELD_WORDS);
-
 export function shapeOf(field: Partial<FieldDescriptor>): Shape {
   const constraints = Object.entries(field).filter(
-    (entry): entry is [string, JsonValue] => !words.has(entry[0]) && entry[1] !== undefined,
+    (entry): entry is [string, JsonValue] => !FIELD_WORDS.has(entry[0]) && entry[1] !== undefined,
   );
   return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
 }

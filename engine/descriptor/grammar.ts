@@ -59,13 +59,14 @@ export const generatedBy = byKey(
   }),
 );
 
+/** The keys of a field that are not constraints of its type. */
+export const FIELD_WORDS: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
+
 export const meaningOf = (type: string): string => String(definition(`${type}Field`)['description']);
 
 /** The keys that only fields of this type have: the schema of each value. */
 export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>
-  Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !COMMON.has(key)));
-
-const COMMON: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
+  Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !FIELD_WORDS.has(key)));
 
 /** What SQL, object-relational mappers and JSON Schema call the words of descriptors, without case, spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {

@@ -3,7 +3,6 @@ import {
   comparisonsIn,
   conditionsIn,
   type FieldComparison,
-  GROUPS,
   type WrittenCondition,
   type WrittenGroup,
 } from '../descriptor/conditions.ts';
@@ -46,8 +45,6 @@ const comparisonsOf = (conditions: readonly CheckCondition[]): readonly CheckCom
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 
-const WORDS = new Map([...GROUPS].map(([word, group]) => [group, word]));
-
 /** The rule as a descriptor could write it; `nameOf` gives the name of each field there. */
 export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string = ({ name }) => name): CheckRule {
   const written = (conditions: readonly CheckCondition[]): ConditionsDescriptor => {
@@ -60,7 +57,7 @@ export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string =
         some.map(({ operator, operand, other }) => [operator, other ? { field: nameOf(other) } : operand]),
       );
     const groups = conditions.flatMap((one) =>
-      'group' in one ? [[WORDS.get(one.group) ?? '', one.items.map(written)] as const] : [],
+      'group' in one ? [[`$${one.group}`, one.items.map(written)] as const] : [],
     );
     return Object.fromEntries([...[...byField].map(([name, some]) => [name, operands(some)] as const), ...groups]);
   };
