@@ -1,34 +1,27 @@
 /** Faults of descriptors, and diagnostics as text. */
-import type { Diagnostic, DiagnosticCode, Severity } from '../diagnostic.ts';
+import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { type At, printableText, type YamlPath } from './source.ts';
 import { shortened } from '../names.ts';
 
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
   if (diagnostics.length === 0) return 'No faults found.';
-  return [...sortDiagnostics(diagnostics).map(format), summary(diagnostics)].join('\n\n');
-}
-
-const sortDiagnostics = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] =>
-  diagnostics.toSorted(
+  const sorted = diagnostics.toSorted(
     (a, b) => order(a.file, b.file) || a.line - b.line || a.column - b.column || order(a.code, b.code),
   );
+  const counted = (['error', 'warning'] as const).map((severity) =>
+    plural(diagnostics.filter((one) => one.severity === severity).length, severity),
+  );
+  const files = plural(new Set(diagnostics.map(({ file }) => file)).size, 'file');
+  return [...sorted.map(format), `${counted.join(', ')} in ${files}`].join('\n\n');
+}
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 function format({ file, line, column, severity, code, message, frame }: Diagnostic): string {
-  const head = `${printableText(file)}:${line}:${column} ${severity} ${code}`;
-  return [head, indented(printableText(message)), ...(frame === '' ? [] : [indented(frame)])].join('\n');
+  const below = printableText(message) + (frame === '' ? '' : `\n${frame}`);
+  return `${printableText(file)}:${line}:${column} ${severity} ${code}\n${below.replace(/^/gm, '  ')}`;
 }
-
-const indented = (text: string): string => text.replace(/^/gm, '  ');
-
-function summary(diagnostics: readonly Diagnostic[]): string {
-  const count = (severity: Severity) => diagnostics.filter((one) => one.severity === severity).length;
-  const files = new Set(diagnostics.map(({ file }) => file)).size;
-  return `${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')} in ${plural(files, 'file')}`;
-}
-
-const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** A fault before its line is looked up. */
 export interface Finding {

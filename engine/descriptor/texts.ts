@@ -7,9 +7,9 @@ export interface TextFault {
   readonly message: string;
 }
 
-const NAME_PATTERN = '^[\\p{L}_][\\p{L}\\p{N}_]*$';
+const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 const MAX_NAME_BYTES = 60;
-const PATH_PATTERN = '^[a-z0-9][A-Za-z0-9_-]*$';
+const PATH = /^[a-z0-9][A-Za-z0-9_-]*$/;
 /** Keys of requests, in this case alone, and words in any case, such as PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
@@ -17,10 +17,6 @@ const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 /** A database would refuse such a table, or it would hide one of the database's own. */
 const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
-
-const name = new RegExp(NAME_PATTERN, 'u');
-const PATH = new RegExp(PATH_PATTERN);
-const direction = /^(asc|desc)$/;
 
 const badName = (message: string): TextFault => ({ code: 'bad-name', message });
 
@@ -36,7 +32,7 @@ export function nameFault(text: string): TextFault | undefined {
     };
   const composed = text.normalize('NFC');
   if (text !== composed) return badName(`${quoted} must be written in Unicode form NFC: ${JSON.stringify(composed)}`);
-  if (!name.test(text))
+  if (!NAME.test(text))
     return badName(`${quoted} is not a valid name; expected a letter or "_", then letters, digits and "_"`);
   const bytes = Buffer.byteLength(text);
   return bytes <= MAX_NAME_BYTES
@@ -61,13 +57,10 @@ export function pathFault(text: string): TextFault | undefined {
 }
 
 /** The field of `position desc`; undefined if that is malformed. */
-export function orderField(item: string): string | undefined {
-  const [field, word, ...more] = item.split(' ');
-  return field && more.length === 0 && (word === undefined || direction.test(word)) ? field : undefined;
-}
+export const orderField = (item: string): string | undefined => /^([^ ]+)(?: (?:asc|desc))?$/.exec(item)?.[1];
 
 function orderFault(text: string): TextFault | undefined {
-  if (name.test(orderField(text) ?? '')) return undefined;
+  if (NAME.test(orderField(text) ?? '')) return undefined;
   return {
     code: 'bad-order',
     message: `${JSON.stringify(text)} must be a field, optionally followed by "asc" or "desc"`,
@@ -89,11 +82,9 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
   regex: regexFault,
 };
 
-/** The words that YAML 1.1 read as booleans. */
-const truths: ReadonlyMap<string, boolean> = new Map([
-  ...['yes', 'on', 'true', 'y'].map((word) => [word, true] as const),
-  ...['no', 'off', 'false', 'n'].map((word) => [word, false] as const),
-]);
+// The booleans of YAML 1.1.
+const TRUE = /^(yes|on|true|y)$/i;
+const FALSE = /^(no|off|false|n)$/i;
 
 /** YAML takes a text without quotes for another value. */
 export const needsQuotes = (type: unknown, value: unknown): boolean =>
@@ -101,14 +92,10 @@ export const needsQuotes = (type: unknown, value: unknown): boolean =>
 
 /** The end of a message about a value of the wrong type; may be empty. */
 export function hint(type: unknown, value: unknown): string {
-  const word = typeof value === 'string' ? truths.get(value.toLowerCase()) : undefined;
-  if (type === 'boolean' && word !== undefined) return `; write ${word}`;
-  if (
-    (type === 'integer' || type === 'number') &&
-    typeof value === 'string' &&
-    value !== '' &&
-    Number.isFinite(Number(value))
-  )
-    return `; write it without quotes: ${value}`;
-  return type === 'array' && typeof value === 'string' ? `; write [${value}]` : '';
+  if (typeof value !== 'string') return '';
+  if (type === 'array') return `; write [${value}]`;
+  if (type === 'boolean' && TRUE.test(value)) return '; write true';
+  if (type === 'boolean' && FALSE.test(value)) return '; write false';
+  const isNumber = (type === 'integer' || type === 'number') && value !== '' && Number.isFinite(Number(value));
+  return isNumber ? `; write it without quotes: ${value}` : '';
 }
