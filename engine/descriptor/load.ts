@@ -46,17 +46,15 @@ interface FileReading {
 const MAX_SHOWN = 100;
 
 export function loadDescriptors(directory: string): Loaded {
-  const none = (message: string): Loaded => ({
-    files: [],
-    diagnostics: [diagnose(unplaced(shownPath(directory)), 'no-schema', [], 'value', message)],
-  });
-  let found: readonly string[];
+  let found: readonly string[] = [];
+  let message = 'this directory has no descriptors (*.yaml or *.yml)';
   try {
     found = findDescriptors(directory);
   } catch (error) {
-    return none(`the schema directory cannot be read: ${reasonOf(error)}; "records init" sets up a new project`);
+    message = `the schema directory cannot be read: ${reasonOf(error)}; "records init" sets up a new project`;
   }
-  return found.length > 0 ? loadFiles(found) : none('this directory has no descriptors (*.yaml or *.yml)');
+  if (found.length > 0) return loadFiles(found);
+  return { files: [], diagnostics: [diagnose(unplaced(shownPath(directory)), 'no-schema', [], 'value', message)] };
 }
 
 function loadFiles(locations: readonly string[]): Loaded {

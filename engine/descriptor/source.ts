@@ -58,7 +58,7 @@ function createSource(file: string, text: string, document: Document, lines: Lin
   };
   const place = (path: YamlPath, which: At): SourcePlace => at(...range(document, path, which));
   const written = (path: YamlPath): string => {
-    const value = resolved(locate(document, path).found.value, document);
+    const value = resolved(locate(document, path)?.value, document);
     return isScalar(value) ? (value.source ?? String(value.value)) : '';
   };
   return { file, text, document, at, place, written };
@@ -81,15 +81,11 @@ function step(node: unknown, name: string | number): PathNode | undefined {
   return pair && { key: pair.key, value: pair.value ?? undefined };
 }
 
-/** The last node on the path that exists; the whole document if there is none. */
-function locate(document: Document, path: YamlPath): { readonly found: PathNode; readonly whole: boolean } {
-  let found: PathNode = { key: undefined, value: document.contents ?? undefined };
-  for (const name of path) {
-    const next = step(resolved(found.value, document), name);
-    if (!next) return { found, whole: false };
-    found = next;
-  }
-  return { found, whole: true };
+/** undefined if the path leads nowhere. */
+function locate(document: Document, path: YamlPath): PathNode | undefined {
+  let found: PathNode | undefined = { key: undefined, value: document.contents ?? undefined };
+  for (const name of path) found = found && step(resolved(found.value, document), name);
+  return found;
 }
 
 export const rangeOf = (node: Node | undefined): TextRange => [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
@@ -98,9 +94,10 @@ export const rangeOf = (node: Node | undefined): TextRange => [node?.range?.[0] 
 const isBlock = (node: Node | undefined): boolean => isCollection(node) && !node.flow;
 
 function range(document: Document, path: YamlPath, which: At): TextRange {
-  const { found, whole } = locate(document, path);
+  const found = locate(document, path);
+  if (!found) return range(document, path.slice(0, -1), 'key');
   const [start, end] = rangeOf(found.value);
-  const byKey = which === 'key' || !whole || start === end || isBlock(found.value);
+  const byKey = which === 'key' || start === end || isBlock(found.value);
   return found.key && byKey ? rangeOf(found.key) : [start, end];
 }
 
@@ -118,15 +115,15 @@ const shown = (text: string): string => text.toWellFormed().split('\t').map(prin
 /** A tab stays a tab, so that the carets below line up. */
 const blank = (text: string): string => text.replaceAll(/[^\t]/gu, ' ');
 
-/** `column`: 1-based, in UTF-16 code units. */
-export function frame(source: string, line: number, column: number, length: number): string {
+/** The line with carets under the place. `column`: 1-based, in UTF-16 code units. */
+function frame(source: string, line: number, column: number, length: number): string {
   const start = column - 1;
-  const end = Math.min(source.length, start + Math.max(1, length));
   const from = source.length <= MAX_WIDTH ? 0 : Math.max(0, start - LEAD);
   const to = source.length <= MAX_WIDTH ? source.length : from + MAX_WIDTH;
+  const end = Math.min(source.length, to, start + Math.max(1, length));
   const before = (from === 0 ? '' : '…') + shown(source.slice(from, start));
-  const place = shown(source.slice(start, Math.min(end, to)));
-  const after = shown(source.slice(Math.min(end, to), to)) + (to >= source.length ? '' : '…');
+  const place = shown(source.slice(start, end));
+  const after = shown(source.slice(end, to)) + (to >= source.length ? '' : '…');
   const number = String(line);
   return [
     `${number} | ${before}${place}${after}`.trimEnd(),
