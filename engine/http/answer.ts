@@ -167,30 +167,40 @@ export const UNEMBEDDED = {
 
 const COMMON = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
 
-/** Returns a function that sets the headers of every answer. Answers of a `guarded` service depend on the token. */
-export function createHead(cors: Cors, guarded: boolean): (request: IncomingMessage, response: ServerResponse) => void {
+/** Returns the headers of every answer. Answers of a `guarded` service depend on the token. */
+export function createHead(cors: Cors, guarded: boolean) {
   const own = ['Accept', 'Accept-Encoding', 'Prefer'];
   const vary = [...own, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', ');
-  return (request, response) => {
-    // A host application may have begun an answer of its own.
-    if (response.headersSent) return;
+  return (request: IncomingMessage, response: ServerResponse): HeaderMap => {
     // Middleware in front may have set Vary.
     const before = response.getHeader('Vary');
-    setHeaders(response, COMMON);
-    response.setHeader('Vary', before === undefined ? vary : `${String(before)}, ${vary}`);
-    requestIdOf(request, response);
-    cors.apply(request, response);
+    return {
+      ...COMMON,
+      Vary: before === undefined ? vary : `${String(before)}, ${vary}`,
+      'X-Request-Id': knownId(response) ?? newId(request),
+      ...cors.headersOf(request),
+    };
   };
 }
 
 const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** The client's own identifier if it is safe to log, else a new one. */
-export function requestIdOf({ headers }: IncomingMessage, response: ServerResponse): string {
+function knownId(response: ServerResponse): string | undefined {
   const known = response.getHeader('X-Request-Id');
-  if (typeof known === 'string') return known;
+  return typeof known === 'string' ? known : undefined;
+}
+
+/** The client's own identifier if it is safe to log. */
+function newId({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
-  const id = typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+  return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+}
+
+/** The identifier of a request that is logged, or counted, before it is answered. */
+export function requestIdOf(request: IncomingMessage, response: ServerResponse): string {
+  const known = knownId(response);
+  if (known !== undefined) return known;
+  const id = newId(request);
   if (!response.headersSent) response.setHeader('X-Request-Id', id);
   return id;
 }
@@ -216,19 +226,23 @@ export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
 export function createCors(origins: readonly string[]) {
   const everyone = origins.includes('*');
   const allows = (origin: string): boolean => everyone || origins.includes(origin);
-  const apply = (request: IncomingMessage, response: ServerResponse): void => {
+  const headersOf = (request: IncomingMessage): HeaderMap | undefined => {
     const { origin } = request.headers;
-    if (origin === undefined || !allows(origin)) return;
-    response.setHeader('Access-Control-Allow-Origin', everyone ? '*' : origin);
-    response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
-    setHeaders(response, isPreflight(request) ? PREFLIGHT : EXPOSE);
+    if (origin === undefined || !allows(origin)) return undefined;
+    return {
+      'Access-Control-Allow-Origin': everyone ? '*' : origin,
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      ...(isPreflight(request) ? PREFLIGHT : EXPOSE),
+    };
   };
-  return { allows, apply, /** Whether answers differ by origin. */ varies: origins.length > 0 && !everyone };
+  return { allows, headersOf, /** Whether answers differ by origin. */ varies: origins.length > 0 && !everyone };
 }
 
 // Sending.
 
 export interface SendOptions {
+  /** The headers of every answer. */
+  readonly headOf: ReturnType<typeof createHead>;
   readonly awaitReader: AwaitReader;
   readonly log: Log;
   /** Whether the service is about to stop; then each answer is the last one on its connection. */
@@ -240,32 +254,32 @@ export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: Answer,
-  { awaitReader, log, isDraining }: SendOptions,
+  { headOf, awaitReader, log, isDraining }: SendOptions,
 ): Promise<void> {
   if (isOver(response)) return discard(body);
   if (isDraining()) response.shouldKeepAlive = false;
+  const head: Record<string, string | number> = { ...headOf(request, response), ...headers };
   try {
     const coding = codingOf(request, body);
     const coded = body === undefined || coding === undefined ? body : compressed(body, coding);
     const content = typeof body === 'string' && typeof coded === 'object' ? await buffer(coded) : coded;
     if (isOver(response)) return discard(body);
-    response.statusCode = status;
-    setHeaders(response, headers);
     if (coding !== undefined) {
-      response.setHeader('Content-Encoding', coding);
-      if (headers['ETag'] !== undefined) response.setHeader('ETag', codedTag(headers['ETag'], coding));
+      head['Content-Encoding'] = coding;
+      if (headers['ETag'] !== undefined) head['ETag'] = codedTag(headers['ETag'], coding);
     }
-    if (typeof content === 'object' && !Buffer.isBuffer(content))
+    if (typeof content === 'object' && !Buffer.isBuffer(content)) {
+      response.writeHead(status, head);
       await sendPieces(request, response, content, awaitReader);
-    else {
-      if (content !== undefined) response.setHeader('Content-Length', Buffer.byteLength(content));
-      response.end(request.method === 'HEAD' ? undefined : content);
+    } else {
+      if (content !== undefined) head['Content-Length'] = Buffer.byteLength(content);
+      response.writeHead(status, head).end(request.method === 'HEAD' ? undefined : content);
     }
     awaitReader(request, response);
   } catch (error) {
     // After the status was sent, only a broken connection says that the answer is incomplete.
     if (!(error instanceof CallerGone))
-      log.error({ requestId: requestIdOf(request, response), err: error }, 'an answer broke off');
+      log.error({ requestId: head['X-Request-Id'], err: error }, 'an answer broke off');
     response.destroy();
     return discard(body);
   }

@@ -17,7 +17,7 @@ import { API_ROOT, findRoute, knownPaths, pathProblem, rootOf, type Route, type 
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export interface HandlerOptions
-  extends SendOptions, Pick<Settings, 'corsOrigins' | 'allowedHosts' | 'publicUrl' | 'urlLimit'> {
+  extends Omit<SendOptions, 'headOf'>, Pick<Settings, 'corsOrigins' | 'allowedHosts' | 'publicUrl' | 'urlLimit'> {
   readonly guarded: boolean;
   readonly budget: Budget;
   readonly addressOf: AddressOf;
@@ -34,7 +34,7 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
   const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = answers.createCors(options.corsOrigins);
   const admit = createAdmission({ ...options, cors });
-  const setHead = answers.createHead(cors, guarded);
+  const sending: SendOptions = { ...options, headOf: answers.createHead(cors, guarded) };
 
   function operate(request: IncomingMessage, caller: BudgetCaller, watched?: Watched): Answer | Promise<Answer> {
     const { url = '', method = '', headers } = request;
@@ -67,7 +67,6 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
     const given = request.headers['x-position']?.toString();
     const seen: Position = { last: given };
     const caller = httpCaller(request, response, budget, addressOf, seen);
-    setHead(request, response);
     let answer: Answer | undefined;
     try {
       admit(request);
@@ -79,14 +78,12 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
       if (!(error instanceof CallerGone)) answer = refusal(error, request, response);
     }
     if (seen.last !== undefined && seen.last !== given) answers.setHeaders(response, { 'X-Position': seen.last });
-    if (answer) await answers.send(request, response, answer, options);
+    if (answer) await answers.send(request, response, answer, sending);
     caller.release();
   }
 
-  const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    setHead(request, response);
-    return answers.send(request, response, answer, options);
-  };
+  const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    answers.send(request, response, answer, sending);
 
   const handler: Handler = (request, response, next) => {
     if (next !== undefined && rootOf(targetOf(request).path, roots) === undefined) return next();

@@ -141,7 +141,7 @@ function profileIn(url: string): Profile {
 const allowOrigins =
   (cors: Cors): RequestHandler =>
   (request, response, next) => {
-    cors.apply(request, response);
+    response.set(cors.headersOf(request) ?? {});
     if (cors.varies) response.vary('Origin');
     next();
   };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { createBudget, createSlowReaders } from '../../engine/edge/budget.ts';
 
-import { send } from '../../engine/http/answer.ts';
+import { createCors, createHead, send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';
 
@@ -135,6 +135,7 @@ describe('an error after the first byte', () => {
     broken = createServer((request, response) => {
       const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: pieces() };
       void send(request, response, answer, {
+        headOf: createHead(createCors([]), false),
         isDraining: () => false,
         awaitReader: createSlowReaders(1000, createBudget(Infinity)),
         log: { debug: told, info: told, warn: told, error: told },
