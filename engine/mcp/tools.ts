@@ -1,6 +1,6 @@
 /** The tools for agents, the same for any number of record types, and the server that offers them. */
 import { ProtocolError, ProtocolErrorCode, Server, type Tool } from '@modelcontextprotocol/server';
-import { describeType } from '../describe/describe.ts';
+import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
 import { type Call, type CallName, type CallResult, typeOf } from '../embed/calls.ts';
 import { isObject, type JsonObject, type JsonValue, kindOf } from '../json/json.ts';
 import type { Model } from '../model/model.ts';
@@ -288,10 +288,13 @@ function listTypes({ types }: Model, search: string): JsonObject {
     // Types with operations come first.
     .toSorted((a, b) => Number(a.operations.size === 0) - Number(b.operations.size === 0));
   const more = found.length - MAX_LISTED;
+  const listed = found.slice(0, MAX_LISTED);
   return {
-    types: found
-      .slice(0, MAX_LISTED)
-      .map(({ name, description, operations }) => ({ type: name, description, operations: [...operations] })),
+    types: listed.map(({ name, description, operations }) => ({
+      type: name,
+      description,
+      operations: [...operations],
+    })),
     ...(more > 0 ? { more: `${more} more types; narrow them down with "search"` } : {}),
     note: 'A type without operations is read and written inside the records of others.',
   };
@@ -302,23 +305,20 @@ const INTERNAL = /^(?:table|column|through|index|indexes|renamedFrom|seed|path|u
 
 function describeFor(model: Model, name: string): JsonObject {
   const type = typeOf(model, name);
-  const { operations, identifier, fields, relations, ...rest } = describeType(type);
+  const { operations, preconditions, fields, relations } = type;
+  const described = describeType(type);
   const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
-  const needsTag =
-    type.preconditions === 'required' && (type.operations.has('update') || type.operations.has('delete'));
+  const needsTag = preconditions === 'required' && (operations.has('update') || operations.has('delete'));
   return {
-    ...withoutUsual(rest),
-    operations: operations ?? [],
-    identifier: withoutUsual(identifier),
-    fields: eachWithoutUsual(fields),
-    relations: eachWithoutUsual(relations),
+    ...withoutUsual(described),
+    operations: [...operations],
+    identifier: withoutUsual(described['identifier']),
+    fields: byName(fields.values(), (field) => withoutUsual(describeField(field))),
+    relations: byName(relations.values(), (relation) => withoutUsual(describeRelation(relation))),
     ...(uniques.length > 0 ? { unique: uniques } : {}),
     ...(needsTag ? { note: 'Updates and deletions need the etag of get_record.' } : {}),
   };
 }
-
-const eachWithoutUsual = (items: JsonValue = {}): JsonObject =>
-  Object.fromEntries(Object.entries(items as JsonObject).map(([name, item]) => [name, withoutUsual(item)]));
 
 const withoutUsual = (item: JsonValue = {}): JsonObject =>
   Object.fromEntries(
