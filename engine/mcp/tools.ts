@@ -7,10 +7,9 @@ import type { Model } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import { faultyRequest, MAX_ERRORS, Problem } from '../problem.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 import { VERSION } from '../process.ts';
 import { operators } from '../query/operators.ts';
-import { nextStep } from './advice.ts';
 
 /** The default limit: whole lists would fill the context of an agent. */
 const USUAL_LIMIT = 20;
@@ -141,7 +140,7 @@ export function createAgentServer(rights: AgentRights): Server {
   /** Whether the agent may use the tool on some type. */
   const isOffered = ({ call }: AgentTool): boolean => call === undefined || allowed.has(OPERATIONS[call[0]].right);
   const offered = Object.entries(TOOLS).filter(([, tool]) => isOffered(tool));
-  server.setRequestHandler('tools/list', () => ({ tools: offered.map(([name, tool]) => listed(name, tool)) }));
+  server.setRequestHandler('tools/list', () => ({ tools: offered.map(([name, tool]) => toolOf(name, tool)) }));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const { name } = params;
     const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
@@ -164,7 +163,7 @@ export function createAgentServer(rights: AgentRights): Server {
 
 const answerOf = (text: string) => ({ content: [{ type: 'text' as const, text }] });
 
-function listed(name: string, { description, required, optional, call }: AgentTool): Tool {
+function toolOf(name: string, { description, required, optional, call }: AgentTool): Tool {
   const verb = call?.[0];
   const properties = Object.fromEntries([...required, ...optional].map((one) => [one, ARGUMENTS[one]]));
   const schema = { type: 'object', properties, required, additionalProperties: false };
@@ -332,3 +331,67 @@ function isUsual(key: string, value: JsonValue): boolean {
   // False, and an empty text or list, can be a default.
   return key !== 'default' && (value === false || value === '' || (Array.isArray(value) && value.length === 0));
 }
+
+// Problems, each with the next step: an agent cannot read a manual in between.
+
+const WAIT = 'Wait as many seconds as retry_after says, then call again.';
+
+/** Only for problems whose message does not name the next step. */
+const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
+  'invalid-identifier': 'An identifier is a whole number from 1; list_records shows those that there are.',
+  unauthorized: 'Ask the operator of the service for a token.',
+  forbidden: 'Your token does not allow this. Do not try again; tell the user which right is missing.',
+  'path-not-found': 'list_types shows the types that there are.',
+  'record-not-found': 'list_records shows the records that there are.',
+  'method-not-allowed': 'list_types shows what each type offers.',
+  'unique-conflict': 'Find the record with this value by list_records, and update it, or choose another value.',
+  'precondition-failed': 'Call get_record again, look at what has changed, and repeat the write with the new etag.',
+  'invalid-reference': 'Link a record that exists: list_records of the related type shows them.',
+  'idempotency-conflict': 'Use a new idempotency_key for another record.',
+  'precondition-required': 'Call get_record first, and send its etag.',
+  'rate-limited': WAIT,
+  'internal-error': 'This is a fault of the service. Tell the user; its log says more.',
+  'statement-timeout': 'Ask for less: a smaller limit, a filter on an indexed field, or fewer relations.',
+  'refused-by-database': 'A rule of the database refuses this write. Tell the user what the message says.',
+  'missing-privilege': 'Tell the user that the service lacks a privilege in its database.',
+  'storage-busy': WAIT,
+  overloaded: WAIT,
+  'outcome-unknown':
+    'Read the record again to see whether it was written. A create with an idempotency_key can be repeated safely.',
+  'storage-full': 'Tell the user that the disk of the service is full.',
+};
+
+function nextStep({ code, status, message, errors, retryAfter }: Problem): object {
+  return {
+    problem: code,
+    status,
+    message: inTools(message),
+    errors: errors.length > 0 ? errors.slice(0, MAX_ERRORS).map(faultInTools) : undefined,
+    errorCount: errors.length > MAX_ERRORS ? errors.length : undefined,
+    retry_after: retryAfter,
+    next: NEXT[code] ?? 'Correct what the message names; describe_type shows the fields, relations and rules.',
+  };
+}
+
+/** Requests have parameters and headers, tools have arguments. */
+function faultInTools(fault: Fault): object {
+  const { parameter, header, ...rest } = fault as Fault & { readonly parameter?: string; readonly header?: string };
+  const name = parameter ?? header;
+  return { argument: name === undefined ? undefined : argumentOf(name), ...rest, message: inTools(fault.message) };
+}
+
+const HEADERS: ReadonlyMap<string, string> = new Map([
+  ['If-Match', 'etag'],
+  ['Idempotency-Key', 'idempotency_key'],
+]);
+
+/** `_cnd[zone.name][like]` is `where.zone.name.like`. */
+function argumentOf(name: string): string {
+  if (!/^_cnd(?:\[[^\]]*\])*$/.test(name)) return HEADERS.get(name) ?? name;
+  const [first = '', ...rest] = [...name.matchAll(/\[([^\]]*)\]/g)].map(([, step = '']) => step);
+  if (first === 'limit') return rest[0] === '0' ? 'offset' : 'limit';
+  if (first === 'orderBy') return 'order';
+  return ['where', first, ...rest].filter((step) => step !== '').join('.');
+}
+
+const inTools = (message: string): string => message.replaceAll(/_cnd(?:\[[^\]]*\])+/g, argumentOf);
