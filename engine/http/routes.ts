@@ -12,7 +12,6 @@ import { ON } from '../query/resolve.ts';
 import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
 import { onLines, readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
-import type { Label } from './observed.ts';
 import * as requests from './request.ts';
 import type { Content, Exchange, ServeOperation, Server, Service } from './request.ts';
 
@@ -107,6 +106,11 @@ function requireUpdates({ type, rights }: Service): void {
 }
 
 export const API_ROOT = '/api/';
+
+export interface Label {
+  readonly type: string;
+  readonly operation: string;
+}
 
 interface Offer {
   readonly serve: ServeOperation;
