@@ -1,16 +1,17 @@
 /** One connection to PostgreSQL: the server parses each statement once, and a statement can be cancelled. */
 import { createHash } from 'node:crypto';
-import { type Client, Connection, type PoolClient, Query } from 'pg';
+import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { type Client, type ClientBase, Connection, type PoolClient, Query } from 'pg';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import { type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
+import { lateStatement } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
-import { abortedBefore, isCancelled, isDividedByZero, isSilent } from './errors.ts';
+import { abortedBefore, isCancelled, isDividedByZero, isSilent, silent } from './errors.ts';
 import { POSITION } from './replicas.ts';
 
-/** Milliseconds after which this side gives up, too: the server does not answer at all then. */
-const GRACE = 1000;
 /** Milliseconds until a request to cancel is repeated: the server forgets one that it gets before it has read the statement. */
 const CANCEL_AGAIN = 200;
 /** Milliseconds for the request to cancel: a server that has not taken it by then will not. */
@@ -25,38 +26,11 @@ export interface Answered {
 
 const NOTHING: Answered = { rows: [], changes: 0, tag: '' };
 
-interface Ran {
-  /** One for each of the values, up to those that failed. */
-  readonly answers: readonly Answered[];
-  /** The server has given up all of them, unless a transaction was open before. */
-  readonly error?: unknown;
-}
-
-export interface PostgresConnection {
-  /** `named` false for statements that are run once. Throws CallerGone once the caller has left. */
-  query(statement: Statement, values: Values, onRow?: OnRow<Row>, named?: boolean): Promise<Answered>;
-  /** The statement with one after the other of the values, in one transaction and one round trip. Never rejects. */
-  queryAll(statement: Statement, all: readonly Values[]): Promise<Ran>;
-  /** Tells the caller the position after its write, if positions are wanted. Never rejects. */
-  tellPosition(callers?: readonly Caller[]): Promise<void>;
-  /** One statement or more, without values. */
-  execute(sql: string): Promise<Answered>;
-  /**
-   * Throws if the transaction had been given up because a statement failed, or if the tables no longer have the revision;
-   * undefined asks for none.
-   */
-  commit(revision?: SqlValue): Promise<void>;
-  /** Closes the connection when it is released. */
-  spoil(): void;
-  release(): void;
-}
-
 interface ConnectionOptions {
   /** Whether the server keeps statements under their names. */
   readonly prepared: boolean;
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
-  readonly caller: Caller;
   readonly positions: boolean;
 }
 
@@ -65,105 +39,155 @@ const UNCHANGED: Statement = {
   sql: `select 1 / count(*) from (${postgresDialect.revision.sql}) as now (revision) where revision = ?::text`,
 };
 
+const uncork = (stream: Writable): void => stream.uncork();
+
 /** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
-export function connectionOf(
-  client: PoolClient,
-  { prepared, timeout, caller, positions }: ConnectionOptions,
-): PostgresConnection {
-  const query_timeout = timeout === 0 ? 0 : timeout + GRACE;
-  let isSpoilt = false;
-  let running = 0;
-  let isCommitting = false;
-  let cancelling: Promise<void> | undefined;
+export class PostgresConnection {
+  readonly #client: PoolClient;
+  readonly #caller: Caller;
+  readonly #options: ConnectionOptions;
+  readonly #stop: () => void;
+  #running = 0;
+  #isOver = false;
+  #isSpoilt = false;
+  #cancelling: Promise<void> | undefined;
 
-  function cancel(): void {
-    if (running === 0 || isCommitting) return;
-    cancelling = requestCancel();
+  constructor(client: PoolClient, caller: Caller, options: ConnectionOptions) {
+    this.#client = client;
+    this.#caller = caller;
+    this.#options = options;
+    this.#stop = caller.onGone(() => this.#cancel());
   }
 
-  async function requestCancel(): Promise<void> {
-    if (await cancelStatement(client)) setTimeout(cancel, CANCEL_AGAIN).unref();
-    else isSpoilt = true;
+  /** `named` false for statements that are run once. Rejects with CallerGone once the caller has left. */
+  query(statement: Statement, values: Values, onRow?: OnRow<Row>, named = true): Promise<Answered> {
+    if (this.#caller.isGone) return Promise.reject(new CallerGone());
+    return this.#isOver ? Promise.reject(lateStatement()) : this.#ask(statement, values, named, onRow);
   }
 
-  const stop = caller.onGone(cancel);
-
-  function explained(error: unknown): unknown {
-    // The server may still be running a statement that it does not answer.
-    if (isSilent(error)) cancel();
-    if (!isCancelled(error)) return error;
-    return cancelling === undefined ? tooSlow(timeout, error) : new CallerGone();
+  /** One statement or more, without values. */
+  execute(sql: string): Promise<Answered> {
+    return this.#isOver ? Promise.reject(lateStatement()) : this.#ask({ sql }, [], false);
   }
 
-  async function queryAll(
+  /** The statement with one after the other of the values, in one transaction and one round trip: one answer for each. */
+  queryAll(statement: Statement, all: readonly Values[]): Promise<readonly Answered[]> {
+    return new Promise((resolve, reject) => this.#send(statement, all, true, undefined, resolve, reject));
+  }
+
+  #ask(statement: Statement, values: Values, named: boolean, onRow?: OnRow<Row>): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const answer = (answers: readonly Answered[]): void => resolve(answers.at(-1) ?? NOTHING);
+      this.#send(statement, [values], named, onRow, answer, reject);
+    });
+  }
+
+  #send(
     statement: Statement,
     all: readonly Values[],
-    onRow?: OnRow<Row>,
-    named = prepared,
-  ): Promise<Ran> {
-    running += 1;
-    const { answers, error } = await new Promise<Ran>((resolve) => {
-      // Queries of one turn of the event loop are written together: a write to the socket costs more than most statements.
-      const { stream } = client.connection;
-      stream.cork();
-      process.nextTick(() => stream.uncork());
-      client.query(new RowsQuery(statement, all, { named, onRow, onRefused: cancel, query_timeout }, resolve));
-    });
-    const ran = error === undefined ? { answers } : { answers, error: explained(error) };
-    running -= 1;
-    return ran;
+    named: boolean,
+    onRow: OnRow<Row> | undefined,
+    resolve: (answers: readonly Answered[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const { prepared } = this.#options;
+    const settle = (error: unknown, answers: readonly Answered[]): void => {
+      const reason: unknown = error === undefined ? undefined : this.#explained(error);
+      this.#running -= 1;
+      if (reason === undefined) resolve(answers);
+      else reject(reason);
+    };
+    this.#running += 1;
+    // Queries of one turn of the event loop are written together: a write to the socket costs more than most statements.
+    const { stream } = this.#client.connection;
+    stream.cork();
+    process.nextTick(uncork, stream);
+    const name = named && prepared ? compile(statement).name : '';
+    this.#client.query(new RowsQuery(statement, name, all, onRow, () => this.#cancel(), settle));
   }
 
-  async function ask(...asked: Parameters<typeof queryAll>): Promise<Answered> {
-    const { answers, error } = await queryAll(...asked);
-    if (error !== undefined) throw error;
-    return answers.at(-1) ?? NOTHING;
+  #cancel(): void {
+    if (this.#running > 0 && !this.#isOver) this.#cancelling = this.#requestCancel();
   }
 
-  const execute = (sql: string): Promise<Answered> => ask({ sql }, [[]], undefined, false);
+  async #requestCancel(): Promise<void> {
+    if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), CANCEL_AGAIN).unref();
+    else this.#isSpoilt = true;
+  }
 
-  return {
-    query: async (statement, values, onRow, named = true) => {
-      if (caller.isGone) throw new CallerGone();
-      return ask(statement, [values], onRow, prepared && named);
-    },
-    queryAll,
-    tellPosition: async (callers = [caller]) => {
-      if (!positions) return;
-      const { answers } = await queryAll(POSITION, [[]]);
-      const position = answers[0]?.rows[0]?.[0];
-      if (typeof position === 'string') for (const one of callers) one.wrote?.(position);
-    },
-    execute,
-    commit: async (revision) => {
-      isCommitting = true;
-      stop();
-      const unchanged = revision === undefined ? undefined : queryAll(UNCHANGED, [[revision]]);
-      // The server answers ROLLBACK, without an error, if the transaction had been given up.
-      if ((await execute('commit')).tag === 'COMMIT') return;
-      const { error = abortedBefore() } = (await unchanged) ?? {};
-      throw isDividedByZero(error) ? new Overtaken() : error;
-    },
-    spoil: () => void (isSpoilt = true),
-    release: () => {
-      stop();
-      const free = (): void => client.release(isSpoilt);
-      // A cancel that comes late must not end the statement of another caller.
-      if (cancelling) void cancelling.then(free);
-      else free();
-    },
-  };
+  #explained(error: unknown): unknown {
+    // The server may still be running a statement that it does not answer.
+    if (isSilent(error)) this.#cancel();
+    if (!isCancelled(error)) return error;
+    return this.#cancelling === undefined ? tooSlow(this.#options.timeout, error) : new CallerGone();
+  }
+
+  /** Tells callers the position after their write, if positions are wanted. Never rejects. */
+  async tellPosition(callers: readonly Caller[] = [this.#caller]): Promise<void> {
+    if (!this.#options.positions) return;
+    const { rows } = await this.#ask(POSITION, [], true).catch(() => NOTHING);
+    const position = rows[0]?.[0];
+    if (typeof position === 'string') for (const caller of callers) caller.wrote?.(position);
+  }
+
+  /**
+   * Throws if the transaction had been given up because a statement failed, or if the tables no longer have the revision;
+   * undefined asks for none.
+   */
+  async commit(revision?: SqlValue): Promise<void> {
+    this.#isOver = true;
+    this.#stop();
+    const asked = revision === undefined ? undefined : this.#ask(UNCHANGED, [revision], true);
+    const unchanged = asked?.then(
+      () => undefined,
+      (error: unknown) => (isDividedByZero(error) ? new Overtaken() : error),
+    );
+    // The server answers ROLLBACK, without an error, if the transaction had been given up.
+    if ((await this.#ask({ sql: 'commit' }, [], false)).tag !== 'COMMIT') throw (await unchanged) ?? abortedBefore();
+  }
+
+  async rollback(): Promise<void> {
+    this.#isOver = true;
+    await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.spoil());
+  }
+
+  /** Closes the connection when it is released. */
+  spoil(): void {
+    this.#isSpoilt = true;
+  }
+
+  release(): void {
+    this.#stop();
+    // A cancel that comes late must not end the statement of another caller.
+    if (this.#cancelling) void this.#cancelling.then(() => this.#client.release(this.#isSpoilt));
+    else this.#client.release(this.#isSpoilt);
+  }
 }
 
 /** Parts of pg's clients and connections that its types leave out. */
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
+  /** false while a query waits for its answer. */
+  readonly readyForQuery: boolean;
+  readonly connection: { readonly stream: Socket };
 }
 interface Wire extends Connection {
   connect(port: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processID: number, secretKey: number): void;
+}
+
+/** Milliseconds after which this side gives up, too: the server does not answer at all then. */
+const GRACE = 1000;
+
+/** Ends a connection whose server, or the network before it, is gone without a word. `timeout`: of a statement. */
+export function endWhenSilent(client: ClientBase, timeout: number): void {
+  const { connection } = client as ClientBase & Backend;
+  // Each write and each answer begins the time anew: a timer for each statement would cost a tenth of a short read.
+  connection.stream.setTimeout(timeout + GRACE).on('timeout', () => {
+    if (!(client as ClientBase & Backend).readyForQuery) connection.stream.destroy(silent());
+  });
 }
 
 /**
@@ -227,15 +251,6 @@ function compile(statement: Statement): Compiled {
   return fresh;
 }
 
-interface QueryOptions {
-  readonly named: boolean;
-  /** Milliseconds; 0 is for ever. */
-  readonly query_timeout: number;
-  readonly onRow: OnRow<Row> | undefined;
-  /** Called once `onRow` has thrown: the other rows are not wanted. */
-  readonly onRefused: () => void;
-}
-
 /** Names of statements that a connection has parsed, or is about to. */
 interface ParsedNames {
   readonly parsedStatements: Readonly<Record<string, string>>;
@@ -252,22 +267,33 @@ class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
   /** pg notes it as parsed when the server says so. */
   readonly name: string;
-  readonly query_timeout: number;
   readonly #statement: Statement;
   readonly #all: readonly Values[];
-  readonly #options: QueryOptions;
+  readonly #onRow: OnRow<Row> | undefined;
+  readonly #onRefused: () => void;
   readonly #answers: Answered[] = [];
   #columns: readonly Parse[] = [];
   #rows: Row[] = [];
   #refused: { readonly error: unknown } | undefined;
 
-  constructor(statement: Statement, all: readonly Values[], options: QueryOptions, resolve: (ran: Ran) => void) {
-    super('', (error) => resolve(error ? { answers: this.#answers, error } : { answers: this.#answers }));
-    this.name = options.named ? compile(statement).name : '';
-    this.query_timeout = options.query_timeout;
+  /**
+   * `name`: empty for a statement that the server is not to keep. `onRefused` is called once `onRow` has thrown: the
+   * other rows are not wanted.
+   */
+  constructor(
+    statement: Statement,
+    name: string,
+    all: readonly Values[],
+    onRow: OnRow<Row> | undefined,
+    onRefused: () => void,
+    settle: (error: unknown, answers: readonly Answered[]) => void,
+  ) {
+    super('', (error) => settle(error ?? undefined, this.#answers));
+    this.name = name;
     this.#statement = statement;
     this.#all = all;
-    this.#options = options;
+    this.#onRow = onRow;
+    this.#onRefused = onRefused;
   }
 
   override readonly submit = (connection: Connection): void => {
@@ -298,12 +324,12 @@ class RowsQuery extends Query {
     if (this.#refused) return;
     const row = fields.map((text, index) => (text === null ? null : (this.#columns[index]?.(text) ?? text)));
     try {
-      this.#options.onRow?.(row);
+      this.#onRow?.(row);
       this.#rows.push(row);
     } catch (error) {
       this.#refused = { error };
       this.#rows = [];
-      this.#options.onRefused();
+      this.#onRefused();
     }
   }
 

@@ -79,8 +79,10 @@ export const isConnectionLost = (error: unknown): boolean =>
 export const isUnanswered = (error: unknown): boolean =>
   isConnectionLost(error) && !/^57P0[15]/.test(codeOf(error)) && !UNSENT.test(messageOf(error));
 
+export const silent = (): Error => new Error('Query read timeout');
+
 /** The connection is there, and nothing came back on it in time. */
-export const isSilent = (error: unknown): boolean => messageOf(error).startsWith('Query read timeout');
+export const isSilent = (error: unknown): boolean => messageOf(error) === 'Query read timeout';
 
 /** The server ended a statement: its time was over, or it was cancelled. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';

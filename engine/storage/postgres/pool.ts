@@ -6,7 +6,7 @@ import { StartError } from '../../problem.ts';
 import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
-import { connectionOf, type PostgresConnection, types } from './connection.ts';
+import { endWhenSilent, PostgresConnection, types } from './connection.ts';
 import { isFull } from './errors.ts';
 
 /** Milliseconds that a request waits for a connection to come free, and that a new one may take to be prepared. */
@@ -56,6 +56,7 @@ export function createConnections(
   { url, pool: max, prepared, positions = false, isThere = () => true }: ConnectionOptions,
   limits: TimeLimits,
 ): Connections {
+  const options = { prepared, positions, timeout: limits.statement };
   const open = new Set<Client>();
   const outdated = new WeakSet<Client>();
 
@@ -69,6 +70,7 @@ export function createConnections(
   }
 
   async function prepare(client: ClientBase): Promise<void> {
+    if (limits.statement > 0) endWhenSilent(client, limits.statement);
     if (!prepared) return;
     const all = [settingsOf(limits, 'session'), APPLY_SETTINGS, ...(limits === NO_LIMITS ? [] : [PARALLEL])];
     const settings = { text: all.join('; '), query_timeout: WAIT_TIMEOUT };
@@ -112,8 +114,7 @@ export function createConnections(
   }
 
   return {
-    take: async (caller = PATIENT) =>
-      connectionOf(await connected(), { prepared, timeout: limits.statement, caller, positions }),
+    take: async (caller = PATIENT) => new PostgresConnection(await connected(), caller, options),
     renew: () => {
       for (const client of open) outdated.add(client);
     },

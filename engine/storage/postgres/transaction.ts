@@ -17,7 +17,7 @@ import {
   type Values,
   type Writer,
 } from '../driver.ts';
-import { lateStatement, outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
+import { outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isConnectionLost,
@@ -60,7 +60,7 @@ export function readIn<T>(
 ): Promise<T> {
   const begin = connections.opening(READ_ONLY);
   const attempt = (connection: PostgresConnection): Promise<T> =>
-    inTransaction(connection, begin, ({ query }) => work(readerThrough(query)), end);
+    inTransaction(connection, begin, () => work(readerThrough((...asked) => connection.query(...asked))), end);
   return repeating(attempt, connections, caller);
 }
 
@@ -78,7 +78,7 @@ export async function writeIn<T>(
   const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
   try {
     return await repeating(
-      (connection) => inTransaction(connection, opening, (own) => work(writerOf(own)), commit),
+      (connection) => inTransaction(connection, opening, () => work(writerOf(connection)), commit),
       connections,
       caller,
     );
@@ -93,11 +93,11 @@ export async function writeIn<T>(
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
 /** What a broken constraint means is for the work to say; nothing else can be done in its transaction. */
-const writerOf = ({ query }: PostgresConnection): Writer => ({
-  ...readerThrough(query),
+const writerOf = (connection: PostgresConnection): Writer => ({
+  ...readerThrough((...asked) => connection.query(...asked)),
   run: async (statement, values) => {
     try {
-      const { changes, rows } = await query(statement, values);
+      const { changes, rows } = await connection.query(statement, values);
       return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
     } catch (error) {
       throw isConstraint(error) ? translate(error) : error;
@@ -116,38 +116,23 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
   await connection.tellPosition();
 }
 
-/** Statements that come after the work are rejected: they could run in another transaction. */
 async function inTransaction<T>(
   connection: PostgresConnection,
   begin: string,
-  work: (own: PostgresConnection) => Awaitable<T>,
+  work: () => Awaitable<T>,
   finish: (connection: PostgresConnection) => Promise<void>,
 ): Promise<T> {
-  let isOver = false;
-  const inTime =
-    <A extends readonly unknown[], R>(ask: (...asked: A) => Promise<R>): ((...asked: A) => Promise<R>) =>
-    (...asked) =>
-      isOver ? Promise.reject(lateStatement()) : ask(...asked);
-  // BEGIN is sent together with the first statement: it is awaited later.
+  // BEGIN is sent together with the first statement. Where it fails, so does that statement.
   const begun = connection.execute(begin);
   begun.catch(() => undefined);
   try {
-    const own = { ...connection, query: inTime(connection.query), execute: inTime(connection.execute) };
-    const result = await work(own);
-    isOver = true;
+    const result = await work();
     await begun;
     await finish(connection);
     return result;
   } catch (error) {
-    isOver = true;
-    // BEGIN reports why a silent connection was ended; the statements after it only say that it was.
-    const reason: unknown = await begun.then(
-      () => error,
-      (first: unknown) => first,
-    );
-    if (isUseless(reason)) connection.spoil();
-    else await connection.execute('rollback').catch(() => connection.spoil());
-    throw reason;
+    if (!isUseless(error)) await connection.rollback();
+    throw error;
   }
 }
 
@@ -274,13 +259,14 @@ async function writeTogether(
   const connection = await taken(connections, PATIENT);
   try {
     const all = writes.map(({ values }) => values);
-    const { answers, error } = await connection.queryAll(statement, all);
-    if (isUseless(error)) connection.spoil();
-    if (isUnanswered(error)) throw outcomeUnknown(error);
-    if (error !== undefined) return [];
+    const answers = await connection.queryAll(statement, all);
     const rows = answers.map(({ rows: [row] }) => row);
     await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
+  } catch (error) {
+    if (isUseless(error)) connection.spoil();
+    if (isUnanswered(error)) throw outcomeUnknown(error);
+    return [];
   } finally {
     connection.release();
   }
