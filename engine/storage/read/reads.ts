@@ -8,7 +8,7 @@ import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Reader, Row, Snapshot, Statement } from '../driver.ts';
+import type { Driver, Reader, Row, Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
 import { type CompiledList, compileList, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf } from './lists.ts';
@@ -16,7 +16,6 @@ import { compileSummary, shapeOfSummary } from './summaries.ts';
 import {
   createDeepLimit,
   createFindViewRows,
-  type DeepLimit,
   type FindViewRows,
   limitedJson,
   MARK,
@@ -41,21 +40,13 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
 }
 
-interface CompiledView {
-  readonly record: Statement;
-  readonly limit: DeepLimit | undefined;
-  /** Many records. Bound: JSON array of identifiers. */
-  readonly some: Statement;
-  readonly limitOfSome: DeepLimit | undefined;
-}
-
-function compileView(view: View, dialect: Dialect): CompiledView {
+function compileView(view: View, dialect: Dialect) {
   const column = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
   const select = `select ${limitedJson(view, dialect)} from ${dialect.quote(view.type.table)} as ${ROOT_ALIAS} where ${column}`;
   return {
     record: { sql: `${select} = ?` },
     limit: createDeepLimit(view, 'select cast(? as bigint)', dialect),
-    // A join with the array would not always find the records by their identifiers.
+    // Bound: JSON array of identifiers. A join with the array would not always find the records by their identifiers.
     some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key` },
     limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
   };
@@ -77,7 +68,7 @@ export function createReads(driver: Driver): Reads {
   const views = createShapeCache((view: View) => compileView(view, dialect));
   const lists = createShapeCache((query: ListQuery) => compileList(query, dialect));
   const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
-  const viewOf = memoized((view: View): CompiledView => views(`${view.type.statementKey}|${view.key}`, view));
+  const viewOf = memoized((view: View) => views(`${view.type.statementKey}|${view.key}`, view));
   const boundOf = memoized((query: ListQuery): BoundList => {
     const shape = shapeOf(query);
     const list = lists(shape, query);
@@ -93,14 +84,14 @@ export function createReads(driver: Driver): Reads {
     };
   });
 
-  const remembered = rememberedTotals(driver.version);
+  const totalsNow = rememberedTotals(driver.version);
 
   /** Whether a list takes so long that it must not be read between the requests. */
   const isLong = async ({ isHeavy: heavy, list, keys }: BoundList, count: CountMode): Promise<boolean> =>
     heavy ||
     (count === 'exact' &&
       driver.mostCounted < Infinity &&
-      remembered?.get(keys.exact) === undefined &&
+      !totalsNow().has(keys.exact) &&
       Number(await driver.value(list.newest, [])) > driver.mostCounted);
 
   async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
@@ -112,7 +103,8 @@ export function createReads(driver: Driver): Reads {
   function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
     if (typeof text !== 'string') return undefined;
     refuseMarked(view, [text]);
-    return chargedRecord(text, caller);
+    if (text.length > SHORT_RECORD) caller.take(COPIES * text.length);
+    return text;
   }
 
   async function identifiers(reader: Reader, query: ListQuery): Promise<readonly number[]> {
@@ -120,7 +112,7 @@ export function createReads(driver: Driver): Reads {
     return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
   }
 
-  /** Exact, or about as many: at least those that were found. */
+  /** `least`: how many were found, if the total is estimated. */
   async function totalOf(
     reader: Reader,
     { list, filterValues }: BoundList,
@@ -139,7 +131,7 @@ export function createReads(driver: Driver): Reads {
     bound: BoundList,
     count: CountMode,
     caller: Caller,
-    remember: Totals['of'] = (_, ask) => ask(),
+    totals = new Map<string, number>(),
   ): Promise<Page> {
     const { list, query, values } = bound;
     const { view, limit = 0, offset, cursor } = query;
@@ -153,16 +145,17 @@ export function createReads(driver: Driver): Reads {
     // The last page of an offset tells the total.
     const isTold = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
     const least = (texts.length > 0 ? offset : 0) + texts.length;
-    const total = isTold ? least : counted;
+    let total = isTold ? least : counted;
+    if (total === undefined && count !== 'none') {
+      total = totals.get(bound.keys[count]) ?? (await totalOf(reader, bound, count, least));
+      totals.set(bound.keys[count], total);
+    }
     const first = isBackwards ? records.length - 1 : 0;
     const last = records.length - 1 - first;
     const hasRecords = records.length > 0;
     return {
       records: isBackwards ? records.toReversed() : records,
-      total:
-        count === 'none'
-          ? undefined
-          : (total ?? (await remember(bound.keys[count], () => totalOf(reader, bound, count, least)))),
+      total: count === 'none' ? undefined : total,
       first: hasPrevious && hasRecords ? list.orderValues(records[first] ?? '', rows?.[first]) : undefined,
       last: (isBackwards || hasMore) && hasRecords ? list.orderValues(records[last] ?? '', rows?.[last]) : undefined,
       hasPrevious,
@@ -172,20 +165,18 @@ export function createReads(driver: Driver): Reads {
   }
 
   async function readGroups(reader: Reader, query: SummaryQuery, count: CountMode, caller: Caller): Promise<Summary> {
-    const { whole, page, count: counting } = summaries(shapeOfSummary(query), query);
-    const { limit, offset, filters } = query;
-    const values = valuesOf(filters, dialect);
-    if (limit === undefined) {
-      const texts = (await reader.column(whole, values, charging(caller))) as readonly string[];
-      if (texts.length > MAX_GROUPS) throw tooManyGroups();
-      return { groups: texts.slice(offset), total: count === 'none' ? undefined : texts.length, hasNext: false };
-    }
-    const texts = (await reader.column(page, [...values, limit + 1, offset], charging(caller))) as readonly string[];
+    const { page, count: counting } = summaries(shapeOfSummary(query), query);
+    const values = valuesOf(query.filters, dialect);
+    // A whole summary is read from its first group, to know whether there are too many.
+    const { limit = MAX_GROUPS, offset } = query.limit === undefined ? { offset: 0 } : query;
+    const bound = [...values, limit + 1, offset];
+    const texts = (await reader.column(page, bound, charging(caller))) as readonly string[];
     const hasNext = texts.length > limit;
+    if (query.limit === undefined && hasNext) throw faultyRequest('too-many-groups', [TOO_MANY_GROUPS]);
     const isTold = !hasNext && (texts.length > 0 || offset === 0);
     const total = isTold ? offset + texts.length : undefined;
     return {
-      groups: texts.slice(0, limit),
+      groups: texts.slice(query.offset - offset, limit),
       total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
       hasNext,
     };
@@ -225,7 +216,6 @@ export function createReads(driver: Driver): Reads {
         limit: some.length,
       }),
     shown: createFindViewRows(dialect),
-    // A summary reads all the records that it finds. Two statements of one page see one snapshot.
     summary: async (query, count, caller = PATIENT) =>
       driver.scan(
         (reader) => readGroups(reader, query, count, caller),
@@ -249,7 +239,7 @@ export function createReads(driver: Driver): Reads {
       // The snapshot of a search may be older than what is remembered.
       if (await isLong(bound, count))
         return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
-      return driver.read((reader) => readPage(reader, bound, count, caller, remembered?.of), caller, isSingle);
+      return driver.read((reader) => readPage(reader, bound, count, caller, totalsNow()), caller, isSingle);
     },
     count: async (query) => driver.read((reader) => totalOf(reader, boundOf(query), 'exact'), PATIENT, true),
     stream: async (query, count, caller = PATIENT) => {
@@ -269,34 +259,16 @@ export function createReads(driver: Driver): Reads {
   };
 }
 
-interface Totals {
-  get(key: string): number | undefined;
-  of(key: string, count: () => Promise<number>): Promise<number>;
-}
-
 const MOST_TOTALS = 1000;
 
-/** Remembers totals until something is committed: counting a table costs ten times as much as reading a page. */
-function rememberedTotals(version: Driver['version']): Totals | undefined {
-  if (!version) return undefined;
-  const known = new Map<string, number>();
+/** Totals that hold until something is committed: counting a table costs ten times as much as reading a page. */
+function rememberedTotals(version: Driver['version']): () => Map<string, number> {
+  let known = new Map<string, number>();
   let seen: unknown;
-  const get = (key: string): number | undefined => {
-    const now = version();
-    if (now !== seen || known.size > MOST_TOTALS) known.clear();
-    seen = now;
-    return known.get(key);
-  };
-  return {
-    get,
-    of: async (key, count) => {
-      const found = get(key);
-      if (found !== undefined) return found;
-      const before = seen;
-      const total = await count();
-      if (version() === before) known.set(key, total);
-      return total;
-    },
+  return () => {
+    const now = version?.();
+    if (!version || now !== seen || known.size > MOST_TOTALS) [known, seen] = [new Map(), now];
+    return known;
   };
 }
 
@@ -334,10 +306,11 @@ async function readRows(
   return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
 }
 
-function tooManyGroups(): Error {
-  const message = `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`;
-  return faultyRequest('too-many-groups', [{ parameter: 'by', code: 'too-many', message }]);
-}
+const TOO_MANY_GROUPS = {
+  parameter: 'by',
+  code: 'too-many',
+  message: `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`,
+};
 
 /** Throws `too-many-related` if one of the texts is a mark, which names the record, the relation and what it has too much of. */
 function refuseMarked(view: View, texts: readonly (string | null)[]): void {
@@ -354,12 +327,6 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
 const COPIES = 2;
 /** Characters of a record that is not charged: most are shorter. */
 const SHORT_RECORD = 16 * 1024;
-
-/** The text of a record, once what it takes until it is sent is charged. */
-function chargedRecord(text: string | undefined, caller: Caller): string | undefined {
-  if (text !== undefined && text.length > SHORT_RECORD) caller.take(COPIES * text.length);
-  return text;
-}
 
 /** Returns a function that charges each text of a page as it is received: a page that is too long is refused before it is in memory. */
 function charging(caller: Caller): (text: SqlValue) => void {

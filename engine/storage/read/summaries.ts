@@ -2,32 +2,21 @@
 import type { ColumnType } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
-import { MAX_GROUPS } from '../../query/summary.ts';
 import { columnType } from '../columns.ts';
 import { type Dialect, jsonOptional } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
 import { recordJson } from './views.ts';
 
-interface CompiledSummary {
-  /** The groups as JSON texts. Bound: the values of the filters, limit, offset. */
-  readonly page: Statement;
-  /** How many groups there are. Bound: the values of the filters. */
-  readonly count: Statement;
-  /** All groups, or one more than an answer may have. Bound: the values of the filters. */
-  readonly whole: Statement;
-}
-
-/** A column of the inner SELECT, one of the groups, and how the others read it. */
+/** A column of the groups. */
 interface GroupColumn {
-  /** SQL that the inner SELECT computes, each with its alias. */
+  /** SQL of the inner SELECT, each with its alias. */
   readonly computed: readonly string[];
   /** SQL of its JSON text, and of what it is ordered by. */
   readonly json: string;
   readonly ordered: string;
 }
 
-/** Queries of the same shape have the same statements. */
 export function shapeOfSummary({ type, filters, keys, measures, order }: SummaryQuery): string {
   const names = keys.map(({ name, shown }) => `${name} ${shown?.key ?? ''}`);
   const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
@@ -93,7 +82,8 @@ function measureColumn(
   return { computed: [`${computed} as ${alias}`], json: jsonOptional(type.json(alias)), ordered: orderOf(alias) };
 }
 
-export function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledSummary {
+/** `page`: the groups as JSON texts. Bound: the values of the filters; by `page`, limit and offset as well. */
+export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<Record<'page' | 'count', Statement>> {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const columns = {
@@ -102,7 +92,7 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledS
   };
   const where = sqlOf(filters, source, dialect).sql;
   const from = `from ${source.from} ${source.joins()}${where === '' ? '' : ` where ${where}`}`;
-  // The groups come first, and a key that is shown in a spelling of its own computes that behind them.
+  // The keys come first, so that GROUP BY can number them.
   const groups = columns.keys.map(({ computed: [group = ''] }) => group);
   const others = [
     ...columns.keys.flatMap(({ computed }) => computed.slice(1)),
@@ -127,7 +117,6 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect): CompiledS
   return {
     // Only what is answered is put together.
     page: { sql: `${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}` },
-    whole: { sql: `${select} (${found} limit ${MAX_GROUPS + 1}) as page$${orderBy}` },
     count: { sql: `select count(*) from (${count}) as groups$` },
   };
 }
