@@ -1,6 +1,6 @@
 /** Descriptor files as YAML nodes, and the places of keys and values in them. */
 import {
-  Document,
+  type Document,
   isAlias,
   isCollection,
   isMap,
@@ -173,9 +173,8 @@ const refused = (file: string, code: DiagnosticCode, message: string): ReadResul
 
 function readText(file: string, text: string): ReadResult {
   const lines = new LineCounter();
-  const [document, failure] = parse(text, lines);
+  const document = parseDocument(text, { ...OPTIONS, lineCounter: lines });
   const whole = createSource(file, text, document, lines);
-  if (failure) return { source: whole, diagnostics: [diagnoseAt(whole, 'yaml-syntax', [0, 1], failure)] };
   const faults = telling(document.errors, lines).map((error) => explain(whole, error));
   const warnings = document.warnings.map((warning) => diagnoseAt(whole, 'yaml-warning', warning.pos, warning.message));
   if (faults.length > 0 || document.contents !== null) return { source: whole, diagnostics: [...faults, ...warnings] };
@@ -183,25 +182,14 @@ function readText(file: string, text: string): ReadResult {
   return { source: whole, diagnostics };
 }
 
-const TOO_DEEP = 'the YAML is nested too deeply';
-
-/** Never throws: a text that exhausts the parser is a fault too. */
-function parse(text: string, lineCounter: LineCounter): readonly [Document, string | undefined] {
-  try {
-    // The parser would compare each key with every other; the conversion to JSON finds equal keys.
-    const options = {
-      lineCounter,
-      schema: 'core',
-      merge: false,
-      uniqueKeys: false,
-      prettyErrors: false,
-      logLevel: 'error',
-    } as const;
-    return [parseDocument(text, options), undefined];
-  } catch {
-    return [new Document(null), TOO_DEEP];
-  }
-}
+const OPTIONS = {
+  schema: 'core',
+  merge: false,
+  // The parser would compare each key with every other; the conversion to JSON finds equal keys.
+  uniqueKeys: false,
+  prettyErrors: false,
+  logLevel: 'error',
+} as const;
 
 /** One error for each line, and one for close lines with the same error. */
 function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
@@ -221,7 +209,7 @@ function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAM
 /** The parser's most common errors in plain words. */
 const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, string]>> = {
   MULTIPLE_DOCS: ['several-documents', 'a second document begins here; put each descriptor into its own file'],
-  RESOURCE_EXHAUSTION: ['yaml-syntax', TOO_DEEP],
+  RESOURCE_EXHAUSTION: ['yaml-syntax', 'the YAML is nested too deeply'],
   BLOCK_AS_IMPLICIT_KEY: [
     'yaml-syntax',
     'a key inside a value: quote text that contains ": ", or put the key on a new line',
