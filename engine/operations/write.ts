@@ -131,53 +131,53 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
   return open && key !== ITEM_TAG && key !== '__proto__' && !(identifier.inRecord && key === identifier.name);
 }
 
-const requestOf = <Q>(
-  { type, author, rights }: OperationContext,
-  { query, caller }: Pick<WriteArguments<Q>, 'query' | 'caller'>,
-) => ({ type, author, rights, caller, ...query });
+const requestOf = <Q>({ type, author, rights }: OperationContext, { query, caller }: WriteArguments<Q>) => ({
+  type,
+  author,
+  rights,
+  caller,
+  ...query,
+});
 
 /** Writes, and under an idempotency key only once. Dry runs and bodies with faults keep no key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
-  { once, minimal }: Pick<WriteArguments<unknown>, 'once' | 'minimal'>,
+  given: WriteArguments<unknown>,
   request: R,
   write: (request: R) => Promise<W>,
   writeOnce: DoneOnce<R, W>,
   answer: (written: W) => WriteResult,
-  several = false,
 ): Promise<WriteResult> {
   const { dryRun = false, faults = [] } = request;
-  if (once === undefined || dryRun || faults.length > 0) return answer(await write(request));
-  return writeOnce(request, once, answer, (retried) => resultOf(type, retried, minimal, several));
+  if (given.once === undefined || dryRun || faults.length > 0) return answer(await write(request));
+  return writeOnce(request, given.once, answer, (retried) => resultOf(type, given, retried));
 }
 
 function recordsResult(
   type: RecordType,
+  given: WriteArguments<unknown>,
   { records, effects }: WrittenRecords,
-  minimal: boolean,
-  several: boolean,
   isNew: boolean,
 ): WriteResult {
-  const status = isNew ? 201 : minimal ? 204 : 200;
+  const status = isNew ? 201 : given.minimal ? 204 : 200;
   const identifiers = records.map(({ identifier }) => identifier);
   const bodies = records.map(({ body }) => body);
-  return { ...resultOf(type, { status, identifiers, bodies }, minimal, several), effects };
+  return { ...resultOf(type, given, { status, identifiers, bodies }), effects };
 }
 
 /** `bodies` are the records that are still there: a retry is answered with the records as they are now. */
 function resultOf(
   type: RecordType,
+  { minimal, body: { isArray } }: WriteArguments<unknown>,
   { status, identifiers, bodies }: Retried,
-  minimal: boolean,
-  several: boolean,
 ): WriteResult {
   const isGone = identifiers.length > 0 && bodies.length === 0;
-  const json = several && !isGone ? `[${bodies.join(',')}]` : bodies[0];
+  const json = isArray && !isGone ? `[${bodies.join(',')}]` : bodies[0];
   return {
     status: status as WriteResult['status'],
     json: minimal || status === 204 ? undefined : json,
-    tag: several || json === undefined ? undefined : conditions.tagOf(type, json),
-    created: several || status !== 201 ? undefined : identifiers[0],
+    tag: isArray || json === undefined ? undefined : conditions.tagOf(type, json),
+    created: isArray || status !== 201 ? undefined : identifiers[0],
   };
 }
 
@@ -198,65 +198,55 @@ function faultsIn(
 const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
   checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
-interface Writing {
-  readonly verb: 'create' | 'update';
-  readonly validator: Validator;
-  readonly item: (record: ParsedRecord) => Pick<WriteItem, 'identifier' | 'precondition'>;
-  /** What is wrong with the identifier or the tag of a record in an array. */
-  readonly faultsOf?: (record: ParsedRecord) => readonly Fault[];
-  readonly mergePatch: boolean;
-  readonly several: boolean;
-  readonly precondition?: () => void;
-}
-
+/** `faultsOf` finds the faults of a record's identifier and tag. */
 async function writeItems(
   context: OperationContext,
   given: WriteArguments<WriteQuery>,
-  { verb, validator, item, faultsOf = () => [], several, ...how }: Writing,
+  verb: 'create' | 'update',
+  item: (record: ParsedRecord) => Pick<WriteItem, 'identifier' | 'precondition'>,
+  faultsOf: (record: ParsedRecord) => readonly Fault[],
+  how: { readonly mergePatch: boolean; readonly precondition?: (() => void) | undefined },
 ): Promise<WriteResult> {
-  const { type, store, author, rights } = context;
+  const { type, store, validators, author, rights } = context;
   const { query, body, caller, minimal } = given;
   const items = body.records.map((record) => ({ body: record.body, pointer: record.pointer, ...item(record) }));
-  const faults = faultsIn(context, validator, items, [...body.faults, ...body.records.flatMap(faultsOf)]);
-  const unread = several && minimal;
+  const known = [...body.faults, ...body.records.flatMap(faultsOf)];
+  const faults = faultsIn(context, validators[verb](query.view.variant), items, known);
+  const unread = body.isArray && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
-  const answer = (written: WrittenRecords): WriteResult =>
-    recordsResult(type, written, minimal, several, verb === 'create');
-  return done(context, given, request, store[verb], store.once[verb], answer, several);
+  const answer = (written: WrittenRecords): WriteResult => recordsResult(type, given, written, verb === 'create');
+  return done(context, given, request, store[verb], store.once[verb], answer);
 }
 
 /** Creates one record, or several, with all that is nested in them. */
 export const create: WriteOperation<WriteQuery> = async (context, given) => {
   const { preconditions: mode } = context.type;
-  const { query, preconditions } = given;
-  const { isArray } = given.body;
-  if (isArray) conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
+  const { preconditions, body } = given;
+  if (body.isArray)
+    conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
-  return writeItems(context, given, {
-    verb: 'create',
-    validator: context.validators.create(query.view.variant),
-    item: () => ({ identifier: undefined }),
-    faultsOf: ({ tag, pointer }) =>
-      tag === undefined ? [] : [{ pointer: tagAt(pointer), code: 'reserved-key', message }],
-    mergePatch: false,
-    several: isArray,
-    ...(isArray ? {} : { precondition: () => conditions.refuseIfMatch(preconditions, mode) }),
-  });
+  return writeItems(
+    context,
+    given,
+    'create',
+    () => ({ identifier: undefined }),
+    ({ tag, pointer }) => (tag === undefined ? [] : [{ pointer: tagAt(pointer), code: 'reserved-key', message }]),
+    {
+      mergePatch: false,
+      precondition: body.isArray ? undefined : () => conditions.refuseIfMatch(preconditions, mode),
+    },
+  );
 };
 
 const updating =
   (mergePatch: boolean): WriteOperation<WriteQuery> =>
   async (context, given) => {
-    const { id: identifier, query, preconditions } = given;
+    const { id: identifier, preconditions } = given;
     const precondition = conditions.preconditionOf(preconditions, context.type.preconditions);
-    return writeItems(context, given, {
-      verb: 'update',
-      validator: context.validators.update(query.view.variant),
-      item: () => ({ identifier, precondition }),
-      mergePatch,
-      several: false,
-    });
+    return writeItems(context, given, 'update', () => ({ identifier, precondition }), NO_FAULTS, { mergePatch });
   };
+
+const NO_FAULTS = (): readonly Fault[] => [];
 
 /** Keys that are left out stay as they are. */
 export const update = updating(false);
@@ -273,19 +263,13 @@ const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Prec
 
 /** Each item names its record by the identifier, and perhaps the tag that it must have. */
 export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
-  const { type, validators } = context;
+  const { type } = context;
   conditions.refusePreconditions(given.preconditions, type.preconditions, OWN_TAGS);
-  return writeItems(context, given, {
-    verb: 'update',
-    validator: validators.update(given.query.view.variant),
-    item: (record) => ({
-      identifier: identifierIn(record.body, type),
-      precondition: ownPrecondition(type, record),
-    }),
-    faultsOf: (record) => misnamedIn(type, record),
-    mergePatch: true,
-    several: true,
+  const item = (record: ParsedRecord) => ({
+    identifier: identifierIn(record.body, type),
+    precondition: ownPrecondition(type, record),
   });
+  return writeItems(context, given, 'update', item, (record) => misnamedIn(type, record), { mergePatch: true });
 };
 
 function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): readonly Fault[] {
@@ -358,8 +342,8 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
     unread: isArray && minimal,
   };
   const answer = (written: WrittenRecords & { readonly made: number }): WriteResult =>
-    recordsResult(type, written, minimal, isArray, !isArray && written.made > 0);
-  return done(context, given, request, store.upsert, store.once.upsert, answer, isArray);
+    recordsResult(type, given, written, !isArray && written.made > 0);
+  return done(context, given, request, store.upsert, store.once.upsert, answer);
 };
 
 function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: ParsedRecord): void {
