@@ -223,6 +223,15 @@ function updates(add: AddCase, type: RecordType): void {
       const changes = valuesOf(fields, (field) => after[field.name] ?? null);
       await context.expect(put(method, id, changes), shows(type, 200, changed(type, record, changes)));
     });
+  for (const { name } of writable(type).filter((field) => field.type.keepsText && badValues(field).length === 0))
+    add(`PATCH ${one} with a part of ${name}`, isMade, async (context) => {
+      const values = { [name]: { kept: 1, changed: { to: [] }, removed: 3 } };
+      const { id, record } = await obtain(context, type, { values });
+      const part = { [name]: { changed: { to: null, by: 4 }, removed: null } };
+      const merged = { [name]: { kept: 1, changed: { by: 4 } } };
+      await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
+      await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
+    });
   const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
   add(`PATCH ${item(type, MISSING)} with a bad value of each field`, placesOf(bad).length > 0, (context) =>
     context.expect(put('PATCH', MISSING, bad), badBody(...placesOf(bad))),

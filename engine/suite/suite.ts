@@ -63,9 +63,11 @@ const worth = (type: RecordType): number =>
  */
 const ROWS = `
 any      GET     /api/no-such-type                                             => 404 path-not-found
+any      GET     ITEM/more                                                     => 404 path-not-found
 any      OPTIONS LIST                                                          => 204 ; allow: *OPTIONS*
 update   OPTIONS ITEM                                                          => 204 ; accept-patch: *application/merge-patch+json*
 get      GET     LIST/0                                                        => 400 invalid-identifier
+get      GET     LIST/01                                                       => 400 invalid-identifier
 get      GET     LIST/9007199254740993                                         => 400 invalid-identifier
 get      GET     ITEM                                                          => 404 record-not-found ; content-type: application/problem+json* ; cache-control: no-cache
 get      HEAD    ITEM                                                          => 404
@@ -78,8 +80,12 @@ get      GET     ITEM?include=&include=                                        =
 list     GET     LIST?%                                                        => 400 invalid-query
 list     GET     LIST?_cnd[limit]=0&_cnd[limit]=0                              => 200 []
 list     GET     LIST?_cnd[limit][1]=0&_cnd[limit][0]=0                        => 200 []
+list     GET     LIST?_cnd[limit]=0,0                                          => 200 []
+list     GET     LIST?_cnd%5Blimit%5D%5B1%5D=0                                 => 200 []
 list     GET     LIST?_cnd[limit]=1                                            => 400 invalid-query
 list     GET     LIST?_cnd[limit]=0&_cnd[limit]=-1                             => 400 invalid-query
+list     GET     LIST?_cnd[limit]=0&_cnd[limit]=1&_cnd[limit]=2                => 400 invalid-query
+list     GET     LIST?_cnd[limit][1]=1&_cnd[limit][1]=2                        => 400 invalid-query
 list     GET     LIST?_cnd[limit][1]=TOOMANY                                   => 400 invalid-query
 list     GET     LIST?_cnd[limit][1]=1&after=x                                 => 400 invalid-query after
 list     GET     LIST?_cnd[orderBy]=noSuchField                                => 400 invalid-query
@@ -106,12 +112,14 @@ update   PATCH   ITEM ; if-match: * ; content-type: application/merge-patch+json
 update   PUT     ITEM ; if-match: * | []                                       => 422 invalid-body
 delete   DELETE  ITEM ; if-match: *                                            => 404 record-not-found
 get      GET     NEW ; if-none-match: TAG                                      => 304 ; etag: *
+get      GET     NEW ; if-none-match: "other", TAG                             => 304
 get      GET     NEW ; if-none-match: *                                        => 304
 get      GET     NEW ; if-none-match: "other"                                  => 200 ; vary: *Accept*
 get      GET     NEW ; if-match: TAG                                           => 200
 get      GET     NEW ; if-match: "other"                                       => 412 precondition-failed
 update   PATCH   NEW ; if-match: TAG | {}                                      => 200
 update   PATCH   NEW ; if-match: "other" | {}                                  => 412 precondition-failed
+update   PUT     NEW ; if-match: "other" | {}                                  => 412 precondition-failed
 delete   DELETE  NEW ; if-match: "other"                                       => 412 precondition-failed
 get      HEAD    NEW                                                           => 200 ; content-type: application/json* ; content-length: *
 update   PATCH   NEW ; prefer: return=minimal | {}                             => 204 ; preference-applied: return=minimal
