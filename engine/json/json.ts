@@ -401,41 +401,28 @@ function canonicalNumber(text: string): string {
   return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
-// Document order.
-
 /** At most one fault per location, but every unmet check. Missing keys come last. `at`: the pointer of the body. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
-  const rankOf = ranking(body, at);
-  const places = [...Map.groupBy(faults, placeOf)].map(([place, all]) => ({ rank: rankOf(place), all }));
+  /** Texts that sort as the locations do, those inside others behind them. */
+  const orderOf = (place: string): string => {
+    let value: unknown = body;
+    const indexes = unescapedSteps(place.slice(at.length)).map((step) => {
+      const index = typeof value === 'object' && value !== null ? indexesOf(value).get(step) : undefined;
+      value = index === undefined ? undefined : Reflect.get(value as object, step);
+      return index === undefined ? '~' : String(index).padStart(8, '0');
+    });
+    return indexes.join('');
+  };
+  const places = [...Map.groupBy(faults, placeOf)].map(([place, all]) => ({ order: orderOf(place), all }));
   return places
-    .toSorted((one, other) => compare(one.rank, other.rank))
+    .toSorted((a, b) => (a.order < b.order ? -1 : Number(a.order > b.order)))
     .flatMap(({ all }) => (all[0]?.code === 'check' ? all.filter(({ code }) => code === 'check') : all.slice(0, 1)));
 }
+
+const indexesOf = memoized((value: object) => new Map(Object.keys(value).map((key, index) => [key, index])));
 
 const placeOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : '');
 
 export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
   [...Map.groupBy(faults, placeOf).values()].flatMap((all) => all.slice(0, 1));
-
-type Rank = readonly number[];
-
-const indexesOf = memoized((value: JsonObject) => new Map(Object.keys(value).map((key, index) => [key, index])));
-
-const ranking =
-  (body: JsonValue, at: string) =>
-  (place: string): Rank => {
-    let value: unknown = body;
-    return unescapedSteps(place.slice(at.length)).map((step) => {
-      const index = Array.isArray(value) ? Number(step) : isObject(value) ? indexesOf(value).get(step) : undefined;
-      value = index === undefined ? undefined : Reflect.get(value as object, step);
-      return index ?? Infinity;
-    });
-  };
-
-/** Locations come before those inside them. */
-function compare(one: Rank, other: Rank): number {
-  const at = one.findIndex((index, depth) => index !== other[depth]);
-  if (at < 0) return one.length - other.length;
-  return (one[at] ?? 0) < (other[at] ?? -1) ? -1 : 1;
-}
