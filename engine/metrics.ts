@@ -6,15 +6,7 @@ import type { ServerUsage } from './storage/driver.ts';
 import { Problem } from './problem.ts';
 import { workerNumber } from './process.ts';
 
-export interface Metrics {
-  observe(request: AnsweredRequest): void;
-  statement(milliseconds: number): void;
-  readonly wait: OnWait;
-  /** Both functions are called whenever metrics are read. */
-  watch(usage: () => readonly ServerUsage[], ask: () => Promise<{ isReady: boolean; isReachable: boolean }>): void;
-  readonly contentType: string;
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 interface AnsweredRequest {
   readonly label: { readonly type: string; readonly operation: string } | undefined;
@@ -25,7 +17,7 @@ interface AnsweredRequest {
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
@@ -58,14 +50,18 @@ export function createMetrics(): Metrics {
     registers,
   });
   return {
-    observe: ({ label = { type: '', operation: '' }, status, problem = '', milliseconds }) => {
+    observe: ({ label = { type: '', operation: '' }, status, problem = '', milliseconds }: AnsweredRequest): void => {
       const { type, operation } = label;
       requests.inc({ type, operation, status, problem });
       durations.observe({ type, operation }, milliseconds / 1000);
     },
-    statement: (milliseconds) => statements.observe(milliseconds / 1000),
-    wait: (purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000),
-    watch: (usage, ask) => {
+    statement: (milliseconds: number): void => statements.observe(milliseconds / 1000),
+    wait: ((purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000)) satisfies OnWait,
+    /** Both functions are called whenever metrics are read. */
+    watch: (
+      usage: () => readonly ServerUsage[],
+      ask: () => Promise<{ isReady: boolean; isReachable: boolean }>,
+    ): void => {
       // Several processes report the worst value.
       const aggregator = 'min';
       const gauge = <L extends string>(

@@ -1,6 +1,6 @@
 /** `dev`: serves the records, and reloads descriptors within a second after they are saved. */
 import { statSync } from 'node:fs';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findDescriptors } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -9,7 +9,7 @@ import { followSettled } from '../files.ts';
 import { reasonOf } from '../problem.ts';
 import { print, printError } from '../process.ts';
 import { command, messageOf, stopSignal } from './command.ts';
-import { type Engine, startEngine } from '../engine.ts';
+import { startEngine } from '../engine.ts';
 import { listen } from '../server/listener.ts';
 import { answering, forHost, pagesAt } from '../server/serve.ts';
 
@@ -21,35 +21,33 @@ const USAGE = 'records dev: serves the records, and reloads the descriptors when
 export const dev = command(USAGE, {}, 0, async (_, __, settings) => {
   const before = stateOf(settings.schemaDirectory);
   const serving = await serveReloading(settings);
-  printWarnings(serving);
+  const warn = (): void => {
+    const { warnings } = serving.engine();
+    if (warnings.length > 0) printError(formatDiagnostics(warnings));
+  };
+  const changed = async (): Promise<void> => {
+    const started = performance.now();
+    try {
+      await serving.reload();
+      warn();
+      const { types } = serving.engine().model;
+      print(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
+    } catch (error) {
+      printError(messageOf(error));
+      printError('Still serving the previous descriptors.');
+    }
+  };
+  warn();
   print(
     `Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}\n${pagesAt(serving.url, settings)}`,
   );
   const look = async (): Promise<string> => stateOf(settings.schemaDirectory);
-  const stop = followSettled(before, { look, every: POLL_MS, changed: () => reload(serving) });
+  const stop = followSettled(before, { look, every: POLL_MS, changed });
   await stopSignal();
   await stop();
   await serving.close();
   return 0;
 });
-
-async function reload(serving: Reloading): Promise<void> {
-  const started = performance.now();
-  try {
-    await serving.reload();
-    printWarnings(serving);
-    const { types } = serving.engine().model;
-    print(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
-  } catch (error) {
-    printError(messageOf(error));
-    printError('Still serving the previous descriptors.');
-  }
-}
-
-function printWarnings(serving: Reloading): void {
-  const { warnings } = serving.engine();
-  if (warnings.length > 0) printError(formatDiagnostics(warnings));
-}
 
 /** Identity, size and times of all descriptors, or why they cannot be read. */
 function stateOf(directory: string): string {
@@ -65,23 +63,8 @@ function describeFile(file: string): string {
   return found === undefined ? file : `${file} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
 }
 
-// A service whose engine is replaced: each request is finished by the engine that started it.
-
-interface Reloading {
-  readonly url: string;
-  readonly engine: () => Engine;
-  /** Throws a StartError if the new descriptors cannot be served; the old engine runs on. */
-  reload(): Promise<void>;
-  close(): Promise<void>;
-}
-
-interface Generation {
-  readonly engine: Engine;
-  readonly answer: RequestListener;
-  retire(): Promise<void>;
-}
-
-export async function serveReloading(wanted: Settings): Promise<Reloading> {
+/** A service whose engine can be replaced: each request is finished by the engine that started it. */
+export async function serveReloading(wanted: Settings) {
   const settings = forHost(wanted);
   let current = await open(settings);
   const listener = await listen(
@@ -92,6 +75,7 @@ export async function serveReloading(wanted: Settings): Promise<Reloading> {
   return {
     url: listener.url,
     engine: () => current.engine,
+    /** Throws a StartError if the new descriptors cannot be served; the old engine runs on. */
     reload: async () => {
       const next = await open(settings);
       const former = current;
@@ -106,13 +90,13 @@ export async function serveReloading(wanted: Settings): Promise<Reloading> {
   };
 }
 
-async function open(settings: Settings): Promise<Generation> {
+async function open(settings: Settings) {
   const engine = await startEngine(settings);
   const answer = answering(engine, settings);
   const unanswered = new Set<ServerResponse>();
   return {
     engine,
-    answer: (request, response) => {
+    answer: (request: IncomingMessage, response: ServerResponse): void => {
       unanswered.add(response);
       response.once('close', () => unanswered.delete(response));
       answer(request, response);

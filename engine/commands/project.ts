@@ -6,7 +6,7 @@ import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
 import { findDescriptors, loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
-import { isObject, type JsonObject, parsedJson } from '../json/json.ts';
+import { isObject, parsedJson } from '../json/json.ts';
 import { defaultPath, defaultTable, snakeCase } from '../names.ts';
 import { reasonOf, StartError } from '../problem.ts';
 import { PACKAGE_NAME, print, printError } from '../process.ts';
@@ -50,13 +50,7 @@ export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
   return 0;
 });
 
-interface Manifest {
-  readonly text: string;
-  readonly value: JsonObject;
-  readonly scripts: JsonObject;
-}
-
-function readManifest(): Manifest {
+function readManifest() {
   const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
   const value = parsedJson(text.replace(/^\uFEFF/, ''));
   const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
@@ -64,7 +58,7 @@ function readManifest(): Manifest {
   throw new StartError(`${MANIFEST} is not a JSON object with an object of "scripts"`);
 }
 
-function addScripts({ text, value, scripts }: Manifest): readonly string[] {
+function addScripts({ text, value, scripts }: ReturnType<typeof readManifest>): readonly string[] {
   const isFree = (name: string): boolean => scripts[name] === undefined || PLACEHOLDER.test(String(scripts[name]));
   const isNew = !existsSync(MANIFEST);
   const added = Object.entries(SCRIPTS).filter(([name]) => isFree(name));
