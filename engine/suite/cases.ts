@@ -24,19 +24,13 @@ import {
   type AddCase,
   changed,
   type Context,
-  create,
   differing,
-  goodValue,
   idOf,
   isObtainable,
   isScarce,
   limitsOf,
   meeting,
-  missingLinks,
-  newBody,
-  obtain,
   type Obtained,
-  relatedBody,
   tagOf,
   valuesOf,
   variations,
@@ -49,9 +43,21 @@ export function recordCases(add: AddCase, type: RecordType): void {
     creations(add, type);
     refusedCreations(add, type);
   }
-  if (operations.has('get')) gets(add, type);
+  const one = item(type, '{id}');
+  add(`GET ${one}`, operations.has('get') && isObtainable(type), async (context) => {
+    const { id, record } = await context.obtain(type, { full: true });
+    await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
+  });
+  add(`GET ${item(type, MISSING)}, which is no record`, operations.has('get'), (context) =>
+    context.expect({ method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found')),
+  );
   if (operations.has('update')) updates(add, type);
-  if (operations.has('create') && operations.has('delete')) deletion(add, type);
+  add(`DELETE ${one}`, operations.has('create') && operations.has('delete'), async (context) => {
+    const { id, record } = await context.obtain(type, { full: true });
+    const request = { method: 'DELETE', path: item(type, id), ...guard(type) };
+    await context.expect(request, shows(type, 200, record));
+    await context.expect(request, problem(404, 'record-not-found'));
+  });
   if (operations.has('list')) lists(add, type);
   refusedMethods(add, type, 'collection', collection(type));
   refusedMethods(add, type, 'item', item(type, MISSING));
@@ -70,8 +76,8 @@ const MOST_EDGES = 8;
 
 function creations(add: AddCase, type: RecordType): void {
   const title = `POST ${collection(type)}`;
-  const creation = (text: string, wish: Parameters<typeof newBody>[2]): void =>
-    add(`${title} with ${text}`, true, async (context) => create(context, type, await newBody(context, type, wish)));
+  const creation = (text: string, wish: Parameters<Context['body']>[1]): void =>
+    add(`${title} with ${text}`, true, async (context) => context.create(type, await context.body(type, wish)));
   creation('what is required', {});
   creation('every field', { full: true });
   const edges = new Map(
@@ -100,13 +106,13 @@ const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && 
 async function taken(context: Context, type: RecordType, members: readonly (Field | Relation)[]): Promise<void> {
   const values: Record<string, JsonValue> = {};
   for (const member of members) {
-    if ('column' in member) values[member.name] = goodValue(context, member);
-    else if (isObtainable(member.target)) values[member.name] = await relatedBody(context, member);
+    if ('column' in member) values[member.name] = member.type.good(member, context.seed());
+    else if (isObtainable(member.target)) values[member.name] = await context.related(member);
     else throw new Skip();
   }
   const names = members.map(({ name }) => name);
-  await obtain(context, type, { values });
-  const body = await newBody(context, type, { values });
+  await context.obtain(type, { values });
+  const body = await context.body(type, { values });
   // The errors name the first field, or without one the first relation.
   const pointers = [pointer([members.find((member) => 'column' in member)?.name ?? names[0] ?? ''])];
   const conflict = problem(409, 'unique-conflict', { pointers });
@@ -125,7 +131,7 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
   const body: JsonObject[] = [];
   for (const [values] of all) {
     // The links may lead nowhere: values are checked before links.
-    const whole = { ...(await newBody(context, type, { values: missingLinks(context, type) })), ...values };
+    const whole = { ...(await context.body(type, { values: context.missingLinks(type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
   const places = all.map(([, ...place], index) => [index, ...place]);
@@ -161,7 +167,7 @@ function refusedCreations(add: AddCase, type: RecordType): void {
   for (const check of type.checks)
     add(`POST ${path} against the check: ${check.message}`, true, async (context) => {
       const free = check.fields.filter((field) => fields.includes(field));
-      const body = variations(await newBody(context, type), free).find((one) => {
+      const body = variations(await context.body(type), free).find((one) => {
         const [first, ...others] = unmetBy(type, one);
         return first === check && others.length === 0;
       });
@@ -188,23 +194,13 @@ const otherFixedValues = (type: RecordType): JsonObject =>
     (field) => differing(field, field.default ?? null),
   );
 
-function gets(add: AddCase, type: RecordType): void {
-  add(`GET ${item(type, '{id}')}`, isObtainable(type), async (context) => {
-    const { id, record } = await obtain(context, type, { full: true });
-    await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
-  });
-  add(`GET ${item(type, MISSING)}, which is no record`, true, (context) =>
-    context.expect({ method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found')),
-  );
-}
-
 function updates(add: AddCase, type: RecordType): void {
   const isMade = type.operations.has('create');
   const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
   const one = item(type, '{id}');
   const placesOf = (values: JsonObject): readonly Place[] => Object.keys(values).map((name) => [name]);
   add(`PUT ${one} with what GET answered`, isObtainable(type) && type.operations.has('get'), async (context) => {
-    const { id } = await obtain(context, type, { full: true });
+    const { id } = await context.obtain(type, { full: true });
     const { body } = await context.expect({ method: 'GET', path: item(type, id) }, { status: 200 });
     await context.expect(put('PUT', id, body), shows(type, 200, body));
   });
@@ -213,7 +209,7 @@ function updates(add: AddCase, type: RecordType): void {
   );
   for (const method of ['PATCH', 'PUT'])
     add(`${method} ${one} with other values`, isMade && fields.length > 0, async (context) => {
-      const { id, record } = await obtain(context, type, { full: true });
+      const { id, record } = await context.obtain(type, { full: true });
       const fixedNow = valuesOf([...type.fields.values()], (field) =>
         fields.includes(field) ? undefined : record[field.name],
       );
@@ -226,7 +222,7 @@ function updates(add: AddCase, type: RecordType): void {
   for (const { name } of writable(type).filter((field) => field.type.keepsText && badValues(field).length === 0))
     add(`PATCH ${one} with a part of ${name}`, isMade, async (context) => {
       const values = { [name]: { kept: 1, changed: { to: [] }, removed: 3 } };
-      const { id, record } = await obtain(context, type, { values });
+      const { id, record } = await context.obtain(type, { values });
       const part = { [name]: { changed: { to: null, by: 4 }, removed: null } };
       const merged = { [name]: { kept: 1, changed: { by: 4 } } };
       await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
@@ -238,18 +234,10 @@ function updates(add: AddCase, type: RecordType): void {
   );
   const fixed = otherFixedValues(type);
   add(`PATCH ${one} with other values of read-only fields`, placesOf(fixed).length > 0 && isMade, async (context) => {
-    const { id } = await obtain(context, type);
+    const { id } = await context.obtain(type);
     await context.expect(put('PATCH', id, fixed), badBody(...placesOf(fixed)));
   });
 }
-
-const deletion = (add: AddCase, type: RecordType): void =>
-  add(`DELETE ${item(type, '{id}')}`, true, async (context) => {
-    const { id, record } = await obtain(context, type, { full: true });
-    const request = { method: 'DELETE', path: item(type, id), ...guard(type) };
-    await context.expect(request, shows(type, 200, record));
-    await context.expect(request, problem(404, 'record-not-found'));
-  });
 
 function lists(add: AddCase, type: RecordType): void {
   const path = collection(type);
@@ -276,7 +264,7 @@ const LONGEST_OPERAND = 200;
 
 /** All conditions that hold, together, then any of those that fail. */
 async function filtered(context: Context, type: RecordType, field: Field): Promise<void> {
-  const { id, record } = await obtain(context, type, { full: !field.readOnly });
+  const { id, record } = await context.obtain(type, { full: !field.readOnly });
   const value = record[field.name];
   const text = String(value ?? '');
   if (value === undefined || text.length > LONGEST_OPERAND || value === '') throw new Skip();
@@ -303,7 +291,7 @@ async function filtered(context: Context, type: RecordType, field: Field): Promi
 async function ordered(context: Context, type: RecordType, field: Field): Promise<void> {
   const records = [];
   for (let count = 0; count < 2; count += 1) {
-    const { id, record } = await obtain(context, type, { full: !field.readOnly });
+    const { id, record } = await context.obtain(type, { full: !field.readOnly });
     const value = record[field.name];
     if (value === undefined) throw new Skip();
     records.push({ id, value: field.caseless ? foldedValue(value) : value });
@@ -337,7 +325,7 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   const hidden = type.defaultVariant.fields.filter((field) => !variant.fields.includes(field));
   const { operations } = type;
   add(`GET ${item(type, '{id}', query)}`, operations.has('get') && isObtainable(type), async (context) => {
-    const { id, record } = await obtain(context, type, { full: true });
+    const { id, record } = await context.obtain(type, { full: true });
     const others = valuesOf(variant.fields, ({ name }) => (Object.hasOwn(record, name) ? undefined : ANY));
     const body = { ...record, ...others, ...valuesOf(hidden, () => ABSENT) };
     await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
@@ -348,7 +336,7 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   const isRefused = hidden.length > 0 && (isMade || operations.has('update'));
   add(`${method} ${path} with fields of other variants`, isRefused, async (context) => {
     const values = valuesOf(hidden, (one) => one.type.good(one, 1));
-    const body = isMade ? await newBody(context, type, { values }) : values;
+    const body = isMade ? await context.body(type, { values }) : values;
     await context.expect({ method, path, body, ...guard(type) }, badBody(...hidden.map(({ name }) => [name])));
   });
   const field = hidden.find((one) => one.type.operators.includes('null'));
@@ -375,14 +363,11 @@ export const isIndependent = (type: RecordType, field: Field): boolean =>
   differing(field, field.type.good(field, 1)) !== undefined;
 
 const newChild = (context: Context, relation: Relation): Promise<JsonObject> =>
-  newBody(context, relation.target, { via: relation, full: true });
+  context.body(relation.target, { via: relation, full: true });
 
-const newLink = async (context: Context, { target }: Relation): Promise<JsonObject> =>
-  idOf(target, (await obtain(context, target)).id);
-
-async function createWith(context: Context, { source, name }: Relation, value: JsonValue): Promise<Obtained> {
-  return create(context, source, await newBody(context, source, { values: { [name]: value } }), [name]);
-}
+/** Creates a record with this value of the relation, which the response shows. */
+const createWith = async (context: Context, { source, name }: Relation, value: JsonValue): Promise<Obtained> =>
+  context.create(source, await context.body(source, { values: { [name]: value } }), [name]);
 
 const childIn = ({ name, target }: Relation, { record }: Obtained): number =>
   Number(([record[name] ?? null].flat() as readonly JsonObject[])[0]?.[target.identifier.name]);
@@ -407,19 +392,19 @@ function relationCases(add: AddCase, relation: Relation): void {
       if (refusal === undefined) return createWith(context, relation, value);
       const [status, code, place] = refusal;
       // Values are checked before links.
-      const links = code === 'invalid-body' ? missingLinks(context, source) : {};
-      const body = await newBody(context, source, { values: { ...links, [name]: value } });
+      const links = code === 'invalid-body' ? context.missingLinks(source) : {};
+      const body = await context.body(source, { values: { ...links, [name]: value } });
       return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(place)] }));
     });
 
-  post('a link', canLink, async (context) => valueOf(await newLink(context, relation)));
+  post('a link', canLink, async (context) => valueOf(await context.link(target)));
   post('a new record', writes, async (context) => valueOf(await newChild(context, relation)));
   const changeable = relation.fields.find((one) => isIndependent(target, one));
   post(
     `a link and another ${changeable?.name}`,
     changeable !== undefined && isLinkable(relation) && target.operations.has('create'),
     async (context) => {
-      const { id, record } = await obtain(context, target, { full: true });
+      const { id, record } = await context.obtain(target, { full: true });
       const other = changeable && differing(changeable, record[changeable.name] ?? null);
       if (!changeable || other === undefined) throw new Skip();
       return valueOf({ ...idOf(target, id), [changeable.name]: other });
@@ -440,7 +425,7 @@ function relationCases(add: AddCase, relation: Relation): void {
     strict !== undefined,
     async (context) => {
       const values = strict ? { [strict.name]: badValues(strict)[0] ?? null } : {};
-      return valueOf({ ...(await newBody(context, target, { via: relation })), ...values });
+      return valueOf({ ...(await context.body(target, { via: relation })), ...values });
     },
     [422, 'invalid-body', at(strict?.name ?? '')],
   );
@@ -456,7 +441,7 @@ function relationCases(add: AddCase, relation: Relation): void {
 
   const isListed = !toMany && source.operations.has('list') && source.identifier.inRecord;
   add(`GET ${path} by ${name}`, canLink && isListed, async (context) => {
-    const link = await newLink(context, relation);
+    const link = await context.link(target);
     const { id } = await createWith(context, relation, link);
     const query = [among(source, [id]), condition([name], link[key])].join('&');
     await context.expect({ method: 'GET', path: collection(source, query) }, shows(source, 200, [idOf(source, id)]));
@@ -467,7 +452,7 @@ function relationCases(add: AddCase, relation: Relation): void {
     `PATCH ${item(source, '{id}')} with ${name}: ${JSON.stringify(empty[name])}${stays ? ', which is refused' : ''}`,
     source.operations.has('update') && !required && (canLink || writes),
     async (context) => {
-      const child = await (canLink ? newLink : newChild)(context, relation);
+      const child = await (canLink ? context.link(target) : newChild(context, relation));
       const parent = await createWith(context, relation, valueOf(child));
       const request = { method: 'PATCH', path: item(source, parent.id, `?include=${encodeURIComponent(name)}`) };
       const expected = stays
@@ -487,8 +472,8 @@ function referredDeletion(add: AddCase, { type: child, reference }: RecordType['
   if (!relation || !child.operations.has('create') || !relation.target.identifier.inRecord) return;
   const { name, target: type } = relation;
   add(`DELETE ${item(type, '{id}')} while ${child.name}.${name} refers to it: ${onDelete}`, true, async (context) => {
-    const parent = await obtain(context, type);
-    const other = await obtain(context, child, { values: { [name]: idOf(type, parent.id) } });
+    const parent = await context.obtain(type);
+    const other = await context.obtain(child, { values: { [name]: idOf(type, parent.id) } });
     const request = { method: 'DELETE', path: item(type, parent.id), ...guard(type) };
     const dry = { ...request, path: item(type, parent.id, '?dryRun=true') };
     if (onDelete === 'restrict') {

@@ -6,13 +6,6 @@ import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
 import { collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
 
-export interface Context {
-  readonly expect: Expect;
-  readonly samples: { seed: number };
-  /** Types of which a record is being made: required links may form a cycle. */
-  readonly pending: Set<RecordType>;
-}
-
 export interface Obtained {
   readonly id: number;
   readonly record: JsonObject;
@@ -43,8 +36,6 @@ export const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => Js
 const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
-
-export const goodValue = ({ samples }: Context, field: Field): JsonValue => field.type.good(field, (samples.seed += 1));
 
 /** Whether another record may have its unique values, because they are few. */
 export const isScarce = (type: RecordType): boolean =>
@@ -129,74 +120,84 @@ interface BodyWish {
   readonly values?: JsonObject;
 }
 
-/** A body that create accepts. */
-export async function newBody(
-  context: Context,
-  type: RecordType,
-  { via, full = false, values = {} }: BodyWish = {},
-): Promise<JsonObject> {
-  const fields = writable(type, via);
-  if ([...type.fields.values()].some((field) => field.required && !fields.includes(field))) throw new Skip();
-  const isNeeded = (field: Field): boolean =>
-    full || field.required || (isAlone(type, field) && field.default !== undefined);
-  const links: Record<string, JsonValue> = {};
-  for (const relation of neededBy(type, via))
-    if (!Object.hasOwn(values, relation.name)) links[relation.name] = await relatedBody(context, relation);
-  const own = valuesOf(fields.filter(isNeeded), (field) => goodValue(context, field));
-  return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
-}
+/** What the work of a case is done with. */
+export class Context {
+  readonly expect: Expect;
+  readonly #samples: { seed: number };
+  /** Types of which a record is being made: required links may form a cycle. */
+  readonly #pending = new Set<RecordType>();
 
-/** A link if possible, else a new record. */
-export async function relatedBody(context: Context, relation: Relation): Promise<JsonObject> {
-  const { target, nested } = relation;
-  if (target.identifier.inRecord && isObtainable(target) && !context.pending.has(target))
-    return idOf(target, (await obtain(context, target)).id);
-  if (nested !== 'write') throw new Skip();
-  return newBody(context, target, { via: relation });
-}
-
-export const missingLinks = ({ samples }: Context, type: RecordType): JsonObject =>
-  Object.fromEntries(
-    neededBy(type)
-      .filter(({ target }) => target.identifier.inRecord)
-      .map(({ name, target }) => [name, idOf(target, MISSING + (samples.seed += 1))]),
-  );
-
-/** A new record, or for types without create the first that is there. */
-export async function obtain(context: Context, type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
-  const { pending, expect } = context;
-  if (!isObtainable(type) || pending.has(type)) throw new Skip();
-  if (!type.operations.has('create')) {
-    const request = { method: 'GET', path: collection(type, `?${condition(['limit', '1'], 1)}`) };
-    const { body } = await expect(request, { status: 200 });
-    const [record] = body as readonly JsonObject[];
-    if (!record) throw new Skip();
-    return { id: Number(record[type.identifier.name]), record };
+  constructor(expect: Expect, samples: { seed: number }) {
+    this.expect = expect;
+    this.#samples = samples;
   }
-  pending.add(type);
-  try {
-    return await create(context, type, await newBody(context, type, wish));
-  } finally {
-    pending.delete(type);
-  }
-}
 
-/** `include`: the relations that the response shows. */
-export async function create(
-  context: Context,
-  type: RecordType,
-  body: JsonObject,
-  include?: readonly string[],
-): Promise<Obtained> {
-  const query = include ? `?include=${include.map(encodeURIComponent).join(',')}` : '';
-  const headers = { location: `${collection(type)}/*`, etag: tagOf(type) };
-  const targets = [...type.relations.values()].filter(({ name }) => Object.hasOwn(body, name));
-  const mayConflict = [type, ...targets.map(({ target }) => target)].some(isScarce);
-  const response = await context.expect({ method: 'POST', path: collection(type, query), body }, (received) => {
-    if (received.status === 409 && mayConflict) throw new Skip();
-    return shows(type, 201, created(type, createdId(received), body, include), headers);
-  });
-  return { id: createdId(response), record: response.body as JsonObject };
+  /** Another number at each call. */
+  seed(): number {
+    return (this.#samples.seed += 1);
+  }
+
+  /** A body that create accepts. */
+  async body(type: RecordType, { via, full = false, values = {} }: BodyWish = {}): Promise<JsonObject> {
+    const fields = writable(type, via);
+    if ([...type.fields.values()].some((field) => field.required && !fields.includes(field))) throw new Skip();
+    const isNeeded = (field: Field): boolean =>
+      full || field.required || (isAlone(type, field) && field.default !== undefined);
+    const links: Record<string, JsonValue> = {};
+    for (const relation of neededBy(type, via))
+      if (!Object.hasOwn(values, relation.name)) links[relation.name] = await this.related(relation);
+    const own = valuesOf(fields.filter(isNeeded), (field) => field.type.good(field, this.seed()));
+    return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
+  }
+
+  /** A link if possible, else a new record. */
+  async related(relation: Relation): Promise<JsonObject> {
+    const { target, nested } = relation;
+    if (target.identifier.inRecord && isObtainable(target) && !this.#pending.has(target)) return this.link(target);
+    if (nested !== 'write') throw new Skip();
+    return this.body(target, { via: relation });
+  }
+
+  async link(type: RecordType): Promise<JsonObject> {
+    return idOf(type, (await this.obtain(type)).id);
+  }
+
+  /** Required links, each to a record that is not there. */
+  missingLinks(type: RecordType): JsonObject {
+    const targets = neededBy(type).filter(({ target }) => target.identifier.inRecord);
+    return Object.fromEntries(targets.map(({ name, target }) => [name, idOf(target, MISSING + this.seed())]));
+  }
+
+  /** A new record, or for types without create the first that is there. */
+  async obtain(type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
+    if (!isObtainable(type) || this.#pending.has(type)) throw new Skip();
+    if (!type.operations.has('create')) {
+      const request = { method: 'GET', path: collection(type, `?${condition(['limit', '1'], 1)}`) };
+      const { body } = await this.expect(request, { status: 200 });
+      const [record] = body as readonly JsonObject[];
+      if (!record) throw new Skip();
+      return { id: Number(record[type.identifier.name]), record };
+    }
+    this.#pending.add(type);
+    try {
+      return await this.create(type, await this.body(type, wish));
+    } finally {
+      this.#pending.delete(type);
+    }
+  }
+
+  /** `include`: the relations that the response shows. */
+  async create(type: RecordType, body: JsonObject, include?: readonly string[]): Promise<Obtained> {
+    const query = include ? `?include=${include.map(encodeURIComponent).join(',')}` : '';
+    const headers = { location: `${collection(type)}/*`, etag: tagOf(type) };
+    const targets = [...type.relations.values()].filter(({ name }) => Object.hasOwn(body, name));
+    const mayConflict = [type, ...targets.map(({ target }) => target)].some(isScarce);
+    const response = await this.expect({ method: 'POST', path: collection(type, query), body }, (received) => {
+      if (received.status === 409 && mayConflict) throw new Skip();
+      return shows(type, 201, created(type, createdId(received), body, include), headers);
+    });
+    return { id: createdId(response), record: response.body as JsonObject };
+  }
 }
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');

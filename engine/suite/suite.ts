@@ -21,7 +21,7 @@ import {
   type Request,
   shows,
 } from './run.ts';
-import { type AddCase, type Context, differing, isScarce, newBody, obtain, writable } from './samples.ts';
+import { type AddCase, Context, differing, isScarce, writable } from './samples.ts';
 
 interface Options {
   readonly seed?: number;
@@ -35,7 +35,7 @@ export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
   const adder =
     (type: string): AddCase =>
     (title, isPossible, work) => {
-      const run: Case['run'] = (expect) => work({ expect, samples, pending: new Set() });
+      const run: Case['run'] = (expect) => work(new Context(expect, samples));
       if (isPossible) cases.push({ type, title, run });
     };
   const types = [...model.types.values()].filter(({ operations }) => operations.size > 0);
@@ -207,7 +207,7 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
 }
 
 async function newRecord(context: Context, type: RecordType): Promise<{ readonly NEW: string; readonly TAG: string }> {
-  const { id } = await obtain(context, type, { full: true });
+  const { id } = await context.obtain(type, { full: true });
   const NEW = item(type, id);
   if (!type.operations.has('get')) return { NEW, TAG: '' };
   const { headers } = await context.expect({ method: 'GET', path: NEW }, { status: 200 });
@@ -235,7 +235,7 @@ function scenes(add: AddCase, type: RecordType): void {
   });
   const canShow = has('create', 'get') && inRecord;
   add(`GET ${one} with some of its fields, and without relations`, canShow, async (context) => {
-    const { id, record } = await obtain(context, type, { full: true });
+    const { id, record } = await context.obtain(type, { full: true });
     const own = Object.entries(record).filter(([name]) => !type.relations.has(name));
     const some = own.slice(0, 2);
     const names = some.map(([name]) => encodeURIComponent(name)).join(',');
@@ -245,15 +245,15 @@ function scenes(add: AddCase, type: RecordType): void {
     }
   });
   add(`POST ${list} with the identifier of another record`, has('create') && inRecord, async (context) => {
-    const { id } = await obtain(context, type);
-    const body = await newBody(context, type, { values: { [key]: id } });
+    const { id } = await context.obtain(type);
+    const body = await context.body(type, { values: { [key]: id } });
     const expected = problem(409, 'identifier-conflict', { pointers: [pointer([key])] });
     await context.expect({ method: 'POST', path: list, body }, expected);
   });
   const canRepeat = has('create') && inRecord;
   add(`POST ${list} twice with one Idempotency-Key, then with another body`, canRepeat, async (context) => {
-    const body = await newBody(context, type, { full: true });
-    const headers = { 'idempotency-key': `suite-${(context.samples.seed += 1)}` };
+    const body = await context.body(type, { full: true });
+    const headers = { 'idempotency-key': `suite-${context.seed()}` };
     const request = { method: 'POST', path: list, body, headers };
     const first = await context.expect(request, { status: 201 });
     const { location = '' } = first.headers;
@@ -262,7 +262,7 @@ function scenes(add: AddCase, type: RecordType): void {
   });
   const canCount = inRecord && has('create', 'list', 'delete') && !isScarce(type);
   add(`POST ${list} with two records, then their pages, and DELETE of both`, canCount, async (context) => {
-    const body = [await newBody(context, type), await newBody(context, type)];
+    const body = [await context.body(type), await context.body(type)];
     const made = await context.expect({ method: 'POST', path: list, body }, { status: 201 });
     const ids = (made.body as readonly JsonObject[]).map((record) => Number(record[key]));
     const found = among(type, ids);
