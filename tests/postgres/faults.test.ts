@@ -178,6 +178,27 @@ onServer('a server that fails', () => {
     expect([...load.refused].filter((answer) => answer !== '504 null')).toEqual([]);
   });
 
+  it('shuts down (smart) while connections are open: /health/ready answers 503, as reads that need another one do', async () => {
+    const own = await startInstance(cluster.url);
+    const status = async (path: string): Promise<number> => (await fetch(own.url + path)).status;
+    expect(await status('/health/ready')).toBe(200);
+    const stopped = cluster.stop('smart');
+    const isRefused = (): Promise<boolean> =>
+      connectTo(cluster.url).then(
+        (client) => client.end().then(() => false),
+        () => true,
+      );
+    await until(isRefused);
+    expect(await status('/api/tax-classes')).toBe(503);
+    await until(async () => (await status('/health/ready')) === 503);
+    for (let again = 0; again < 5; again += 1) expect(await status('/health/ready')).toBe(503);
+    await cluster.stop('fast');
+    await stopped;
+    await cluster.again();
+    await until(async () => (await status('/health/ready')) === 200);
+    await own.close();
+  });
+
   it.each(['fast', 'immediate'] as const)(
     'is restarted (%s) under load: no acknowledged write is lost, none is doubled, and it comes back',
     async (mode) => {

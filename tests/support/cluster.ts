@@ -7,7 +7,8 @@ import { connectTo } from './databases.ts';
 
 export interface Cluster {
   readonly url: string;
-  stop(mode: 'fast' | 'immediate'): Promise<void>;
+  /** `smart` waits until all connections are closed. */
+  stop(mode: 'smart' | 'fast' | 'immediate'): Promise<void>;
   again(): Promise<void>;
   /** Starts PgBouncer before it, or starts that again, and answers its URL. */
   pool(): Promise<string>;

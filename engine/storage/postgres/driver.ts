@@ -17,7 +17,7 @@ import {
 import { literal } from '../dialect.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
 import { postgresDialect } from './dialect.ts';
-import { startFault, TRANSACTION_POOLER, translate } from './errors.ts';
+import { isFull, startFault, TRANSACTION_POOLER, translate } from './errors.ts';
 import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
 import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
 import { watchReplica } from './replicas.ts';
@@ -27,6 +27,8 @@ import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transa
 const UNLIMITED_CONNECTIONS = 3;
 /** Milliseconds between two looks at whether the lock is free. */
 const LOCK_PAUSE = 50;
+/** Milliseconds until a probe connects anew: clients may send probes as often as they like. */
+const CONNECT_PAUSE = 500;
 /** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
 const MAX_IDLE = 10_000;
 const MAX_SLOW = 3_600_000;
@@ -103,6 +105,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
   // Behind a pooler, only a transaction has limits.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
     single && prepared ? work(alone(requests, caller)) : readIn(requests, work, caller);
+  let connecting: Promise<void> | undefined;
   const driver: Driver = {
     dialect: postgresDialect,
     address: address.shown,
@@ -133,7 +136,12 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     // A rehearsal would lock the tables: the catalogue tells instead.
     rehearse: () => undefined,
     existing: () => alone(requests).column(EXISTING, []),
-    ping: async () => void (await alone(requests).value(PING, [])),
+    ping: async () => {
+      await alone(requests).value(PING, []);
+      await (connecting ??= requireConnectable(address).finally(
+        () => void setTimeout(() => (connecting = undefined), CONNECT_PAUSE).unref(),
+      ));
+    },
     snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
     exclusively: async (work) => {
       used = unlimited;
@@ -219,6 +227,18 @@ async function probed(
 /** Tries to find a connection of the server that a second client gets while the first one is there. */
 const POOLER_TRIES = 3;
 const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
+
+/** A server that shuts down answers on the connections that are open, and refuses new ones. One that is full is not down. */
+async function requireConnectable({ url }: PostgresAddress): Promise<void> {
+  const client = new Client({ ...PROBE, connectionString: url }).on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    if (!isFull(error)) throw translate(error);
+  } finally {
+    client.connection.end();
+  }
+}
 
 /** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
 async function refuseTransactionPooler(address: PostgresAddress): Promise<void> {
