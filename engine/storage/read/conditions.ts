@@ -1,4 +1,4 @@
-/** Paths through to-one relations -> the joins of a list. Conditions -> SQL that depends on their shape, not on their operands. */
+/** The joins of paths through to-one relations, and the SQL of conditions, which does not depend on their operands. */
 import { foldedValue } from '../../field-types/case-folding.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json/json.ts';
@@ -10,36 +10,27 @@ import type { Dialect } from '../dialect.ts';
 import { comparedBy, fromTables, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
 export interface PathSql {
-  /** The column as it is stored, and as it is read: `decode` takes that. */
+  /** The column as it is stored, and as it is read for `decode`. */
   readonly stored: string;
   readonly read: string;
   /** The column as it is ordered and compared. */
   readonly comparable: string;
   readonly nullable: boolean;
-  /** It is the identifier of the listed record itself. */
+  /** It is never null: the identifier of the listed record itself. */
   readonly present: boolean;
   operand(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
 }
 
-/** FROM of one statement: collects each join once. */
-export interface JoinedTables {
-  readonly from: string;
-  path(path: Path): PathSql;
-  /** The alias of the record that relations to one record lead to. */
-  row(relations: readonly Relation[]): string;
-  /** A new alias for the records of a set. */
-  set(): string;
-  /** The joins needed by the paths asked for so far. */
-  joins(): string;
-}
+export type JoinedTables = ReturnType<typeof createJoinedTables>;
 
-/** `root`: the alias of the table that the paths start at. */
-export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS): JoinedTables {
+/** FROM of one statement: collects each join once. `root`: the alias of the table that the paths start at. */
+export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS) {
   /** Joins by the alias that a relation starts at, and its name. */
   const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
   let sets = 0;
 
+  /** The alias of the record that relations to one record lead to. */
   const row = (relations: readonly Relation[]): string =>
     relations.reduce((parent, relation) => {
       const key = `${parent}.${relation.name}`;
@@ -79,7 +70,9 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
     from: `${dialect.quote(type.table)} as ${root}`,
     path,
     row,
+    /** A new alias for the records of a set. */
     set: () => `${root}_s${sets++}`,
+    /** The joins of the paths asked for so far. */
     joins: () => [...joins.values()].map(({ sql }) => sql).join(' '),
   };
 }
@@ -90,10 +83,10 @@ export interface SqlCondition {
 }
 
 /** All of the conditions; empty SQL if there are none. */
-export const and = (conditions: readonly SqlCondition[]): SqlCondition => {
-  const present = conditions.filter(({ sql }) => sql !== '');
-  return { sql: present.map(({ sql }) => sql).join(' and '), values: present.flatMap(({ values }) => values) };
-};
+export const and = (conditions: readonly SqlCondition[]): SqlCondition => ({
+  sql: conditions.flatMap(({ sql }) => (sql === '' ? [] : sql)).join(' and '),
+  values: conditions.flatMap(({ values }) => values),
+});
 
 export const all = (conditions: readonly SqlCondition[]): SqlCondition => joined(conditions, ' and ');
 export const any = (conditions: readonly SqlCondition[]): SqlCondition =>
@@ -107,7 +100,6 @@ const joined = (conditions: readonly SqlCondition[], word: string): SqlCondition
 /** A comparison with null is neither true nor false to SQL; here it is false, and its negation true. */
 const not = ({ sql, values }: SqlCondition): SqlCondition => ({ sql: `(${sql}) is not true`, values });
 
-/** Equal for conditions with the same SQL. */
 export const shapeOfConditions = (conditions: readonly Filter[]): string => conditions.map(shapeOf).join(',');
 
 function shapeOf(condition: Filter): string {
@@ -122,7 +114,6 @@ export function sqlOf(conditions: readonly Filter[], source: JoinedTables, diale
   return and(conditions.map((condition) => oneCondition(condition, source, dialect)));
 }
 
-/** The operands alone, in the order of the SQL. */
 export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): readonly SqlValue[] =>
   conditions.flatMap((condition) => {
     if ('items' in condition) return condition.items.flatMap((item) => valuesOf(item, dialect));

@@ -16,40 +16,15 @@ import {
   sqlOf,
   valuesOf,
 } from './conditions.ts';
-import { createDeepLimit, type DeepLimit, limitedJson, ROOT_ALIAS } from './views.ts';
+import { createDeepLimit, limitedJson, ROOT_ALIAS } from './views.ts';
 
-export interface CompiledList {
-  /** The records' JSON texts, and their order values where the texts do not show them. Bound: `values`, limit, offset. */
-  readonly page: Statement;
-  /** The texts of the page, with LONG_MARK in place of long ones; missing where rows one by one cost no more. */
-  readonly brief: Statement | undefined;
-  /** The page with the total, where one statement can tell both. Bound: as the page, and `filterValues`. */
-  readonly counted: Statement | undefined;
-  /** The order values of a record of the page; a brief one has no row. */
-  orderValues(text: string, row: Row | undefined): readonly JsonValue[];
-  /** The identifiers of the page. Bound as the page. */
-  readonly identifiers: Statement;
-  /** How many records match the filters. Bound: `filterValues`. */
-  readonly count: Statement;
-  /** About how many that is. Bound: `filterValues`. */
-  readonly estimate: Statement;
-  /** The greatest identifier of the table. */
-  readonly newest: Statement;
-  /** A row if there is any record on the other side of the cursor. Bound: `behindValues`. */
-  readonly behind: Statement;
-  /** Bound as the page. */
-  readonly limit: DeepLimit | undefined;
-  filterValues(query: ListQuery): readonly SqlValue[];
-  values(query: ListQuery): readonly SqlValue[];
-  behindValues(query: ListQuery): readonly SqlValue[];
-}
+export type CompiledList = ReturnType<typeof compileList>;
 
-/** JSON texts never contain this character. */
+/** Stands for a long text: JSON never contains this character. */
 export const LONG_MARK = '\u0002';
 /** Bytes of the texts in a brief page. */
 export const MOST_BRIEF = 64 * 1024;
 
-/** Queries of the same shape have the same statements. */
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
   const cursorShape = cursor
@@ -61,18 +36,18 @@ export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): st
 const selectSql = (columns: string, from: string, where: SqlCondition): string =>
   `select ${columns} from ${from}${where.sql === '' ? '' : ` where ${where.sql}`}`;
 
-export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
+/** Statements are bound to `values`, limit and offset, and those of counts to `filterValues`. */
+export function compileList(query: ListQuery, dialect: Dialect) {
   const { view, order, cursor, offset } = query;
   const { type } = view;
   const [table, id] = [dialect.quote(type.table), dialect.quote(type.identifier.column)];
   const identifier = `${ROOT_ALIAS}.${id}`;
 
-  // Counting needs no joins for the order.
   const counted = createJoinedTables(type, dialect);
   const matching = sqlOf(query.filters, counted, dialect);
   const selectMatching = (columns: string, before = '', within = ''): string =>
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, and([{ sql: within, values: [] }, matching]));
-  const count = { sql: selectMatching('count(*)') };
+  const count: Statement = { sql: selectMatching('count(*)') };
 
   const source = createJoinedTables(type, dialect);
   const filters = sqlOf(query.filters, source, dialect);
@@ -91,7 +66,7 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
     return `${selectSql(columns.join(', '), from, where)} order by ${orderBy} ${dialect.limit}`;
   };
 
-  /** A database that has to sort does so with identifiers, and joins the rows of the page. */
+  /** Sorts identifiers only, and joins the rows of the page. */
   function late(columns: readonly string[], reads: readonly string[]): string {
     const { words, inOrder } = dialect.joined;
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}$`);
@@ -107,31 +82,40 @@ export function compileList(query: ListQuery, dialect: Dialect): CompiledList {
   const json = `${limitedJson(view, dialect)} as text$`;
   // An index that gives the order finds the rows of the page; the JSON of rows that are skipped must not be built.
   const isDirect = servedByIndex(query) && offset === 0;
-  const page = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
+  const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
   const long = `${dialect.bytes('text$', 'text')} > ${MOST_BRIEF}`;
   // A limit and a condition around it keep SQLite from putting the text together for each time that it is named.
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
-  const identifiers = { sql: ordered([identifier]) };
+  const identifiers: Statement = { sql: ordered([identifier]) };
+  const estimate = dialect.estimate.sql({ table, identifier: id, rowIdentifier: identifier, select: selectMatching });
+  const behind = selectSql('1', from, and([filters, cursorCondition(query, paths, true)]));
+  const isBrief = dialect.readsRowsAtOnce && orderValuesIn !== undefined;
   return {
+    /** The JSON texts, and the order values if the texts do not show them. */
     page,
-    brief: dialect.readsRowsAtOnce && orderValuesIn ? { sql: brief } : undefined,
+    /** The texts with LONG_MARK in place of long ones; missing if rows one by one cost no more. */
+    brief: isBrief ? { sql: brief } : undefined,
+    /** The page and the total. Bound: as the page, and `filterValues`. */
     counted:
       orderValuesIn &&
       dialect.counted?.(page, count, { values: where.values.length + 2, isTold: cursor === undefined }),
-    orderValues: (text, row) =>
+    /** `row`: of a page that is not brief. */
+    orderValues: (text: string, row: Row | undefined): readonly JsonValue[] =>
       orderValuesIn?.(text) ?? paths.map(({ decode }, index) => decode(row?.[index + 1] ?? null)),
     identifiers,
     count,
-    estimate: {
-      sql: dialect.estimate.sql({ table, identifier: id, rowIdentifier: identifier, select: selectMatching }),
-    },
+    estimate: { sql: estimate },
     newest: { sql: `select coalesce(max(${id}), 0) from ${table}` },
-    behind: { sql: `${selectSql('1', from, and([filters, cursorCondition(query, paths, true)]))} limit 1` },
+    /** Answers a row if there is a record on the other side of the cursor. Bound: `behindValues`. */
+    behind: { sql: `${behind} limit 1` },
     limit: createDeepLimit(view, identifiers.sql, dialect),
-    filterValues: (asked) => valuesOf(asked.filters, dialect),
-    values: (asked) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
-    behindValues: (asked) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths, true).values],
+    filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
+    values: (asked: ListQuery) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
+    behindValues: (asked: ListQuery) => [
+      ...valuesOf(asked.filters, dialect),
+      ...cursorCondition(asked, paths, true).values,
+    ],
   };
 }
 
@@ -151,7 +135,7 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
   };
 }
 
-// Cursor -> the condition that a record stands after it (or before it) in an order with nulls and directions.
+// A cursor is a condition: a record comes after it (or before it) in an order with nulls and directions.
 
 interface Key {
   readonly path: PathSql;
@@ -161,7 +145,7 @@ interface Key {
   readonly operand: SqlValue;
 }
 
-/** Beyond in the first key, or equal there and beyond in the second, and so on. `behind`: the cursor's own record and all on its other side. */
+/** Beyond in the first key, or equal there and beyond in the second, and so on. `behind`: the cursor's record, and those on its other side. */
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[], behind = false): SqlCondition {
   if (!cursor) return { sql: '', values: [] };
   const backwards = (cursor.direction === 'before') !== behind;
@@ -184,7 +168,7 @@ function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]
 const equal = ({ path: { comparable }, operand }: Key): SqlCondition =>
   operand === null ? { sql: `${comparable} is null`, values: [] } : { sql: `${comparable} = ?`, values: [operand] };
 
-/** Null stands before every value ascending, after it descending; undefined where nothing stands beyond. */
+/** Null comes before every value ascending, and after it descending; undefined if nothing can lie beyond. */
 function strictlyBeyond({ path: { comparable, nullable }, descending, operand }: Key): SqlCondition | undefined {
   if (operand === null) return descending ? undefined : { sql: `${comparable} is not null`, values: [] };
   if (!descending) return { sql: `${comparable} > ?`, values: [operand] };
@@ -196,7 +180,7 @@ function notBefore({ path: { comparable, nullable }, descending, operand }: Key)
   return { sql: `${comparable} ${descending ? '<=' : '>='} ?`, values: [operand] };
 }
 
-// Whether a list may take long: unless an index serves both its order and its filters.
+// A list is heavy, and may take long, unless an index serves both its order and its filters.
 
 /** Rows that an index finds and that are skipped: a few milliseconds. */
 const MAX_SKIPPED = 10_000;
@@ -216,7 +200,8 @@ export function isHeavy({ view: { type }, filters, order, offset }: ListShape): 
   const conditions = filters.map(conditionOf);
   const terms = order.map(({ path }) => columnOf(path));
   const isOneDirection = order.every(({ descending }) => descending === order[0]?.descending);
-  if (offset > MAX_SKIPPED || !isOneDirection || !conditions.every(isKnown) || !terms.every(isKnown)) return true;
+  if (offset > MAX_SKIPPED || !isOneDirection || !terms.every((column) => column !== undefined)) return true;
+  if (!conditions.every((condition) => condition !== undefined)) return true;
   const fixed = new Set(conditions.flatMap(({ column, isRange }) => (isRange ? [] : column)));
   const [...ordered] = terms.filter((column) => !fixed.has(column));
   const [first] = ordered;
@@ -225,7 +210,6 @@ export function isHeavy({ view: { type }, filters, order, offset }: ListShape): 
   return !isInOrder || !hasIndex(type, fixed, ordered);
 }
 
-/** Whether an index begins with the columns of one set, in any order, and goes on with the others. */
 const hasIndex = (
   { indexes, references }: RecordType,
   fixed: ReadonlySet<IndexedColumn>,
@@ -259,12 +243,10 @@ function conditionOf(filter: Filter): { readonly column: IndexedColumn; readonly
   return RANGES.has(operator) ? { column, isRange: true } : undefined;
 }
 
-/** Undefined for what the type's own indexes do not have. */
+/** Undefined if the type's own indexes cannot have it. */
 function columnOf({ relations: [relation, ...others], field }: Path): IndexedColumn | undefined {
   if (relation) return others.length === 0 && !field && relation.link.at === 'source' ? relation : undefined;
   if (!field) return 'identifier';
   // Its indexes ignore case if the tables keep the folded text.
   return field.caseless === (field.folded !== undefined) ? field : undefined;
 }
-
-const isKnown = <T>(value: T | undefined): value is T => value !== undefined;

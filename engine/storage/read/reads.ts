@@ -11,7 +11,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
-import { type CompiledList, compileList, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf } from './lists.ts';
+import { compileList, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf } from './lists.ts';
 import { compileSummary, shapeOfSummary } from './summaries.ts';
 import {
   createDeepLimit,
@@ -23,8 +23,10 @@ import {
   tooMany,
 } from './views.ts';
 
+/** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
+const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
+
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
-  /** The record as JSON text, as this reader sees it. */
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
   /** Many records in this order. They must exist. */
   records(
@@ -52,24 +54,14 @@ function compileView(view: View, dialect: Dialect) {
   };
 }
 
-/** A list with the values of one query. */
-interface BoundList {
-  readonly query: ListQuery;
-  /** The same for all queries with the same total, by how they are counted. */
-  readonly keys: Readonly<Record<CountMode, string>>;
-  readonly list: CompiledList;
-  readonly values: readonly SqlValue[];
-  readonly filterValues: readonly SqlValue[];
-  readonly isHeavy: boolean;
-}
-
 export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
   const views = createShapeCache((view: View) => compileView(view, dialect));
   const lists = createShapeCache((query: ListQuery) => compileList(query, dialect));
   const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
   const viewOf = memoized((view: View) => views(`${view.type.statementKey}|${view.key}`, view));
-  const boundOf = memoized((query: ListQuery): BoundList => {
+  /** A list with the values of one query. `keys`: equal for queries with the same total, by how they are counted. */
+  const boundOf = memoized((query: ListQuery) => {
     const shape = shapeOf(query);
     const list = lists(shape, query);
     const filterValues = list.filterValues(query);
@@ -83,6 +75,7 @@ export function createReads(driver: Driver): Reads {
       isHeavy: isHeavy(query),
     };
   });
+  type BoundList = ReturnType<typeof boundOf>;
 
   const totalsNow = rememberedTotals(driver.version);
 
@@ -126,6 +119,31 @@ export function createReads(driver: Driver): Reads {
     return Number(await reader.value(list.count, filterValues));
   }
 
+  /** The records of a page, and one more if another page follows. `rows`: for the order values, if the texts lack them. */
+  async function readRows(
+    reader: Reader,
+    { list, query: { limit = 0, offset }, values, filterValues }: BoundList,
+    count: CountMode,
+    caller: Caller,
+  ) {
+    const bound = [...values, limit + 1, offset];
+    const onText = charging(caller);
+    if (list.brief && limit < MOST_AT_ONCE) {
+      const texts = (await reader.column(list.brief, bound)) as readonly string[];
+      if (!texts.includes(LONG_MARK)) {
+        texts.forEach(onText);
+        return { texts };
+      }
+    }
+    const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
+    const rows = await (list.counted && count === 'exact'
+      ? reader.all(list.counted, [...bound, ...filterValues], onRow)
+      : reader.all(list.page, bound, onRow));
+    // The total follows the records, in a row without text.
+    const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));
+    return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
+  }
+
   async function readPage(
     reader: Reader,
     bound: BoundList,
@@ -142,7 +160,6 @@ export function createReads(driver: Driver): Reads {
     const records = texts.slice(0, limit);
     refuseMarked(view, records);
     const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
-    // The last page of an offset tells the total.
     const isTold = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
     const least = (texts.length > 0 ? offset : 0) + texts.length;
     let total = isTold ? least : counted;
@@ -272,47 +289,13 @@ function rememberedTotals(version: Driver['version']): () => Map<string, number>
   };
 }
 
-/** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
-const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
-
-/** The records of a page, one more than asked for, which tells whether there is a next page. */
-interface PageRows {
-  readonly texts: readonly string[];
-  readonly rows?: readonly Row[];
-  readonly counted?: number | undefined;
-}
-
-async function readRows(
-  reader: Reader,
-  { list: { page, brief, counted }, query: { limit = 0, offset }, values, filterValues }: BoundList,
-  count: CountMode,
-  caller: Caller,
-): Promise<PageRows> {
-  const bound = [...values, limit + 1, offset];
-  const onText = charging(caller);
-  if (brief && limit < MOST_AT_ONCE) {
-    const texts = (await reader.column(brief, bound)) as readonly string[];
-    if (!texts.includes(LONG_MARK)) {
-      texts.forEach(onText);
-      return { texts };
-    }
-  }
-  const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
-  const rows = await (counted && count === 'exact'
-    ? reader.all(counted, [...bound, ...filterValues], onRow)
-    : reader.all(page, bound, onRow));
-  // The total comes behind the records, in a row without text.
-  const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));
-  return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
-}
-
 const TOO_MANY_GROUPS = {
   parameter: 'by',
   code: 'too-many',
   message: `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`,
 };
 
-/** Throws `too-many-related` if one of the texts is a mark, which names the record, the relation and what it has too much of. */
+/** Throws `too-many-related` if one of the texts is a mark; see `limitedJson`. */
 function refuseMarked(view: View, texts: readonly (string | null)[]): void {
   const marked = texts.find((text) => text?.startsWith(MARK));
   if (marked === undefined || marked === null) return;
@@ -321,14 +304,12 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
   throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
 }
 
-// The memory that texts take of the caller's budget.
-
 /** A text is held twice: as it was read, and in the answer. */
 const COPIES = 2;
 /** Characters of a record that is not charged: most are shorter. */
 const SHORT_RECORD = 16 * 1024;
 
-/** Returns a function that charges each text of a page as it is received: a page that is too long is refused before it is in memory. */
+/** Charges each text to the caller's budget as it is received, so that a page that is too long is never in memory. */
 function charging(caller: Caller): (text: SqlValue) => void {
   const { most } = caller;
   let total = 0;
@@ -337,7 +318,7 @@ function charging(caller: Caller): (text: SqlValue) => void {
     const { length } = String(text);
     total += length;
     longest = Math.max(longest, length);
-    // A single record is always answered, and one beyond the page is read to know whether there is a next page.
+    // A single record is always answered, and the last one may be beyond the page.
     if (total - longest > most) throw answerTooLong();
     caller.take(COPIES * length);
   };

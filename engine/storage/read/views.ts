@@ -1,4 +1,4 @@
-/** View -> the SQL expression of a record's JSON text, related records included, and how much an answer may show. */
+/** The SQL of a record's JSON text in a view, and of the limits on how much related records it may show. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache } from '../../memo.ts';
 import {
@@ -19,7 +19,6 @@ import type { Reader, Statement } from '../driver.ts';
 /** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
 export const ROOT_ALIAS = 't$';
 
-/** The JSON text of the record that `alias` stands for. */
 export const recordJson = (view: View, alias: string, dialect: Dialect): string =>
   jsonOf(view, alias, dialect, (relation, related) => {
     const child = aliasOf(relation, alias);
@@ -90,7 +89,7 @@ export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =
 export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
   fromTables(relatedTables(relation, parent, child, dialect));
 
-/** The default order of a type, used for sets inside records; the identifier breaks ties. */
+/** The default order of sets inside records. */
 function typeOrder({ order, identifier }: RecordType, alias: string, dialect: Dialect): string {
   const named = (column: string): string => `${alias}.${dialect.quote(column)}`;
   const terms = [...order, { field: undefined, descending: order.at(-1)?.descending ?? false }];
@@ -101,22 +100,20 @@ function typeOrder({ order, identifier }: RecordType, alias: string, dialect: Di
     .join(', ');
 }
 
-/** SQL: what the field's values are ordered and compared by. */
 export function comparedBy(field: Field, named: (column: string) => string, { name }: Dialect): string {
   if (field.caseless && field.folded !== undefined) return named(field.folded);
   return columnType(field, name).comparable(named(field.column));
 }
 
-// How much of related records one answer may show. Sets are counted before their JSON is put together, in the same statement.
+// Limits: the rows and bytes of sets are counted before their JSON is put together, in the same statement.
 
-/** Begins the text that a statement answers for a record that shows too much. JSON texts never contain this character. */
+/** Begins the text in place of a record that shows too much. JSON never contains this character. */
 export const MARK = '\u0001';
-/** Sets with at most this many rows are not measured, so that usual records cost nothing more. */
+/** Smaller sets are not measured, so that usual records cost nothing more. */
 const UNCOUNTED_ROWS = 16;
-/** The bytes that are counted for a key, or for a value that is not a text. */
 const SMALL_BYTES = 16;
 
-/** The JSON text of the record that ROOT stands for, or its mark where the rows or the bytes of its relations are too many. */
+/** The JSON text of the record that ROOT stands for, or `MARK identifier,index of the relation,what is too much`. */
 export function limitedJson(view: View, dialect: Dialect): string {
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.flatMap(({ relation }, index) => {
@@ -135,7 +132,7 @@ export function limitedJson(view: View, dialect: Dialect): string {
   return `coalesce(case when ${isLarge.join(' or ')} then '${MARK}' || ${identifier} || ',' || ${excess} end, ${json})`;
 }
 
-/** SQL: the index of the relation at which the sum of amounts passes the limit, and what is counted. Null if none does. */
+/** SQL: the relation at which the sum of amounts passes the limit, and what is counted; else null. */
 function firstBeyond(
   amounts: readonly { readonly index: number; readonly amount: string }[],
   most: number,
@@ -149,11 +146,10 @@ function firstBeyond(
   return `(select case ${cases.join(' ')} end from (select ${columns.join(', ')}) as counted$)`;
 }
 
-/** SQL: how many rows there are; of more than the limit, one more. */
 const countSql = (rows: string, most: number): string =>
   `(select count(*) from (select 1 from ${rows} limit ${most + 1}) as counted$)`;
 
-/** SQL: about as many bytes as a relation of a record takes: the texts as they are stored, and something for the rest. */
+/** SQL: about how many bytes a relation takes: those of the texts, and SMALL_BYTES for each key and other value. */
 function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialect): string {
   const child = aliasOf(relation, parent);
   const column = (name: string): string => `${child}.${dialect.quote(name)}`;
@@ -177,19 +173,17 @@ export function tooMany(view: View, path: string, what: string): Problem {
   return new Problem('too-many-related', message, { errors: [{ ...place, code: 'too-many-related', message }] });
 }
 
-interface ViewPath {
-  readonly relations: readonly Relation[];
-  readonly type: RecordType;
-}
-
-/** Every path of relations in a view. */
-const pathsOf = (view: View, above: readonly Relation[] = []): readonly ViewPath[] =>
+/** The paths of relations in a view, each with the type that it leads to. */
+const pathsOf = (
+  view: View,
+  above: readonly Relation[] = [],
+): readonly { readonly relations: readonly Relation[]; readonly type: RecordType }[] =>
   view.relations.flatMap(({ relation, view: related }) => {
     const relations = [...above, relation];
     return [{ relations, type: related.type }, ...pathsOf(related, relations)];
   });
 
-/** The tables on a path of relations from ROOT; `alias`: that of the rows that it leads to. */
+/** `alias`: that of the rows that the relations lead to from ROOT. */
 function pathTables(relations: readonly Relation[], dialect: Dialect): Joined & { readonly alias: string } {
   const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}$`)];
   const steps = relations.map((relation, index) =>
@@ -203,10 +197,9 @@ function pathTables(relations: readonly Relation[], dialect: Dialect): Joined & 
   };
 }
 
-/** Throws `too-many-related`, naming the path that passes the limit. */
 export type DeepLimit = (reader: Reader, view: View, values: readonly SqlValue[]) => Promise<void>;
 
-/** `identifiers` selects the identifiers of the records of the answer. Undefined if the view has one level only. */
+/** Throws `too-many-related`. `identifiers`: a SELECT of those of the answer. Undefined if the view has one level. */
 export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect): DeepLimit | undefined {
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
@@ -227,22 +220,19 @@ export function createDeepLimit(compiledFor: View, identifiers: string, dialect:
   };
 }
 
-// The rows that a record's text is made from: whoever relies on the text locks them.
-
-/** A related record that a view shows. */
 export interface ViewRow {
   readonly type: RecordType;
   readonly identifier: number;
 }
 
-/** The related records that a view shows of some records; undefined if one relation leads to more than answers may show. */
+/** The related records in a view, which a precondition locks; undefined if one relation leads to more than answers may show. */
 export type FindViewRows = (
   reader: Reader,
   view: View,
   identifiers: readonly number[],
 ) => Promise<readonly ViewRow[] | undefined>;
 
-/** Related records of one relation, for each record up to this many. They are held and locked. */
+/** For at most this many records, related ones are held and locked. */
 const MOST_RECORDS = 10;
 
 export function createFindViewRows(dialect: Dialect): FindViewRows {
@@ -259,7 +249,7 @@ export function createFindViewRows(dialect: Dialect): FindViewRows {
   };
 }
 
-/** Rows of a path's number and an identifier. Bound: JSON array of identifiers, and how many rows of each path are enough. */
+/** Answers numbers of paths and identifiers. Bound: JSON array of identifiers, maximum rows of each path. */
 function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const { quote } = dialect;
   const root = view.type;
