@@ -48,7 +48,7 @@ export interface OperationEntry {
   readonly mediaTypes?: readonly string[];
   readonly answers: Readonly<Partial<Record<200 | 201, readonly [ResponseContent, description: string]>>>;
   /** `problemsOf` adds those of similar operations. */
-  readonly problems: readonly ProblemCode[];
+  readonly problems?: readonly ProblemCode[];
 }
 
 const ROWS: readonly string[] = [JSON_TYPE, NDJSON_TYPE, CSV_TYPE];
@@ -175,7 +175,6 @@ export const OPERATIONS = {
     headers: WRITE_ONE,
     body: { shape: 'record', mediaTypes: [JSON_TYPE] },
     answers: { 200: UPDATED },
-    problems: [],
   },
   patch: {
     right: 'update',
@@ -188,7 +187,6 @@ export const OPERATIONS = {
     headers: WRITE_ONE,
     body: { shape: 'record', mediaTypes: ['application/merge-patch+json', JSON_TYPE] },
     answers: { 200: UPDATED },
-    problems: [],
   },
   delete: {
     right: 'delete',
@@ -279,7 +277,7 @@ const WITH_BODY: readonly ProblemCode[] = [
 ];
 
 /** All problems that an operation may answer, some only for types with relations, unique values or other features. */
-export const problemsOf = ({ method, path, body, problems }: OperationEntry): readonly ProblemCode[] => [
+export const problemsOf = ({ method, path, body, problems = [] }: OperationEntry): readonly ProblemCode[] => [
   ...ANY,
   ...(path === 'item' ? (['invalid-identifier', 'record-not-found'] as const) : []),
   ...(method === 'GET' ? [] : WRITING),
