@@ -229,41 +229,44 @@ function orderOf(order: Order): readonly Parameter[] {
 function whereOf(where: Where): readonly Parameter[] {
   if (!isPlain(where)) throw refusal('where', 'where is not an object of filters');
   return Object.entries(where).flatMap(([name, value]) => {
-    if (name !== 'limit' && name !== 'orderBy') return filtersOf([name], value, `where.${shortened(name)}`);
+    if (name !== 'limit' && name !== 'orderBy') return filtersOf([name], value);
     const option = name === 'limit' ? 'limit' : 'order';
     throw refusal('where', `where.${name} is not a filter; ${option} is an option of its own`);
   });
 }
 
-/** `place` is the name of the value in messages. */
-function filtersOf(steps: readonly string[], value: FilterValue | undefined, place: string): readonly Parameter[] {
-  if (value === undefined)
-    throw refusal('where', `${place} is undefined, which would filter nothing; use null, or leave it out`);
+function filtersOf(steps: readonly string[], value: FilterValue | undefined): readonly Parameter[] {
+  if (value === undefined) throw wrong(steps, 'is undefined, which would filter nothing; use null, or leave it out');
   if (value === null) return [condition([...steps, 'null'], 'true')];
   if (Array.isArray(value)) {
-    if (value.length === 0) throw refusal('where', `${place} is an empty list, which cannot be asked for`);
+    if (value.length === 0) throw wrong(steps, 'is an empty list, which cannot be asked for');
     // Objects are the items of a group, and values are those to compare with. With indices, a text is one value.
     const isGroup = value.every(isPlain);
     const among = isGroup || steps.at(-1) === 'in' ? steps : [...steps, 'in'];
     return value.flatMap((item: FilterValue, index) => {
-      const [at, name] = [[...among, String(index)], `${place}[${index}]`];
-      return isGroup ? filtersOf(at, item, name) : [condition(at, scalarText(item, name))];
+      const at = [...among, String(index)];
+      return isGroup ? filtersOf(at, item) : [condition(at, scalarText(at, item))];
     });
   }
   if (isPlain(value)) {
     const entries = Object.entries(value as Where);
-    if (entries.length === 0) throw refusal('where', `${place} is empty, which would filter nothing`);
-    return entries.flatMap(([key, inner]) => filtersOf([...steps, key], inner, `${place}.${shortened(key)}`));
+    if (entries.length === 0) throw wrong(steps, 'is empty, which would filter nothing');
+    return entries.flatMap(([key, inner]) => filtersOf([...steps, key], inner));
   }
   // Without an operator, null as a text means no value.
   const among = value === 'null' && !operatorsByName.has(steps.at(-1) ?? '') ? [...steps, 'eq'] : steps;
-  return [condition(among, scalarText(value, place))];
+  return [condition(among, scalarText(steps, value))];
 }
 
-function scalarText(value: unknown, place: string): string {
+function scalarText(steps: readonly string[], value: unknown): string {
   if (['string', 'number', 'bigint', 'boolean'].includes(typeof value)) return String(value);
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  throw refusal('where', `${place} is not a value to compare with`);
+  throw wrong(steps, 'is not a value to compare with');
+}
+
+function wrong(steps: readonly string[], fault: string): Problem {
+  const place = steps.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${shortened(step)}`)).join('');
+  return refusal('where', `where${place} ${fault}`);
 }
 
 /** The tags of the records that were returned. */

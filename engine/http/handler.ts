@@ -13,7 +13,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { OnStatement } from '../storage/database.ts';
 import * as answers from './answer.ts';
 import type { Answer, SendOptions } from './answer.ts';
-import { acceptedType, type BudgetCaller, fullPath, httpCaller, targetOf } from './request.ts';
+import { acceptedType, BudgetCaller, fullPath, HttpClient, targetOf } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, type Label, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 
 /** Without `next`, other paths are 404. */
@@ -69,7 +69,7 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
   ): Promise<void> {
     const given = request.headers['x-position']?.toString();
     const seen: Position = { last: given };
-    const caller = httpCaller(request, response, budget, addressOf, seen);
+    const caller = new BudgetCaller(budget, seen, new HttpClient(request, response, addressOf));
     let answer: Answer | undefined;
     try {
       admit(request);

@@ -65,7 +65,7 @@ const MAX_PAGE = 16 * 1024 ** 2;
 type Client = Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>;
 
 /** The client of a request has left when its connection is closed. */
-class HttpClient implements Client {
+export class HttpClient implements Client {
   readonly most = MAX_PAGE;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -141,14 +141,6 @@ export class BudgetCaller implements Caller {
     this.#share.release();
   }
 }
-
-export const httpCaller = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  budget: Budget,
-  addressOf: AddressOf,
-  seen: Position,
-): BudgetCaller => new BudgetCaller(budget, seen, new HttpClient(request, response, addressOf));
 
 const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers: HeaderMap = {}) =>
   new Problem(problem, message, { errors: [{ header, code, message }], headers });

@@ -9,7 +9,7 @@ import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
 import { type Answer, requestIdOf } from '../http/answer.ts';
-import { acceptedType, httpCaller } from '../http/request.ts';
+import { acceptedType, BudgetCaller, HttpClient } from '../http/request.ts';
 import { decode, isObject, type JsonObject, readObject, type TextLimits } from '../json/json.ts';
 import { MAX_ECHO } from '../names.ts';
 import { JSON_TYPE } from '../operations/table.ts';
@@ -33,7 +33,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
     }
     acceptedType(request.headers.accept, [JSON_TYPE]);
     const model = engine.clients().of(request).seen();
-    const caller = httpCaller(request, response, budget, host.addressOf, position);
+    const caller = new BudgetCaller(budget, position, new HttpClient(request, response, host.addressOf));
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);

@@ -148,7 +148,7 @@ describe('lists', () => {
     ['filters in a Map', { where: new Map([['rank', 1]]) }, 'where is not an object of filters'],
     ['a function', { where: { rank: () => 1 } }, 'where.rank is not a value to compare with'],
     ['an invalid date', { where: { name: new Date(Number.NaN) } }, 'where.name is not a value'],
-    ['a list with null', { where: { rank: [1, null] } }, 'where.rank[1] is not a value'],
+    ['a list with null', { where: { rank: [1, null] } }, 'where.rank.in[1] is not a value'],
     ['a key with brackets', { where: { 'rank][gt': 0 } }, 'has no field "rank][gt"'],
     ['a key like that of a method', { where: { constructor: 0 } }, 'has no field "constructor"'],
     ['an order that is not a list', { order: { rank: 'desc' } }, 'order is neither a name nor a list of names'],
