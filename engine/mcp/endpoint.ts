@@ -11,7 +11,6 @@ import type { Engine } from '../engine.ts';
 import { type Answer, requestIdOf } from '../http/answer.ts';
 import { acceptedType, BudgetCaller, HttpClient } from '../http/request.ts';
 import { decode, isObject, type JsonObject, readObject, type TextLimits } from '../json/json.ts';
-import { MAX_ECHO } from '../names.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { textOf } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
@@ -98,8 +97,5 @@ function asWebRequest({ headers }: IncomingMessage): Request {
   const given = Object.entries(headers).filter(([name]) => name !== 'content-length' && !name.startsWith(':'));
   const web = new Headers(given.map(([name, value]): [string, string] => [name, String(value)]));
   web.set('accept', `${JSON_TYPE}, text/event-stream`);
-  // The SDK repeats the version in messages.
-  const version = web.get('mcp-protocol-version');
-  if (version !== null) web.set('mcp-protocol-version', version.slice(0, MAX_ECHO));
   return new Request('http://localhost/mcp', { method: 'POST', headers: web, body: '{}' });
 }
