@@ -212,8 +212,7 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
   const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
   if (bodies.length === 0) return;
   try {
-    const records = { type, items: newItems(bodies), author: null };
-    await writes.insert(writer, records, { mergePatch: false, readOnlyToo: true });
+    await writes.insert(writer, { type, items: newItems(bodies) });
   } catch (error) {
     throw error instanceof Problem ? new StartError(reasonsOf(error, type, identifiers)) : error;
   }

@@ -31,6 +31,8 @@ interface Level {
   readonly identifiers: readonly number[];
   /** Missing for the records that the deletion names. */
   readonly via?: Below;
+  /** The relation that leads here from them. */
+  readonly through?: string;
 }
 
 /** Records of a type that lose the link in a column. */
@@ -38,13 +40,6 @@ export interface Unlinked {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
   readonly reference: Reference;
-}
-
-/** Pairs of a join table that go with the records in one of its columns. */
-interface LostPairs {
-  readonly table: JoinTable;
-  readonly column: string;
-  readonly pairs: readonly (readonly [left: number, right: number])[];
 }
 
 export interface Deletion {
@@ -57,15 +52,18 @@ export interface Deletion {
 interface Tree {
   readonly pointer: string;
   readonly levels: Level[];
-  /** Whether records go together with others of the same type. */
-  nests: boolean;
 }
 
 export interface Cascade {
   readonly trees: Tree[];
   readonly unlinked: (Unlinked & { readonly via: Below })[];
-  readonly pairs: LostPairs[];
-  /** Names the records that prevent a deletion. */
+  /** Pairs of a join table that go with the records in one of its columns. */
+  readonly pairs: {
+    readonly table: JoinTable;
+    readonly column: string;
+    readonly pairs: readonly (readonly [left: number, right: number])[];
+  }[];
+  /** Each names records that prevent a deletion. */
   readonly faults: Fault[];
   /** Rows that go or change. */
   rows: number;
@@ -74,7 +72,7 @@ export interface Cascade {
 export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
   set.get(table)?.has(identifier) === true;
 
-/** Adds records, and returns those that are new: cycles end here. */
+/** Returns the records that are new: cycles end here. */
 function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
   const known = set.get(table) ?? new Set<number>();
   set.set(table, known);
@@ -102,8 +100,8 @@ export async function walkCascade(
       if (cascade.rows > most) throw refusal(deletion, through);
     };
     count(identifiers.length, '');
-    const levels: (Level & { readonly through?: string })[] = [{ type, identifiers: added(gone, type, identifiers) }];
-    const tree: Tree = { pointer, levels, nests: false };
+    const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers) }];
+    const tree: Tree = { pointer, levels };
     cascade.trees.push(tree);
     for (const above of levels) {
       const all = JSON.stringify(above.identifiers);
@@ -111,7 +109,7 @@ export async function walkCascade(
         if (reference.onDelete === 'restrict') continue;
         const cascades = reference.onDelete === 'cascade';
         const via = { column: reference.column, parents: new Set(above.identifiers) };
-        const through = above.through ?? throughOf(rights, type, reference) ?? nameOf(rights, child);
+        const through = above.through ?? nameOfLink(rights, type, reference) ?? nameOf(rights, child);
         const already = alreadyCut(session, child, reference);
         const [mine, other] = cascades ? [gone, cut] : [cut, gone];
         // Records that are counted already may be found again.
@@ -122,7 +120,6 @@ export async function walkCascade(
           .filter((identifier) => !already.has(identifier));
         const fresh = added(mine, child, found);
         count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through);
-        tree.nests ||= cascades && found.length > 0 && levels.some((level) => level.type === child);
         if (!cascades && found.length > 0) cascade.unlinked.push({ type: child, reference, identifiers: found, via });
         if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
       }
@@ -134,7 +131,7 @@ export async function walkCascade(
           .filter((pair) => !seen.has(`${table.name} ${pair.join(' ')}`));
         for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
         if (fresh.length > 0) cascade.pairs.push({ table, column, pairs: fresh });
-        count(fresh.length, above.through ?? joinName(rights, type, table) ?? 'links');
+        count(fresh.length, above.through ?? nameOfLink(rights, type, table) ?? 'links');
       }
     }
     await refuseRestricted(session, tree, cascade.faults);
@@ -143,7 +140,7 @@ export async function walkCascade(
   return cascade;
 }
 
-/** Records whose link in this column the same write cuts before it deletes anything. */
+/** Records whose link in this column the write cuts before it deletes anything. */
 function alreadyCut(
   { existing, released }: WriteSession,
   type: RecordType,
@@ -161,7 +158,6 @@ function alreadyCut(
   return left;
 }
 
-/** Names the records that refer to those of the tree, and do not go with them. */
 async function refuseRestricted(session: WriteSession, { levels, pointer }: Tree, faults: Fault[]): Promise<void> {
   const { writer, tables, writeRows, rights, gone } = session;
   for (const above of levels)
@@ -194,12 +190,13 @@ function refers(
 
 const nameOf = (rights: Rights, type: RecordType): string => (can(rights, type, 'get') ? type.name : 'hidden record');
 
-const throughOf = (rights: Rights, type: RecordType, reference: Reference): string | undefined =>
-  [...relationsFor(rights, type).values()].find(({ link }) => link.at === 'target' && link.reference === reference)
-    ?.name;
-
-const joinName = (rights: Rights, type: RecordType, { name }: JoinTable): string | undefined =>
-  [...relationsFor(rights, type).values()].find(({ link }) => link.at === 'join' && link.table.name === name)?.name;
+/** The relation of the type by which it has those that refer to it. */
+const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>
+  [...relationsFor(rights, type).values()].find(({ link }) =>
+    link.at === 'target'
+      ? link.reference === from
+      : link.at === 'join' && 'name' in from && link.table.name === from.name,
+  )?.name;
 
 export function tooManyRows(
   most: number,
@@ -220,10 +217,10 @@ const MOST_NESTED = 900;
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** The database deletes what goes with the records, unless that nests too deep: then the deepest go first. */
-export async function removeTree(session: WriteSession, { levels, nests, pointer }: Tree): Promise<void> {
+/** The database deletes what goes with the records, unless that may nest too deep: then the deepest go first. */
+export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
-  const going = nests && count > MOST_NESTED ? goingIn(levels) : undefined;
+  const going = count > MOST_NESTED ? goingIn(levels) : undefined;
   try {
     for (const level of going ? levels.toReversed() : levels.slice(0, 1)) {
       if (going) await cutWithin(session, level, going);
@@ -239,8 +236,10 @@ export async function removeTree(session: WriteSession, { levels, nests, pointer
   }
 }
 
-const removeLevel = async ({ writer, tables }: WriteSession, { type, identifiers }: Level) =>
-  identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
+const removeLevel = async (
+  { writer, tables }: WriteSession,
+  { type, identifiers }: Pick<Level, 'type' | 'identifiers'>,
+) => (identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]));
 
 type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
 
@@ -269,16 +268,15 @@ async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Lev
 
 /** Rows of one transaction. */
 const CHUNK = 1000;
-/** Milliseconds between two transactions, at least, for the writes of others. */
+/** Milliseconds between two transactions, at least. */
 const PAUSE = 5;
 
 /** A record outside the tree refers to one in it. Nothing was deleted, unless it was added during the deletion. */
 export class TreeRestricted extends Error {}
 
 /**
- * Deletes a record and everything that goes with it, in short transactions, children before parents, so that requests are
- * served in between. It can be stopped at any time and run again. Returns whether there was such a record. `onRows` is told
- * how many rows were deleted or unlinked.
+ * Deletes a record and everything that goes with it in short transactions, children before parents. It can be stopped at any
+ * time and run again. Returns whether there was such a record. `onRows` is told how many rows were deleted or unlinked.
  */
 export async function deleteTree(
   model: Model,
@@ -304,7 +302,7 @@ export async function deleteTree(
   const [fault] = faults;
   if (fault) throw new TreeRestricted(`${fault.message}, and does not go with it: delete it first, or unlink it`);
 
-  /** One transaction for each chunk, and time for others between them. */
+  /** One transaction for each chunk. */
   async function step<T>(
     all: readonly T[],
     work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,
@@ -318,7 +316,7 @@ export async function deleteTree(
     }
   }
 
-  /** Drops the records that another write has moved: only those with the link by which the walk found them are left. */
+  /** Drops the records that another write has moved since the walk. */
   async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
     const rows = await writer.all(tables.of(below).linked(via.column), [JSON.stringify(some)]);
     return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));

@@ -13,7 +13,7 @@ import {
 import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
 import { columnOf, encode, heldOperand } from '../columns.ts';
-import type { Writer } from '../driver.ts';
+import type { Values, Writer } from '../driver.ts';
 import {
   type Assigned,
   isNode,
@@ -57,13 +57,11 @@ export function tooLongForIndex(nodes: readonly Node[], name: string | undefined
     : faultyRequest('invalid-body', [{ pointer, code: 'too-long', message }]);
 }
 
-/** Stored records come before new ones, as they are written. */
 function written({ made, existing, deleted }: WriteSession): readonly Node[] {
   const present = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter((node) => !deleted.has(node)));
   return [...present.toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)), ...made];
 }
 
-/** Identifiers of new records that stored ones have already. */
 async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const node of made) {
@@ -86,7 +84,7 @@ interface Held {
   readonly holder: Node | number;
 }
 
-/** A set of values is not reported where some of them are already: two equal records are equal in every set. */
+/** A set of values is not reported where a part of it is: two equal records are equal in every set. */
 const implies = (one: Held, other: Held): boolean =>
   one.holder === other.holder &&
   one.members.length < other.members.length &&
@@ -138,19 +136,15 @@ async function heldAmong(
   });
 }
 
-/** Whether a record gets another value in one of the members, or is made. */
 const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
-/** The values of the members of an index. */
-export type LookedFor = readonly SqlValue[];
-
-/** The identifier of the record that has these values; undefined if there is none. */
+/** The identifier of the record that has these values. */
 export async function findHolder(
   writer: Writer,
   table: WriteTable,
   index: UniqueMembers,
-  key: LookedFor,
+  key: Values,
 ): Promise<number | undefined> {
   const found = key.includes(null) ? undefined : await writer.value(table.holder(index), [...key, 0]);
   return found === undefined ? undefined : Number(found);
@@ -192,13 +186,13 @@ function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members
   return member ? [assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`] : [];
 }
 
-/** The value that the row will have in a member of an index, in the form that the index compares. */
+/** The value that the row will have in a member of an index. */
 function operand(session: WriteSession, node: Node, member: Field | Relation): SqlValue | Node {
   const value = willHold(node, columnOf(member));
   return isNode(value) ? value : heldAs(session, member, value);
 }
 
-/** A stored value of an index's member, as it is compared. */
+/** A value in the form that an index compares. */
 const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
 
@@ -215,7 +209,7 @@ const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
 ]);
 
-/** Finds, among the records that the body changes, those that hold what a record is to get. */
+/** Finds, among the changed records, those that hold what a record is to get. */
 export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
   /** The values of columns that are unique together, as text; undefined if one of them is null. */
   const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
@@ -247,7 +241,7 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
 
 /**
  * The column in which a record gives up values that are unique together, and what it holds meanwhile: null, or else a value
- * that no record has. That may exceed the limits of the descriptor, since it is never committed.
+ * that no record has. It is never committed, so the limits of the descriptor do not apply.
  */
 export async function spareValue(
   session: WriteSession,
@@ -259,24 +253,22 @@ export async function spareValue(
   if (empty) return [empty.name, null];
   const field = columns.find((column) => column.field?.type.spare)?.field;
   if (!field) return undefined;
+  const { column } = field;
+  const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === column));
   for (;;) {
     session.spares += 1;
     const value = encode(field, session.dialect, field.type.spare?.(session.spares) ?? null);
-    if (!(await isTaken(session, node, field.column, value))) return [field.column, value];
+    const keys = indexes.map(({ members }) =>
+      members.map((one) => {
+        const name = columnOf(one);
+        return heldAs(session, one, name === column ? value : (storedValue(node, name) ?? null));
+      }),
+    );
+    const find = async (index: UniqueMembers, at: number) =>
+      findHolder(session.writer, node.table, index, keys[at] ?? []);
+    const holders = await Promise.all(indexes.map(find));
+    if (holders.every((holder) => holder === undefined)) return [column, value];
   }
-}
-
-/** Whether another record would be in the way of this one, with that value in this column. */
-async function isTaken(session: WriteSession, node: Node, column: string, value: SqlValue): Promise<boolean> {
-  for (const index of uniqueIndexes(node.type)) {
-    if (!index.members.some((member) => columnOf(member) === column)) continue;
-    const key = index.members.map((member) => {
-      const name = columnOf(member);
-      return heldAs(session, member, name === column ? value : (storedValue(node, name) ?? null));
-    });
-    if ((await findHolder(session.writer, node.table, index, key)) !== undefined) return true;
-  }
-  return false;
 }
 
 /** A record cannot take over unique values from another one that has no value to hold meanwhile. */

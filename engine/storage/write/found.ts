@@ -5,7 +5,7 @@ import { identifierIn } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import { encode, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import { Overtaken, type Writer } from '../driver.ts';
+import { Overtaken, type Values, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
@@ -17,7 +17,7 @@ import type {
   WrittenRecords,
 } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
-import { findHolder, type LookedFor } from './conflicts.ts';
+import { findHolder } from './conflicts.ts';
 import { apply, planDeletion } from './plan.ts';
 import { effectsOf } from './preview.ts';
 import type { WriteSession } from './session.ts';
@@ -39,7 +39,7 @@ export const createUpsert =
   ) =>
   async (writer: Writer, request: R, isSearched: boolean): Promise<Upserted> => {
     const { type, unique, faultsIn } = request;
-    const find = (key: LookedFor): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
+    const find = (key: Values): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
     const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
     const found = await Promise.all(keys.map(find));
     const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
@@ -57,7 +57,7 @@ export const createUpsert =
   };
 
 /** The unique values of a body; null for a record that is to be made: none is linked with it yet. */
-const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }: Dialect): LookedFor =>
+const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }: Dialect): Values =>
   members.map((member): SqlValue => {
     const value = body[member.name] ?? null;
     if ('link' in member) return isObject(value) ? (identifierIn(value, member.target) ?? null) : null;
@@ -69,7 +69,7 @@ const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }:
 function refuseTwice(
   { type, unique: { members } }: Pick<UpsertRequest, 'type' | 'unique'>,
   items: readonly WriteItem[],
-  keys: readonly LookedFor[],
+  keys: readonly Values[],
 ): void {
   const first = new Map<string, string>();
   const names = members.map(({ name }) => name);

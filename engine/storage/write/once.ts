@@ -34,30 +34,26 @@ function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hoursAgo'>
   };
 }
 
-type Done<A> = readonly [answer: A, identifiers: readonly number[]];
-
 /**
- * `first` runs in the writer's transaction, or not at all: then `again` answers, and `bodiesOf` reads the records that are
- * still there. Throws a Problem where the key was used for something else.
+ * Runs `first` in the writer's transaction, unless that was done before: then `again` answers, with the records that `read`
+ * still finds. Throws a Problem where the key was used for something else.
  */
-type RunOnce = <A extends KeptAnswer>(
-  writer: Writer,
-  once: Once,
-  first: () => Promise<Done<A>>,
-  again: (retried: Retried) => A,
-  bodiesOf?: (identifiers: readonly number[]) => Promise<readonly string[]>,
-) => Promise<A>;
-
-export function createOnce(dialect: Dialect): RunOnce {
+export function createOnce(dialect: Dialect) {
   const { claim } = onceStatements(dialect);
-  return async (writer, { identity, key, hash, hours }, first, again, bodiesOf) => {
+  return async <A extends KeptAnswer>(
+    writer: Writer,
+    { identity, key, hash, hours }: Once,
+    first: () => Promise<readonly [answer: A, identifiers: readonly number[]]>,
+    again: (retried: Retried) => A,
+    read?: (identifier: number) => Promise<string | undefined>,
+  ): Promise<A> => {
     const { changes } = await writer.run(claim, [identity, key, hash, 0, hours]);
     if (changes === 0) {
       const [knownHash, status, kept] = (await writer.get(READ, [identity, key])) ?? [];
       if (knownHash !== hash) throw reused();
       const identifiers = JSON.parse(String(kept)) as readonly number[];
-      const bodies = identifiers.length === 0 ? [] : await bodiesOf?.(identifiers);
-      return again({ status: Number(status), identifiers, bodies: bodies ?? [] });
+      const found = read ? await Promise.all(identifiers.map(read)) : [];
+      return again({ status: Number(status), identifiers, bodies: found.flatMap((body) => body ?? []) });
     }
     const [answer, identifiers] = await first();
     await writer.run(KEEP, [answer.status, JSON.stringify(identifiers), identity, key]);

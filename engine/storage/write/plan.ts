@@ -34,6 +34,8 @@ interface RowUpdate {
   readonly changes: readonly ColumnValue[];
 }
 
+type Step = RowUpdate | { readonly kind: 'insert'; readonly node: Node };
+
 export interface WritePlan {
   readonly unpairs: readonly JoinPair[];
   /** Records that the body does not mention otherwise, and that lose a link. */
@@ -43,7 +45,7 @@ export interface WritePlan {
   /** undefined if nothing is deleted. */
   readonly cascade: Cascade | undefined;
   /** Each record after those that it refers to, and after those whose unique values it takes over. */
-  readonly steps: readonly (RowUpdate | { readonly kind: 'insert'; readonly node: Node })[];
+  readonly steps: readonly Step[];
   readonly pairs: readonly JoinPair[];
 }
 
@@ -52,7 +54,7 @@ export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
   ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
 ];
 
-/** Deletes records as a whole or not at all; `most` and `refusal` as for `walkCascade`. */
+/** `most` and `refusal` as for `walkCascade`. */
 export async function planDeletion(
   session: WriteSession,
   deletion: Deletion,
@@ -127,7 +129,7 @@ const goneAt = (pointer: string): Problem => {
   return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 };
 
-/** By type and identifier: the order in which they were loaded depends on the database, and decides which one a conflict names. */
+/** By type and identifier: the order decides which one a conflict names, and both databases name the same. */
 const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
   [...existing]
     .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
@@ -162,12 +164,12 @@ async function walkDeletions(
   return cascade;
 }
 
-// Links that must not lead back to where they begin.
+// Acyclic links.
 
 /** Records above those that a write moves. */
 const MOST_ABOVE = 10_000;
 
-/** Refuses links that would put a record below itself. Only one that is there, or that the body can name, can be above another. */
+/** Refuses links that would put a record below itself. A new record without an identifier has none below it. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
   const { existing, given, deleted } = session;
   for (const type of new Set([...existing.keys(), ...given.keys()]))
@@ -176,7 +178,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
       const named = [existing, given].flatMap((nodes) => [...(nodes.get(type)?.values() ?? [])]);
       const moved = named.filter((node) => {
         const link = node.assigned.get(column)?.value ?? null;
-        return link !== null && link !== storedValue(node, column) && !deleted.has(node);
+        return link !== null && link !== storedValue(node, column) && !node.isLost && !deleted.has(node);
       });
       if (!acyclic || moved.length === 0) continue;
       const above = await parentsIn(session, type, reference, released);
@@ -196,7 +198,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
     }
 }
 
-/** A record that is there by its identifier, one that is to be made by its node. */
+/** A stored record by its identifier, or a new one. */
 type TreePlace = number | Node;
 
 /** Returns the future parent of any record, from the body or as stored; undefined if too many records are above the body's. */
@@ -209,7 +211,7 @@ async function parentsIn(
   const links = new Map<TreePlace, TreePlace | null>();
   for (const node of [...(existing.get(type)?.values() ?? []), ...made]) {
     const value = node.assigned.get(reference.column)?.value;
-    if (node.type !== type || (value === undefined && !deleted.has(node))) continue;
+    if (node.type !== type || node.isLost || (value === undefined && !deleted.has(node))) continue;
     const isCut = deleted.has(node) || value === undefined || value === null;
     links.set(idOf(node), isCut ? null : isNode(value) ? value : Number(value));
   }
@@ -219,7 +221,7 @@ async function parentsIn(
       (relation.owned || ('reference' in relation.link && relation.link.reference === reference))
     )
       for (const identifier of identifiers) links.set(identifier, null);
-  // No other write can change them before this one ends: two at once could make a cycle that neither of them sees.
+  // Two writes at once could make a cycle that neither of them sees.
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
   const parents = [...new Set(links.values())].filter((place) => typeof place === 'number');
   const above = tables.of(type).above(reference.column);
@@ -290,9 +292,9 @@ function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
 /** Records that wait for one another before the call stack is left. */
 const MAX_NESTED = 100;
 
-async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<WritePlan['steps']> {
+async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
   const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : () => [];
-  const steps: WritePlan['steps'][number][] = [];
+  const steps: Step[] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
   /** Columns that were cleared temporarily. */
   const parked = new Map<Node, readonly string[]>();
@@ -304,13 +306,13 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     for (const { value } of node.assigned.values()) if (isNode(value)) await visit(value, depth + 1);
     for (const holder of holders(node)) await handOver(node, holder, depth + 1);
     done.add(node);
-    if (!node.stored) return void steps.push({ kind: 'insert', node });
     const again = parked.get(node) ?? [];
     // Links that become null are cut before.
-    const changes = changesOf(node, again).filter(
-      ([column, value]) => value !== null || again.includes(column) || !linkAt(node, column),
-    );
-    return changes.length > 0 ? void steps.push({ kind: 'update', node, changes }) : undefined;
+    const changes = node.stored
+      ? changesOf(node, again).filter(([name, value]) => value !== null || again.includes(name) || !linkAt(node, name))
+      : [];
+    if (!node.stored) steps.push({ kind: 'insert', node });
+    else if (changes.length > 0) steps.push({ kind: 'update', node, changes });
   }
 
   /** If the owner of the value depends on a record that does not exist yet, the value is cleared temporarily. */
@@ -349,9 +351,9 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
     const last = [...nodes.keys()].reduce((most, identifier) => Math.max(most, identifier), 0);
     for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
   }
-  for (const group of groupsOf(plan.steps)) {
-    if ('updates' in group) await runAll(session, group.updates.map(updateOf));
-    else await insertRows(session, group.inserts);
+  for (const { updates, inserts } of groupsOf(plan.steps)) {
+    if (updates.length > 0) await runAll(session, updates.map(updateOf));
+    else await insertRows(session, inserts);
   }
   const side = (value: number | Node): SqlValue => (isNode(value) ? (value.identifier ?? null) : value);
   await runAll(
@@ -364,23 +366,26 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
   );
 }
 
-/** Steps that can be sent together: inserts into one table that do not refer to each other, or updates. */
-type Group = { readonly updates: RowUpdate[] } | { readonly inserts: Node[] };
+/** Steps that can be sent together: updates, or inserts into one table that do not refer to each other. */
+interface Group {
+  readonly updates: RowUpdate[];
+  readonly inserts: Node[];
+}
 
-const MOST_ROWS = 1000;
-
-function groupsOf(steps: WritePlan['steps']): readonly Group[] {
+function groupsOf(steps: readonly Step[]): readonly Group[] {
   const groups: Group[] = [];
+  let last: Group = { updates: [], inserts: [] };
   for (const step of steps) {
-    const last = groups.at(-1);
-    if (step.kind === 'update') {
-      if (last && 'updates' in last) last.updates.push(step);
-      else groups.push({ updates: [step] });
-    } else if (last && 'inserts' in last && belongs(step.node, last.inserts)) last.inserts.push(step.node);
-    else groups.push({ inserts: [step.node] });
+    const isUpdate = step.kind === 'update';
+    const joins = isUpdate ? last.inserts.length === 0 : last.updates.length === 0 && belongs(step.node, last.inserts);
+    if (!joins || groups.length === 0) groups.push((last = { updates: [], inserts: [] }));
+    if (isUpdate) last.updates.push(step);
+    else last.inserts.push(step.node);
   }
   return groups;
 }
+
+const MOST_ROWS = 1000;
 
 function belongs(node: Node, group: readonly Node[]): boolean {
   const [first] = group;
@@ -391,32 +396,26 @@ function belongs(node: Node, group: readonly Node[]): boolean {
   return true;
 }
 
-/** Statements that are sent before the answers to others are there. */
-const TOGETHER = 100;
-
 interface Sent extends BoundStatement {
   /** The record that is made or changed; missing for a pair. */
   readonly node?: Node;
   readonly pointer: string;
 }
 
-/** Runs them in order; a constraint that broke is explained once the others have ended. */
+/** Sends them together; a constraint that broke is explained once the others have ended. */
 async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void> {
-  for (let from = 0; from < all.length; from += TOGETHER) {
-    const some = all.slice(from, from + TOGETHER);
-    const ended = await Promise.allSettled(
-      some.map(async ({ statement, values, node, pointer }) => {
-        const { changes, identifier } = await session.writer.run(statement, values);
-        if (node && !node.stored) node.identifier ??= identifier;
-        else if (node && changes === 0) throw goneAt(pointer);
-      }),
-    );
-    for (const [index, one] of ended.entries())
-      if (one.status === 'rejected') {
-        const { node, pointer = '' } = some[index] ?? {};
-        throw explained(one.reason, node ? [node] : [], pointer);
-      }
-  }
+  const ended = await Promise.allSettled(
+    all.map(async ({ statement, values, node, pointer }) => {
+      const { changes, identifier } = await session.writer.run(statement, values);
+      if (node && !node.stored) node.identifier ??= identifier;
+      else if (node && changes === 0) throw goneAt(pointer);
+    }),
+  );
+  for (const [index, one] of ended.entries())
+    if (one.status === 'rejected') {
+      const { node, pointer = '' } = all[index] ?? {};
+      throw explained(one.reason, node ? [node] : [], pointer);
+    }
 }
 
 /** Whose value is not unique is found out by running the write again. */

@@ -20,6 +20,7 @@ import {
   isCompared,
   isNode,
   isSaid,
+  type LinkCheck,
   make,
   nameOf,
   type Node,
@@ -27,12 +28,10 @@ import {
   storedValue,
   throwRefused,
   touch,
+  willHold,
   type WriteSession,
 } from './session.ts';
-import { fillNew } from './values.ts';
-import { holdToChecks, keysOf, resolveValue } from './values.ts';
-
-type RelationAt<Where extends Link['at']> = Relation & { readonly link: Extract<Link, { at: Where }> };
+import { fillNew, holdToChecks, keysOf, resolveValue } from './values.ts';
 
 /** A record of the body, or one nested in it, that is still to be resolved. */
 interface BodyItem {
@@ -54,8 +53,8 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
       continue;
     }
     if (given !== undefined) seen.add(given);
-    const node =
-      identifier === undefined ? make(session, type, given, pointer) : await touch(session, type, identifier, pointer);
+    const isNew = identifier === undefined;
+    const node = isNew ? make(session, type, given, pointer) : await touch(session, type, identifier, pointer);
     roots.push({ node, body, place: { pointer, writable: !node.isLost, isLost: node.isLost, via: undefined } });
   }
   const agenda = roots.toReversed();
@@ -82,7 +81,17 @@ async function resolveRecord(session: WriteSession, { node, body, place }: BodyI
   return nested;
 }
 
-/** The body was accepted by its validator: to-one is an object or null, to-many an array of objects. */
+/** A relation of a record in the body. */
+interface Named {
+  readonly session: WriteSession;
+  readonly node: Node;
+  readonly relation: Relation;
+  readonly place: BodyPlace;
+  /** The related records, with their places. */
+  readonly targets: Map<Node, BodyPlace>;
+}
+
+/** The validator saw to it that to-one is an object or null, to-many an array of objects. */
 async function resolveRelation(
   session: WriteSession,
   node: Node,
@@ -90,57 +99,44 @@ async function resolveRelation(
   value: JsonValue,
   place: BodyPlace,
 ): Promise<readonly BodyItem[]> {
-  const { via } = place;
-  if (via && via.relation.inverse === relation && !relation.toMany)
-    return namesParent(session, node, relation, value, via.parent, place);
-  const bodies = (relation.toMany ? value : [value]) as readonly JsonValue[];
+  const { link, toMany } = relation;
+  const named: Named = { session, node, relation, place, targets: new Map() };
+  if (place.via?.relation.inverse === relation && !toMany) return namesParent(named, value, place.via.parent);
+  const bodies = (toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
-  const current = isAt(relation, 'target') ? await childrenOf(session, node, relation, most) : [];
-  const targets = new Map<Node, BodyPlace>();
+  const current = link.at === 'target' && node.stored ? await childrenOf(named, link.reference, most) : [];
   const items: BodyItem[] = [];
   for (const [index, body] of bodies.entries()) {
-    const at = { ...place, pointer: relation.toMany ? `${place.pointer}/${index}` : place.pointer };
+    const at = { ...place, pointer: toMany ? `${place.pointer}/${index}` : place.pointer };
     if (!isObject(body) || session.faulty.has(at.pointer)) continue;
-    const target = await targetOf(session, node, relation, body, at, current);
-    if (targets.has(target)) {
+    const target = await targetOf(named, body, at, current);
+    if (named.targets.has(target)) {
       const message = `${nameOf(target)} is in the set twice; list it once`;
       session.contradictions.push({ pointer: at.pointer, code: 'duplicate', message });
-    } else targets.set(target, at);
-    items.push(itemOf(session, relation, node, target, body, at));
+    } else named.targets.set(target, at);
+    items.push(itemOf(named, target, body, at));
   }
-  relate(session, node, relation, targets, place);
-  const isMissing = value !== null && !relation.toMany && [...targets.keys()].every(({ isLost }) => isLost);
-  if (isAt(relation, 'join')) await resolvePairs(session, node, relation, targets, place);
-  else if (isAt(relation, 'source')) await resolveParent(session, node, relation, targets, place);
-  else if (isAt(relation, 'target'))
-    await resolveChildren(session, node, relation, targets, isMissing ? [] : current, place);
+  relate(named, place.via);
+  const isMissing = value !== null && !toMany && [...named.targets.keys()].every(({ isLost }) => isLost);
+  if (link.at === 'join') await resolvePairs(named, link);
+  else if (link.at === 'source') await resolveParent(named, link.reference);
+  else await resolveChildren(named, link.reference, isMissing ? [] : current);
   return items;
 }
 
-const isAt = <Where extends Link['at']>(relation: Relation, at: Where): relation is RelationAt<Where> =>
-  relation.link.at === at;
-
-function itemOf(
-  { rights }: WriteSession,
-  relation: Relation,
-  parent: Node,
-  node: Node,
-  body: JsonObject,
-  { pointer, writable, isLost }: BodyPlace,
-): BodyItem {
-  const isMissing = isLost || node.isLost;
-  const isWritable = writable && !isMissing && canWriteThrough(rights, relation);
-  return { node, body, place: { pointer, writable: isWritable, isLost: isMissing, via: { relation, parent } } };
+async function childrenOf({ session, node, relation }: Named, { column }: Reference, most: number) {
+  const children = session.tables.of(relation.target).children(column);
+  return (await session.writer.column(children, [JSON.stringify([node.identifier]), most])) as readonly number[];
 }
 
-/** The related records of the first place that names them; another place must name the same. */
-function relate(
-  session: WriteSession,
-  node: Node,
-  relation: Relation,
-  targets: ReadonlyMap<Node, BodyPlace>,
-  { pointer, via }: BodyPlace,
-): void {
+function itemOf({ session, node: parent, relation }: Named, node: Node, body: JsonObject, at: BodyPlace): BodyItem {
+  const isLost = at.isLost || node.isLost;
+  const writable = at.writable && !isLost && canWriteThrough(session.rights, relation);
+  return { node, body, place: { pointer: at.pointer, writable, isLost, via: { relation, parent } } };
+}
+
+/** Notes the related records that a place names; another place must name the same. */
+function relate({ session, node, relation, targets, place: { pointer } }: Named, via: BodyPlace['via']): void {
   const nodes = new Set(targets.keys());
   // The record that led here belongs to the inverse set without being listed.
   if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
@@ -156,36 +152,27 @@ function relate(
 }
 
 /** The inverse key of a nested record may only name the record that it is nested in, which is linked already. */
-async function namesParent(
-  session: WriteSession,
-  node: Node,
-  relation: Relation,
-  value: JsonValue,
-  parent: Node,
-  place: BodyPlace,
-): Promise<readonly BodyItem[]> {
-  const { pointer, writable } = place;
+async function namesParent(named: Named, value: JsonValue, parent: Node): Promise<readonly BodyItem[]> {
+  const { session, node, relation, place, targets } = named;
+  const { link, target: type } = relation;
   const body = isObject(value) ? value : undefined;
-  const named = body && identifierIn(body, relation.target);
-  const isParent = named !== undefined && named === parent.identifier;
-  const target = isParent ? parent : body && (await targetOf(session, node, relation, body, place, []));
+  const identifier = body && identifierIn(body, type);
+  const isParent = identifier !== undefined && identifier === parent.identifier;
+  const target = isParent ? parent : body && (await targetOf(named, body, place, []));
   const claim = (child: Node, column: string, linked: number | Node | null): void => {
     const before = child.assigned.get(column) ?? child.linked.get(column);
-    if (before?.value !== linked) assign(session, child, { column, value: linked, pointer, writable });
+    if (before?.value !== linked) assign(session, child, column, linked, place);
   };
-  if (isAt(relation, 'source')) claim(node, relation.link.reference.column, target ? idOf(target) : null);
-  else if (isAt(relation, 'target')) {
-    relate(session, node, relation, new Map(target ? [[target, place]] : []), { ...place, via: undefined });
-    if (target) claim(target, relation.link.reference.column, idOf(node));
-  }
-  return body && target ? [itemOf(session, relation, node, target, body, place)] : [];
+  if (target) targets.set(target, place);
+  if (link.at === 'target') relate(named, undefined);
+  if (link.at === 'source') claim(node, link.reference.column, target ? idOf(target) : null);
+  else if (link.at === 'target' && target) claim(target, link.reference.column, idOf(node));
+  return body && target ? [itemOf(named, target, body, place)] : [];
 }
 
-/** The record that a nested body names, there or to be made, the child that is there, or a new one. */
+/** The record that a nested body names, the child that is there, or a new one. */
 async function targetOf(
-  session: WriteSession,
-  parent: Node,
-  relation: Relation,
+  { session, node: parent, relation }: Named,
   body: JsonObject,
   { pointer, isLost }: BodyPlace,
   [current]: readonly number[],
@@ -211,44 +198,32 @@ function noteNamed({ named }: WriteSession, node: Node, pointer: string): void {
   else named.set(node, [pointer]);
 }
 
-/** belongsTo: the row itself holds the link. */
-async function resolveParent(
-  session: WriteSession,
-  node: Node,
-  relation: RelationAt<'source'>,
-  targets: ReadonlyMap<Node, BodyPlace>,
-  { pointer, writable }: BodyPlace,
-): Promise<void> {
+/** belongsTo: the row of the record itself holds the link. */
+async function resolveParent(named: Named, { column }: Reference): Promise<void> {
+  const { session, node, relation, place, targets } = named;
   const [parent] = targets.keys();
-  const { column } = relation.link.reference;
-  assign(session, node, { column, value: parent ? idOf(parent) : null, pointer, writable });
-  const named = parent ? identifierAt(relation.target, pointer) : pointer;
-  if (relation.inverse?.owned) await requireOwner(session, parent, node, column, named);
+  assign(session, node, column, parent ? idOf(parent) : null, place);
+  const pointer = parent ? identifierAt(relation.target, place.pointer) : place.pointer;
+  if (relation.inverse?.owned) await requireOwner(session, parent, node, column, pointer);
 }
 
 /** hasOne, hasMany: the children's rows hold the link; the body names the whole new set. */
-async function resolveChildren(
-  session: WriteSession,
-  node: Node,
-  relation: RelationAt<'target'>,
-  targets: ReadonlyMap<Node, BodyPlace>,
-  current: readonly number[],
-  place: BodyPlace,
-): Promise<void> {
-  const { owned, target, link } = relation;
-  const { column, required } = link.reference;
+async function resolveChildren(named: Named, reference: Reference, current: readonly number[]): Promise<void> {
+  const { session, node, relation, place, targets } = named;
+  const { owned, target } = relation;
+  const { column, required } = reference;
   const value = idOf(node);
+  const compared = isCompared(node);
   for (const [child, { pointer, writable }] of targets) {
-    const compared = isCompared(node);
     if (!writable && compared && !child.stored)
-      session.checks.push({ subject: node, pointer, holds: () => child.assigned.get(column)?.value === value });
-    assign(session, child, { column, value, pointer, writable, compared });
+      session.checks.push({ subject: node, pointer, expected: { node: child, column, value } });
+    assign(session, child, column, value, { pointer, writable, compared });
     if (owned) await requireOwner(session, node, child, column, identifierAt(target, pointer));
   }
   const known = session.existing.get(target);
   const identifiers = current.filter((identifier) => {
     const child = known?.get(identifier);
-    return !(child && targets.has(child)) && !isImplied(place, relation, identifier);
+    return !(child && targets.has(child)) && !isImplied(named, identifier);
   });
   if (identifiers.length === 0) return;
   const { pointer, writable } = place;
@@ -258,29 +233,12 @@ async function resolveChildren(
 }
 
 /** The record that led here belongs to the inverse set without being listed. */
-const isImplied = ({ via }: BodyPlace, relation: Relation, identifier: number): boolean =>
+const isImplied = ({ relation, place: { via } }: Named, identifier: number): boolean =>
   via?.relation.inverse === relation && via.parent.identifier === identifier;
 
-async function childrenOf(
-  session: WriteSession,
-  node: Node,
-  { target, link }: RelationAt<'target'>,
-  most: number,
-): Promise<readonly number[]> {
-  if (!node.stored || node.identifier === undefined) return [];
-  const children = session.tables.of(target).children(link.reference.column);
-  return (await session.writer.column(children, [JSON.stringify([node.identifier]), most])) as readonly number[];
-}
-
 /** manyToMany: rows of a join table hold the links; the array is the whole new set. */
-async function resolvePairs(
-  session: WriteSession,
-  node: Node,
-  relation: RelationAt<'join'>,
-  targets: ReadonlyMap<Node, BodyPlace>,
-  place: BodyPlace,
-): Promise<void> {
-  const { table, sourceColumn } = relation.link;
+async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link, { at: 'join' }>): Promise<void> {
+  const { session, node, place, targets } = named;
   const isLeft = table.left.column === sourceColumn;
   const before = new Set<number>();
   if (node.stored) {
@@ -292,21 +250,19 @@ async function resolvePairs(
   const note = (other: number | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
     const [left, right] = isLeft ? [idOf(node), other] : [other, idOf(node)];
     const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
-    const key = `${table.name} ${one ?? ''} ${two ?? ''}`;
-    const known = session.pairs.get(key);
+    const pair = `${table.name} ${one ?? ''} ${two ?? ''}`;
+    const known = session.pairs.get(pair);
     if (!place.writable && !(isStored && isWanted)) {
-      if (isCompared(node))
-        session.checks.push({ subject: node, pointer, holds: () => session.pairs.get(key)?.isWanted === isWanted });
+      if (isCompared(node)) session.checks.push({ subject: node, pointer, expected: { pair, isWanted } });
     } else if (!known?.isWanted && (isWanted || !known))
-      session.pairs.set(key, { table, left, right, pointer, isStored, isWanted });
+      session.pairs.set(pair, { table, left, right, pointer, isStored, isWanted });
   };
   for (const [other, { pointer }] of targets)
     if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
-  for (const identifier of before)
-    if (!isImplied(place, relation, identifier)) note(identifier, place.pointer, true, false);
+  for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, place.pointer, true, false);
 }
 
-// Who owns whom, as it is stored and as the body will have it.
+// Owners.
 
 /** An owned child never changes its parent, and a record cannot be owned by what it owns. */
 async function requireOwner(
@@ -330,10 +286,7 @@ async function requireOwner(
   if (refused) child.linked.set(column, refused);
 }
 
-/**
- * Whether `node` is `owner`, or is owned by it, however far above. No other write can change that before this one ends: two
- * at once could make a circle that neither of them sees.
- */
+/** Whether `node` is `owner`, or is owned by it. It locks that: two writes at once could make a circle that neither sees. */
 async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
   if (!typesAbove(node.type).has(owner.type)) return false;
   const { lockOwnership } = session.tables;
@@ -350,14 +303,13 @@ async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promis
   return false;
 }
 
-/** The types that may own records of this one, however far above, and the type itself. */
+/** The type itself, and the types that may own its records, however far above. */
 const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
   const types = new Set([type]);
   for (const one of types) for (const { target } of ownedBy(one)) types.add(target);
   return types;
 });
 
-/** The references of a type whose targets own its records. */
 const ownedBy = ({ references }: RecordType): readonly Reference[] =>
   references.filter((reference) =>
     [...reference.target.relations.values()].some(
@@ -418,7 +370,7 @@ function compareSides(session: WriteSession): void {
   }
 }
 
-/** Whether a record itself was the first to name what it refers to, and not a set that lists it. */
+/** False if a set that lists the record was the first to name what the record refers to. */
 const isOwnLink = ({ node: { assigned, linked }, pointer }: Claim, { column }: Reference): boolean =>
   assigned.get(column)?.pointer === pointer || linked.get(column)?.pointer === pointer;
 
@@ -447,20 +399,25 @@ function refuseCycles({ awaits, contradictions }: WriteSession): void {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
   const begun = new Set<Node>();
   for (const start of awaits.keys()) {
+    const path = new Set<Node>();
     /** The links of each record on the path that are still to be followed. */
-    const path = new Map<Node, { readonly parent: Node; readonly pointer: string }[]>();
+    const stack: (readonly [Node, { readonly parent: Node; readonly pointer: string }[]])[] = [];
     const begin = (node: Node): void => {
       if (begun.has(node)) return;
       begun.add(node);
-      path.set(node, (awaits.get(node) ?? []).toReversed());
+      path.add(node);
+      stack.push([node, (awaits.get(node) ?? []).toReversed()]);
     };
     begin(start);
-    for (let last = [...path].at(-1); last; last = [...path].at(-1)) {
+    for (let last = stack.at(-1); last; last = stack.at(-1)) {
       const [node, links] = last;
       const link = links.pop();
-      if (!link) path.delete(node);
-      else if (path.has(link.parent)) contradictions.push({ pointer: link.pointer, code: 'cycle', message });
-      else begin(link.parent);
+      if (link && path.has(link.parent)) contradictions.push({ pointer: link.pointer, code: 'cycle', message });
+      else if (link) begin(link.parent);
+      else {
+        stack.pop();
+        path.delete(node);
+      }
     }
   }
 }
@@ -489,7 +446,8 @@ const MAX_NAMED = 1000;
 
 /** Refuses what differs where a record is only linked, and children that cannot be left out. */
 export function checkLinks(session: WriteSession): void {
-  for (const { subject, pointer, holds } of session.checks) if (!holds()) refuseLinked(session, subject, pointer);
+  for (const { subject, pointer, expected } of session.checks)
+    if (!holds(session, expected)) refuseLinked(session, subject, pointer);
   for (const { relation, column, identifiers, pointer, writable } of session.leftOut) {
     const { target, source } = relation;
     const staying = identifiers.filter((identifier) => !isLeaving(session, target, column, identifier));
@@ -501,7 +459,12 @@ export function checkLinks(session: WriteSession): void {
   }
 }
 
-/** Whether another part of the body unlinks a child, or links it elsewhere. */
+function holds({ pairs }: WriteSession, expected: LinkCheck['expected']): boolean {
+  if ('pair' in expected) return pairs.get(expected.pair)?.isWanted === expected.isWanted;
+  if ('openKey' in expected) return expected.node.openKeys.get(expected.openKey)?.isWritten === true;
+  return willHold(expected.node, expected.column) === expected.value;
+}
+
 function isLeaving({ existing, released }: WriteSession, target: RecordType, column: string, child: number): boolean {
   const node = existing.get(target)?.get(child);
   const linked = node?.assigned.get(column)?.value;

@@ -33,7 +33,7 @@ export interface Node {
   readonly table: WriteTable;
   /** undefined until it is inserted, unless the client gave one. */
   identifier: number | undefined;
-  /** The row as it is; undefined for a new record, and for one that is lost. */
+  /** undefined for a new record, and for one that is lost. */
   readonly stored: Row | undefined;
   /** The body names it and it does not exist, or it is new within such a record: it is only compared with itself. */
   readonly isLost: boolean;
@@ -41,7 +41,7 @@ export interface Node {
   readonly isOwnChild: boolean;
   /** The first place of the body that mentions it. */
   readonly pointer: string;
-  /** Whether the body writes it in some place, and does not only link it. */
+  /** False if the body only links it. */
   isWritten: boolean;
   /** By column, what is written. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
@@ -53,7 +53,7 @@ export interface Node {
   readonly unusable: Set<string>;
   /** Open keys that the body names; a key without a member is removed. */
   readonly openKeys: Map<string, OpenKey>;
-  /** The stored open keys, once they have been read. */
+  /** Parsed when they are first needed. */
   storedOpenKeys: RawMembers | undefined;
 }
 
@@ -64,13 +64,12 @@ export interface Assigned {
   readonly byOmission: boolean;
 }
 
-/** A place that names the related records of one. */
+/** A place that names the related records of one. Of two contradicting places, the one of the higher order is refused. */
 export interface Claim {
   readonly node: Node;
   readonly relation: Relation;
   readonly nodes: ReadonlySet<Node>;
   readonly pointer: string;
-  /** The later one of two contradicting places is refused. */
   readonly order: number;
 }
 
@@ -113,10 +112,13 @@ export interface BodyPlace {
 }
 
 /** A place that only links a record and differs from what is stored: another part of the body must make it so. */
-interface LinkCheck {
+export interface LinkCheck {
   readonly subject: Pick<Node, 'type' | 'identifier'>;
   readonly pointer: string;
-  readonly holds: () => boolean;
+  readonly expected:
+    | { readonly node: Node; readonly column: string; readonly value: SqlValue | Node }
+    | { readonly node: Node; readonly openKey: string }
+    | { readonly pair: string; readonly isWanted: boolean };
 }
 
 export interface Rules {
@@ -143,6 +145,7 @@ interface Given {
   readonly writer: Writer;
   readonly tables: Tables;
   readonly dialect: DialectName;
+  readonly stamp: Stamp;
   readonly rules?: Rules;
   /** The records that the request writes. "The body" is all of them, and what is nested in them. */
   readonly records?: readonly BodyRecord[];
@@ -153,7 +156,6 @@ interface Given {
   /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
   readonly caller?: Caller | undefined;
-  readonly stamp: Stamp;
   readonly rights?: Rights | undefined;
 }
 
@@ -180,10 +182,8 @@ export function createSession({
     rights,
     /** Places of values that do not fit their type: these are not resolved. */
     faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
-    /** Stored records by type and identifier. */
+    /** Records that the body names by their identifiers, stored or lost. */
     existing: new Map<RecordType, Map<number, Node>>(),
-    /** Records that were looked for and do not exist. */
-    absent: new Map<RecordType, Map<number, Node>>(),
     made: [] as Node[],
     /** New records to which the body gives identifiers. */
     given: new Map<RecordType, Map<number, Node>>(),
@@ -213,21 +213,7 @@ export function createSession({
 
 // The records of a write.
 
-function noteIn(
-  maps: WriteSession['existing'],
-  session: WriteSession,
-  type: RecordType,
-  pointer: string,
-  node: Partial<Node>,
-): Node {
-  const known = maps.get(type) ?? new Map<number, Node>();
-  maps.set(type, known);
-  const created = createNode(session, type, pointer, node);
-  known.set(created.identifier ?? 0, created);
-  return created;
-}
-
-const createNode = (session: WriteSession, type: RecordType, pointer: string, node: Partial<Node>): Node => ({
+const createNode = (session: WriteSession, type: RecordType, pointer: string, given: Partial<Node>): Node => ({
   type,
   table: session.tables.of(type),
   identifier: undefined,
@@ -242,8 +228,19 @@ const createNode = (session: WriteSession, type: RecordType, pointer: string, no
   unusable: new Set(),
   openKeys: new Map(),
   storedOpenKeys: undefined,
-  ...node,
+  ...given,
 });
+
+function noteIn(maps: WriteSession['existing'], identifier: number, node: Node): Node {
+  const known = maps.get(node.type) ?? new Map<number, Node>();
+  maps.set(node.type, known.set(identifier, node));
+  return node;
+}
+
+function remember(session: WriteSession, type: RecordType, identifier: number, pointer: string, stored?: Row): Node {
+  const node = createNode(session, type, pointer, { identifier, stored, isLost: stored === undefined });
+  return noteIn(session.existing, identifier, node);
+}
 
 /** The node of a record that the body names. */
 export async function touch(
@@ -252,17 +249,11 @@ export async function touch(
   identifier: number,
   pointer: string,
 ): Promise<Node> {
-  const known = session.existing.get(type)?.get(identifier) ?? session.absent.get(type)?.get(identifier);
-  return (
-    known ??
-    remember(session, type, identifier, pointer, await session.writer.get(session.tables.of(type).load, [identifier]))
-  );
+  const known = session.existing.get(type)?.get(identifier);
+  if (known) return known;
+  const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
+  return remember(session, type, identifier, pointer, stored);
 }
-
-const remember = (session: WriteSession, type: RecordType, identifier: number, pointer: string, stored?: Row): Node =>
-  stored
-    ? noteIn(session.existing, session, type, pointer, { identifier, stored })
-    : noteIn(session.absent, session, type, pointer, { identifier, isLost: true });
 
 /** The node of a record that is to be made. */
 export function make(
@@ -272,13 +263,10 @@ export function make(
   pointer: string,
   is: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
 ): Node {
-  if (is.isLost) return createNode(session, type, pointer, { identifier, ...is });
-  const node =
-    identifier === undefined
-      ? createNode(session, type, pointer, is)
-      : noteIn(session.given, session, type, pointer, { identifier, ...is });
+  const node = createNode(session, type, pointer, { identifier, ...is });
+  if (is.isLost) return node;
   session.made.push(node);
-  return node;
+  return identifier === undefined ? node : noteIn(session.given, identifier, node);
 }
 
 /** The value that links to a record are compared by: a new record stands for itself, even if the body gives its identifier. */
@@ -288,10 +276,9 @@ export const idOf = (node: Node): number | Node => (node.stored ? (node.identifi
 export const nameOf = ({ type, identifier }: Pick<Node, 'type' | 'identifier'>): string =>
   `${type.name} ${identifier ?? ''}`.trim();
 
-/** The stored value of a column; undefined for a new record. */
-export function storedValue({ stored, table }: Node, column: string): SqlValue | undefined {
-  return stored?.[table.position.get(column) ?? -1];
-}
+/** undefined for a new record. */
+export const storedValue = ({ stored, table }: Node, column: string): SqlValue | undefined =>
+  stored?.[table.position.get(column) ?? -1];
 
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
@@ -318,21 +305,25 @@ export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
 export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
   stored !== undefined || isOwnChild || identifier !== undefined;
 
-interface Assignment {
-  readonly column: string;
-  readonly value: SqlValue | Node;
-  readonly pointer: string;
-  /** False where the record is only linked: then what is stored must be what the body says. */
-  readonly writable: boolean;
-  /** Whether the body says the same as is stored, however it is written. */
-  readonly same?: boolean;
-  /** False inside a record that may only be linked and is not there: that it is missing is all there is to say. */
-  readonly compared?: boolean;
-}
-
-/** Notes what the body says of a column. */
-export function assign(session: WriteSession, node: Node, assignment: Assignment): void {
-  const { column, value, pointer, writable, same, compared = true } = assignment;
+/**
+ * Notes what the body says of a column. Where the record is only linked, what is stored must be the same: `same` tells that,
+ * where the value can be written in several ways. `compared` is false inside such a record that is not there.
+ */
+export function assign(
+  session: WriteSession,
+  node: Node,
+  column: string,
+  value: SqlValue | Node,
+  {
+    pointer,
+    writable,
+    same,
+    compared = true,
+  }: Pick<BodyPlace, 'pointer' | 'writable'> & {
+    readonly same?: boolean;
+    readonly compared?: boolean;
+  },
+): void {
   const before = node.assigned.get(column) ?? node.linked.get(column);
   if (before && before.value !== value) {
     node.unusable.add(column);
@@ -345,8 +336,7 @@ export function assign(session: WriteSession, node: Node, assignment: Assignment
   if (writable) return undefined;
   if (!before) node.linked.set(column, said);
   const isSame = node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node);
-  if (compared && !isSame)
-    session.checks.push({ subject: node, pointer, holds: () => willHold(node, column) === value });
+  if (compared && !isSame) session.checks.push({ subject: node, pointer, expected: { node, column, value } });
   return undefined;
 }
 
@@ -360,7 +350,7 @@ export function contradict({ contradictions }: WriteSession, pointer: string, ot
   contradictions.push({ pointer, code: 'contradiction', message });
 }
 
-/** Throws what was refused for this reason, all of it at once, and with it what was known before. */
+/** Throws all that was refused for this reason, and with it what was known before. */
 export function throwRefused(
   { refusals, records }: WriteSession,
   code: ProblemCode,
@@ -429,7 +419,7 @@ function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: s
       const { target, link } = relation;
       const at = `${pointer}/${escapeStep(key)}${Array.isArray(value) ? `/${index}` : ''}`;
       const identifier = identifierIn(item, target);
-      // Only linked: it must not be deleted, but others may link it too.
+      // A record that is only linked must not be deleted, but others may link it too.
       const isLink = link.at !== 'target' && Object.keys(item).length === 1;
       const strength = isLink ? 'key share' : 'update';
       if (identifier !== undefined) note(named, target, { identifier, pointer: at, strength });
@@ -440,10 +430,9 @@ function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: s
 
 function note(named: Named, type: RecordType, { identifier, pointer, strength }: LockedRecord): void {
   const records = named.get(type) ?? new Map<number, LockedRecord>();
-  named.set(type, records);
   const known = records.get(identifier);
   const strongest = known?.strength === 'update' ? 'update' : strength;
-  records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest });
+  named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
 }
 
 /** The statements are sent together, and run one after the other. Returns the records that are locked against every change. */

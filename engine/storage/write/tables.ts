@@ -1,9 +1,11 @@
 /** Statements over one table, compiled when they are first wanted and kept. */
 import { createShapeCache, memoized } from '../../memo.ts';
 import { type Index, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
+import type { View } from '../../query/list-query.ts';
 import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
+import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
 
@@ -101,11 +103,17 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
     return compiled(query.whereNot(identifier, 0));
   });
+  const alone = {
+    create: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
+    update: createShapeCache((of: readonly [View, readonly string[]]) => updateAlone(...of, columns, dialect)),
+    remove: createShapeCache((view: View) => deleteAlone(view, dialect)),
+  };
   const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
   const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
   return {
     type,
     columns,
+    names,
     needed: neededOf(columns),
     filled,
     /** By column. */
@@ -163,6 +171,13 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       const above = `with recursive above$ (id$, parent$) as (${start} union ${further})`;
       return { sql: `${above} select id$, parent$ from above$ limit ? + 0` };
     }),
+    /** Bound: the values of all columns. Answers the identifier, too. */
+    createAlone: (view: View): Statement => alone.create(view.key, view),
+    /** Bound: identifier, values of these columns, stamps. */
+    updateAlone: (view: View, given: readonly string[]): Statement =>
+      alone.update(`${view.key}|${given.join()}`, [view, given]),
+    /** Bound: identifier. */
+    removeAlone: (view: View): Statement => alone.remove(view.key, view),
     /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
     holder: (index: Pick<Index, 'name' | 'members'>): Statement => holders(index.name, index.members),
   };
@@ -219,12 +234,75 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-// Parts of statements that number their values themselves.
+// Writes of one record as one statement, which answers the record. They number their values themselves. The value that is bound
+// last is the revision of the tables: where they changed, nothing is done.
 
-export const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
+const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
   column.field?.generated !== undefined && columnType(column.field, dialect.name).clock
     ? writtenSql(column.field, `$${place}::text`, dialect.name, old)
     : `($${place}::${columnSql(column, dialect)})`;
 
 /** Whether the tables are as they were when this value was read. */
-export const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
+const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
+
+/** A row that another write has locked is not found. */
+const UNLOCKED = 'for update skip locked';
+
+function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): Statement {
+  const { type } = view;
+  const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
+  const values = columns.map((column, index) => bound(column, index + 1, dialect)).join(', ');
+  const json = newRecordJson(view, ROOT_ALIAS, dialect);
+  const sql = (conflict = ''): string =>
+    `insert into ${tableOf(type, dialect)} (${names}) select ${values} ` +
+    `where ${isCurrent(dialect, columns.length + 1)}${conflict} returning ${identifierOf(type, dialect)}, ${json}`;
+  // One with a value that is taken does not undo the others.
+  return { sql: sql(), together: { sql: sql(' on conflict do nothing') } };
+}
+
+/** Writes only if a value differs. */
+function updateAlone(view: View, changed: readonly string[], columns: readonly Column[], dialect: Dialect): Statement {
+  const { type } = view;
+  const stamped = filledColumns(columns).stamped.map(({ name }) => name);
+  const written = [...changed, ...stamped].map((name, index) => {
+    const column = columns.find((one) => one.name === name);
+    const before = `${ROOT_ALIAS}.${dialect.quote(name)}`;
+    return { name, before, after: column ? bound(column, index + 2, dialect, before) : '' };
+  });
+  const compared = written.slice(0, changed.length);
+  const [before, after] = [compared.map((one) => `${one.before}::text`), compared.map((one) => `${one.after}::text`)];
+  const set = written.map((one) => `${dialect.quote(one.name)} = ${one.after}`).join(', ');
+  const [rows, json] = [tableOf(type, dialect), recordJson(view, ROOT_ALIAS, dialect)];
+  const found = isFound(type, written.length + 2, dialect);
+  const identifier = dialect.quote(type.identifier.column);
+  const sql = (locked: string): string =>
+    [
+      `with old$ as materialized (select ${ROOT_ALIAS}.* from ${rows} where ${found} ${locked}),`,
+      `new$ as (update ${rows} set ${set} from old$ where ${ROOT_ALIAS}.${identifier} = old$.${identifier}`,
+      `and (${before.join(', ')}) is distinct from (${after.join(', ')}) returning ${json} as json$)`,
+      `select json$ from new$ union all select ${json} from old$ as ${ROOT_ALIAS} where not exists (select from new$)`,
+    ].join(' ');
+  const isUnique = type.indexes.some(
+    ({ unique, members }) => unique && members.some((member) => 'column' in member && changed.includes(member.column)),
+  );
+  return { sql: sql('for update'), together: isUnique ? undefined : { sql: sql(UNLOCKED) } };
+}
+
+function deleteAlone(view: View, dialect: Dialect): Statement {
+  const { type } = view;
+  const [rows, identifier, found] = [tableOf(type, dialect), identifierOf(type, dialect), isFound(type, 2, dialect)];
+  const sql = (condition: string): string =>
+    `delete from ${rows} where ${condition} returning ${recordJson(view, ROOT_ALIAS, dialect)}`;
+  // The server looks for the rows that refer to it, and waits for those that are locked.
+  const isReferred = type.referrers.length > 0;
+  const unlocked = `${identifier} = (select ${identifier} from ${rows} where ${found} ${UNLOCKED})`;
+  return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) } };
+}
+
+const tableOf = ({ table }: RecordType, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;
+const identifierOf = ({ identifier }: RecordType, { quote }: Dialect): string =>
+  `${ROOT_ALIAS}.${quote(identifier.column)}`;
+
+/** `place`: that of the revision. */
+const isFound = (type: RecordType, place: number, dialect: Dialect): string =>
+  `${identifierOf(type, dialect)} = $1::bigint and ${isCurrent(dialect, place)}`;

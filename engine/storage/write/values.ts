@@ -85,7 +85,7 @@ function resolveField(session: WriteSession, node: Node, field: Field, given: Sq
     return;
   }
   // Values are only compared in depth where they may not change: that costs more than a write.
-  assign(session, node, { column, value, pointer, writable, same: !writable && isSame(stored) });
+  assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
 }
 
 /** Whether two values of a column are equal, in whatever notation. */
@@ -107,7 +107,7 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, given: R
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
   if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });
   if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
-    session.checks.push({ subject: node, pointer, holds: () => node.openKeys.get(key)?.isWritten === true });
+    session.checks.push({ subject: node, pointer, expected: { node, openKey: key } });
   return undefined;
 }
 

@@ -1,10 +1,12 @@
 /** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
 import { PATIENT } from '../../edge/caller.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, type Model, type RecordType, wholeBody } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import { ConstraintError, type Driver, Overtaken, type Reader, type Writer } from '../driver.ts';
+import { encode, withFolded } from '../columns.ts';
+import { ConstraintError, type Driver, Overtaken, type Statement, type Values, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
@@ -13,38 +15,32 @@ import type {
   Store,
   Upserted,
   UpsertRequest,
-  WriteEffect,
   WriteRequest,
   Written,
   WrittenRecords,
 } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
 import { refuseConflicts } from './conflicts.ts';
-import { createFlatWrites } from './flat.ts';
 import { createDeleteFound, createUpsert } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { apply, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
-import {
-  createSession,
-  type FindShown,
-  lockNamed,
-  NO_WRITER,
-  type Node,
-  onlyReading,
-  type Rules,
-  type WriteSession,
-} from './session.ts';
-import { createTables, rowOf } from './tables.ts';
-import { type Clock, createStamp, type Stamp } from './values.ts';
+import { createSession, type FindShown, lockNamed, NO_WRITER, onlyReading, type WriteSession } from './session.ts';
+import { createTables, rowOf, type WriteTable } from './tables.ts';
+import { type Clock, createStamp, type Stamp, stampValues, textOf } from './values.ts';
 
-/** `locked` is called once the records are locked. */
-type NewRecords = Omit<CreateRequest, 'mergePatch' | 'view'> & { readonly locked?: () => Promise<void> };
+interface Creation extends Omit<CreateRequest, 'view'> {
+  /** Missing if nothing is answered. */
+  readonly view?: View;
+  /** Called once the records are locked. */
+  readonly locked?: () => Promise<void>;
+  readonly readOnlyToo?: boolean;
+}
 
 export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'> & {
-  /** A create inside the caller's transaction. */
-  insert(writer: Writer, records: NewRecords, rules: Rules): Promise<void>;
+  /** Creates seed records inside the caller's transaction. */
+  insert(writer: Writer, records: Pick<CreateRequest, 'type' | 'items'>): Promise<void>;
 };
 
 /** One time for each request, whatever it writes, and however often its transaction is begun. */
@@ -63,7 +59,6 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const { dialect } = driver;
   const tables = createTables(dialect, served);
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
-  const flat = createFlatWrites(driver, tables);
   const runOnce = createOnce(dialect);
 
   const stamped = <R extends Pick<WriteRequest, 'author' | 'dryRun'>>(request: R): Stamped<R> => ({
@@ -81,65 +76,52 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
    * Works out what the body says, and refuses it as a whole or writes it. A dry run only makes the plan. `isSearched`: looks
    * for conflicting records first; otherwise the database refuses them with a ConstraintError that names none.
    */
-  async function carryOut(
-    writer: Writer,
-    request: Stamped<NewRecords> & Partial<Pick<WriteRequest, 'view'>>,
-    rules: Rules,
-    isSearched: boolean,
-  ): Promise<{ readonly roots: readonly Node[]; readonly effects?: readonly WriteEffect[]; readonly reader?: Reader }> {
-    const { type, items: records, precondition, dryRun, view } = request;
-    const limits = rules.readOnlyToo ? { writeRows: undefined } : {};
-    const session = sessionOf(writer, { ...request, records, rules, ...limits });
-    const isLocked = await lockNamed(session, type, records, shownTo(session, request));
+  async function write(writer: Writer, request: Stamped<Creation>, isSearched: boolean): Promise<WrittenRecords> {
+    const { type, items, view, mergePatch, readOnlyToo = false, caller, unread = !view } = request;
+    const session = sessionOf(writer, { ...request, records: items, rules: { mergePatch, readOnlyToo } });
+    const expected = items.flatMap(({ identifier, precondition }) =>
+      precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
+    );
+    const tagged = expected.map(({ identifier }) => identifier);
+    const isLocked = await lockNamed(session, type, items, shownTo(writer, view, tagged));
     await request.locked?.();
     const roots = await resolveBody(session, type);
     checkBody(session);
     requireFound(session, roots);
-    precondition?.();
-    await requireExpected(writer, request, isLocked);
+    request.precondition?.();
+    if (view && expected.length > 0) {
+      const texts = await reads.records(writer, view, tagged, caller);
+      const bodies = texts.map((text, index) => text ?? notFound(view, tagged[index] ?? 0));
+      throwTogether(
+        expected.map(
+          ({ precondition }, index) =>
+            () =>
+              precondition(bodies[index] ?? ''),
+        ),
+      );
+      if (!isLocked) throw new Overtaken();
+    }
     const plan = await planWrite(session);
     if (isSearched) await refuseConflicts(session);
-    if (dryRun) {
-      await numberNew(session);
-      const effects = effectsOf(session.rights, plan);
-      return {
-        roots,
-        effects,
-        ...(view && { reader: await previewReader({ session, plan, dialect, reads }, view, roots) }),
-      };
-    }
-    try {
-      await apply(session, plan);
-    } catch (error) {
-      if (!isSearched || !(error instanceof ConstraintError)) throw error;
-      throw new Problem('unique-conflict', `Another record has a value that must be unique in ${type.name}`);
-    }
-    return { roots };
-  }
-
-  async function write(
-    writer: Writer,
-    request: Stamped<CreateRequest> & NewRecords,
-    isSearched: boolean,
-  ): Promise<WrittenRecords> {
-    const { view, mergePatch, caller, unread = false } = request;
-    const rules = { mergePatch, readOnlyToo: false };
-    const { roots, effects, reader = writer } = await carryOut(writer, request, rules, isSearched);
+    if (request.dryRun) await numberNew(session);
+    else await apply(session, plan).catch(isSearched ? refuseUnexplained : undefined);
     const identifiers = roots.map(({ identifier = 0 }) => identifier);
-    const texts = unread ? undefined : await reads.records(reader, view, identifiers, caller);
+    const reader =
+      request.dryRun && view && !unread ? await previewReader({ session, plan, dialect, reads }, view, roots) : writer;
+    const texts = view && !unread ? await reads.records(reader, view, identifiers, caller) : undefined;
     const records = identifiers.map((identifier, index) => ({
       identifier,
-      body: texts ? (texts[index] ?? notFound(view, identifier)) : '',
+      body: view && texts ? (texts[index] ?? notFound(view, identifier)) : '',
     }));
-    return { records, ...(effects ? { effects } : {}) };
+    return { records, ...(request.dryRun ? { effects: effectsOf(session.rights, plan) } : {}) };
   }
 
   /** Returns the record as it was. Throws if there is none, or if it is not what the client expects. */
   async function remove(writer: Writer, request: Stamped<RecordDeletion>): Promise<Written> {
     const { type, view, identifier, precondition, caller } = request;
     const session = sessionOf(writer, request);
-    const item = { ...wholeBody({}, identifier), precondition };
-    const isLocked = await lockNamed(session, type, [item], shownTo(session, { items: [item], view }));
+    const shown = shownTo(writer, view, precondition ? [identifier] : []);
+    const isLocked = await lockNamed(session, type, [wholeBody({}, identifier)], shown);
     const body = (await reads.record(writer, view, identifier, caller)) ?? notFound(view, identifier);
     precondition?.(body);
     if (precondition && !isLocked) throw new Overtaken();
@@ -152,65 +134,67 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { identifier, body };
   }
 
-  /** A new record without identifier and relations is resolved without the database. */
+  // Where a transaction costs more than a statement, one record that neither names nor shows others is written by one
+  // statement. It does nothing where it does not find what it expects: then undefined is returned, and the transaction does
+  // it, or says why not.
+
+  const alone = async (statement: Statement, values: Values, { caller }: Pick<WriteRequest, 'caller'>, row?: string) =>
+    driver.writeAlone?.(statement, values, caller, row).catch((error: unknown) => {
+      if (error instanceof ConstraintError) return undefined;
+      throw error;
+    });
+
   async function createFlat(request: Stamped<CreateRequest>): Promise<Written | undefined> {
-    const { type, items: records, faults = [], precondition, mergePatch } = request;
+    const { type, items: records, faults = [], mergePatch, view } = request;
     const [item] = records;
-    if (!flat || request.dryRun || faults.length > 0 || item === undefined || records.length > 1) return undefined;
+    if (!driver.writeAlone || request.dryRun || faults.length > 0 || !item || records.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined || hasRelations(item.body, type)) return undefined;
     const session = sessionOf(NO_WRITER, { ...request, records, rules: { mergePatch, readOnlyToo: false } });
     const [node] = await resolveBody(session, type);
     checkBody(session);
-    precondition?.();
-    if (!node) return undefined;
-    const columns = node.table.columns.map(({ name }) => name);
-    return flat.create(request, node.table, newValues(node, columns));
+    request.precondition?.();
+    if (!node || node.table.names.length === 0) return undefined;
+    const values = newValues(node, node.table.names);
+    const row = await alone(node.table.createAlone(view), values, request);
+    return row && { identifier: Number(row[0]), body: String(row[1]) };
   }
 
-  /** One record whose body has no relations. */
   async function updateFlat(request: Stamped<WriteRequest>): Promise<Written | undefined> {
-    const [item] = request.items;
-    if (!flat || request.dryRun || item?.identifier === undefined || request.items.length > 1) return undefined;
-    return flat.update({ ...request, ...item, identifier: item.identifier }, request.stamp);
+    const { type, view, items, stamp } = request;
+    const [item] = items;
+    if (!driver.writeAlone || request.dryRun || item?.identifier === undefined || items.length > 1) return undefined;
+    if (view.relations.length > 0 || item.precondition) return undefined;
+    const { identifier, body } = item;
+    const table = tables.of(type);
+    const given = valuesIn(request, body, table, dialect.name);
+    if (!given) return undefined;
+    const statement = table.updateAlone(
+      view,
+      given.map(([column]) => column),
+    );
+    const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
+    const values = [identifier, ...given.map(([, value]) => value), ...stamps];
+    const row = await alone(statement, values, request, rowOf(view.type, identifier));
+    return row && { identifier, body: String(row[0]) };
   }
 
-  /** Throws unless each record is what the client expects. */
-  async function requireExpected(
-    writer: Writer,
-    { items, view, caller }: NewRecords & Partial<Pick<WriteRequest, 'view'>>,
-    isLocked: boolean,
-  ): Promise<void> {
-    const expected = items.flatMap(({ identifier, precondition }) =>
-      precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
-    );
-    if (expected.length === 0 || view === undefined) return;
-    const identifiers = expected.map(({ identifier }) => identifier);
-    const texts = await reads.records(writer, view, identifiers, caller);
-    throwTogether(
-      expected.map(
-        ({ precondition, identifier }, index) =>
-          () =>
-            precondition(texts[index] ?? notFound(view, identifier)),
-      ),
-    );
-    if (!isLocked) throw new Overtaken();
+  async function deleteFlat(request: RecordDeletion): Promise<Written | undefined> {
+    const { type, view, identifier, precondition } = request;
+    if (!driver.writeAlone || request.dryRun || view.relations.length > 0 || precondition) return undefined;
+    if (!isAlone(type) || tables.joinsOf(type).length > 0) return undefined;
+    const row = await alone(tables.of(type).removeAlone(view), [identifier], request, rowOf(view.type, identifier));
+    return row && { identifier, body: String(row[0]) };
   }
 
   /** Finds the related records that the client's tags were made from: they are locked, too. */
-  function shownTo(
-    { writer }: WriteSession,
-    { items, view }: Pick<WriteRequest, 'items'> & Partial<Pick<WriteRequest, 'view'>>,
-  ): FindShown | undefined {
-    const tagged = items.flatMap(({ identifier, precondition }) =>
-      precondition && identifier !== undefined ? [identifier] : [],
-    );
-    if (view === undefined || view.relations.length === 0 || tagged.length === 0) return undefined;
-    return async () => {
-      const shown = await reads.shown(writer, view, tagged);
-      if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
-      return shown;
-    };
-  }
+  const shownTo = (writer: Writer, view: View | undefined, tagged: readonly number[]): FindShown | undefined =>
+    view && view.relations.length > 0 && tagged.length > 0
+      ? async () => {
+          const shown = await reads.shown(writer, view, tagged);
+          if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
+          return shown;
+        }
+      : undefined;
 
   const upsert = createUpsert<Stamped<UpsertRequest>>(tables, dialect, write);
   const deleteFound = createDeleteFound(reads, writeRows ?? Infinity, sessionOf);
@@ -236,19 +220,6 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const writeAll = (request: Stamped<CreateRequest>): Promise<WrittenRecords> =>
     transact(request, (writer, isSearched) => write(writer, request, isSearched), rowIn(request));
 
-  /** Reads the records that are still there: `reads.records` expects that all are. */
-  async function bodiesOf(
-    writer: Writer,
-    { view, caller }: Pick<WriteRequest, 'view' | 'caller'>,
-    identifiers: readonly number[],
-  ): Promise<readonly string[]> {
-    const { hold } = tables.of(view.type);
-    const found = await writer.column(hold('key share'), [JSON.stringify(identifiers)]);
-    const there = new Set(found.map(Number));
-    const left = identifiers.filter((identifier) => there.has(identifier));
-    return (await reads.records(writer, view, left, caller)).flatMap((text) => text ?? []);
-  }
-
   const keyed =
     <R extends Pick<WriteRequest, 'author' | 'view' | 'caller' | 'unread'>, W extends WrittenRecords | Written>(
       work: (writer: Writer, request: Stamped<R>, isSearched: boolean) => Promise<W>,
@@ -264,7 +235,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
             const identifiers = 'records' in written ? written.records.map(({ identifier }) => identifier) : [];
             return [answer(written), identifiers] as const;
           };
-          return runOnce(writer, key, first, again, asked.unread ? undefined : (some) => bodiesOf(writer, asked, some));
+          const read = (identifier: number) => reads.record(writer, asked.view, identifier, asked.caller);
+          return runOnce(writer, key, first, again, asked.unread ? undefined : read);
         },
         rowFor(asked),
       );
@@ -276,7 +248,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       return transact(request, (writer, isSearched) => upsert(writer, request, isSearched), rowIn(request));
     },
     deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact(asked, work)),
-    insert: async (writer, records, rules) => void (await carryOut(writer, stamped(records), rules, true)),
+    insert: async (writer, records) =>
+      void (await write(writer, stamped({ ...records, author: null, mergePatch: false, readOnlyToo: true }), true)),
     create: async (asked) => {
       const request = stamped(asked);
       const written = await createFlat(request);
@@ -289,14 +262,14 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     },
     delete: async (asked) => {
       const request = stamped(asked);
-      const written = request.dryRun ? undefined : await flat?.delete(request);
+      const written = await deleteFlat(request);
       return (
         written ?? transact(request, (writer) => remove(writer, request), rowOf(asked.view.type, asked.identifier))
       );
     },
     once: {
-      create: keyed(write, rowIn),
-      update: keyed(write, rowIn),
+      create: keyed<CreateRequest, WrittenRecords>(write, rowIn),
+      update: keyed<WriteRequest, WrittenRecords>(write, rowIn),
       upsert: keyed<UpsertRequest, Upserted>(upsert, rowIn),
       delete: keyed(remove, ({ view, identifier }) => rowOf(view.type, identifier)),
       deleteFound: (asked, key, answer, again) =>
@@ -329,8 +302,40 @@ function rowIn({
   return items.length === 1 && typeof identifier === 'number' ? rowOf(view.type, identifier) : undefined;
 }
 
+/** Whether nothing is deleted or unlinked together with a record. */
+const isAlone = ({ referrers }: RecordType): boolean =>
+  referrers.every(({ reference }) => reference.onDelete === 'restrict');
+
+/** The columns and values of a body, in the order of the descriptor; undefined if stored values are needed, as for checks. */
+function valuesIn(
+  { type, raw, faults = [], mergePatch }: WriteRequest,
+  body: JsonObject,
+  table: WriteTable,
+  dialect: DialectName,
+): readonly (readonly [column: string, value: SqlValue])[] | undefined {
+  if (faults.length > 0) return undefined;
+  if (type.checks.some(({ fields }) => fields.some(({ name: key }) => Object.hasOwn(body, key)))) return undefined;
+  const given: (readonly [column: string, value: SqlValue])[] = [];
+  let keys = type.identifier.inRecord && Object.hasOwn(body, type.identifier.name) ? 1 : 0;
+  for (const [key, field] of type.fields) {
+    if (!Object.hasOwn(body, key)) continue;
+    keys += 1;
+    const { keepsText } = field.type;
+    if (field.generated !== undefined) continue;
+    if (field.readOnly || (keepsText && mergePatch)) return undefined;
+    const value = body[key] ?? null;
+    given.push([field.column, keepsText ? textOf(raw?.get(body), key, value) : encode(field, dialect, value)]);
+  }
+  return given.length === 0 || keys < Object.keys(body).length ? undefined : withFolded(table, given);
+}
+
 const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
   relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
+
+function refuseUnexplained(error: unknown): never {
+  if (!(error instanceof ConstraintError)) throw error;
+  throw new Problem('unique-conflict', 'Another record has a value that must be unique');
+}
 
 function tagsTooLarge(): Problem {
   const message =
