@@ -41,7 +41,7 @@ export interface TypeValidators {
 }
 
 /** The errors of nested records, by record. */
-type ErrorsWithin = WeakMap<object, readonly ErrorObject[]>;
+const errorsWithin = new WeakMap<object, readonly ErrorObject[]>();
 
 /** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
@@ -50,7 +50,6 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   const types = [...model.types.values()];
   const schemas = new Map(types.flatMap(sharedSchemas));
   const nested = new Map<string, ValidateFunction>();
-  const within: ErrorsWithin = new WeakMap();
   ajv.addKeyword({
     keyword: RECORD,
     schemaType: 'string',
@@ -60,29 +59,27 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
       const validate = nested.get(name) ?? ajv.compile(schemas.get(name) ?? false);
       nested.set(name, validate);
       if (!isObject(data) || validate(data)) return true;
-      within.set(data, validate.errors ?? []);
+      errorsWithin.set(data, validate.errors ?? []);
       return false;
     },
   });
-  const validatorsOf = memoized((type: RecordType): TypeValidators => {
+  return memoized((type: RecordType): TypeValidators => {
     const create = memoized((variant: Variant) => ajv.compile(createSchema(type, variant)));
     const update = memoized((variant: Variant) => ajv.compile(updateSchema(type, variant)));
     return {
-      create: memoized((variant: Variant) => validator(type, () => create(variant), within)),
-      update: memoized((variant: Variant) => validator(type, () => update(variant), within)),
+      create: memoized((variant: Variant) => validator(type, () => create(variant))),
+      update: memoized((variant: Variant) => validator(type, () => update(variant))),
       upsert: memoized((variant: Variant) =>
-        validator(type, ({ identifier }) => (identifier === undefined ? create : update)(variant), within, true),
+        validator(type, ({ identifier }) => (identifier === undefined ? create : update)(variant), true),
       ),
     };
   });
-  return validatorsOf;
 }
 
 /** `mayBeNull`: an upsert may send null as the identifier, which its client does not know. */
 function validator(
   type: RecordType,
   validateOf: (record: BodyRecord) => ValidateFunction,
-  within: ErrorsWithin,
   mayBeNull = false,
 ): Validator {
   return (records, known = []) => {
@@ -96,7 +93,7 @@ function validator(
       const validate = validateOf(record);
       // Ajv stores errors on the function: they are read before it runs again.
       const errors = (whole.length === 0 && !validate(body) && validate.errors) || [];
-      const own = faultsOf(errors, within, pointer, all.length < MAX_ERRORS);
+      const own = faultsOf(errors, pointer, all.length < MAX_ERRORS);
       const found = [...before, ...own, ...otherIdentifier(type, record, mayBeNull)];
       if (found.length > 0)
         for (const one of whole.length > 0 ? whole : inDocumentOrder(found, body, pointer)) all.push(one);
@@ -105,7 +102,7 @@ function validator(
   };
 }
 
-/** A fault if the body changes the identifier of the addressed record. */
+/** A body cannot change the identifier of its record. */
 function otherIdentifier(
   { identifier: { name, inRecord } }: RecordType,
   { body, identifier, pointer }: BodyRecord,
@@ -117,11 +114,8 @@ function otherIdentifier(
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'read-only', message }];
 }
 
-/** The faults by the record of the body that they are in. */
-export function byRecord(
-  records: readonly BodyRecord[],
-  faults: readonly Fault[],
-): (pointer: string) => readonly Fault[] {
+/** Returns the faults in each record of the body. */
+export function byRecord(records: readonly BodyRecord[], faults: readonly Fault[]): (at: string) => readonly Fault[] {
   if (faults.length === 0 || records.length === 1) return () => faults;
   const within = Map.groupBy(faults, (fault) => /^\/\d+/.exec('pointer' in fault ? fault.pointer : '')?.[0] ?? '');
   return (pointer) => within.get(pointer) ?? [];
@@ -129,15 +123,10 @@ export function byRecord(
 
 // Ajv's errors as faults.
 
-/** In Ajv's order; several may be about one location. `isTold`: whether a response still has room for them. */
-export function faultsOf(
-  errors: readonly ErrorObject[],
-  within: ErrorsWithin = new WeakMap(),
-  place = '',
-  isTold = true,
-): readonly Fault[] {
+/** In Ajv's order; several may be about one location. Suggestions are only worked out if `isTold`. */
+export function faultsOf(errors: readonly ErrorObject[], place = '', isTold = true): readonly Fault[] {
   const faults: Fault[] = [];
-  for (const [error, path] of unfolded(errors, within, place)) {
+  for (const [error, path] of unfolded(errors, place)) {
     const fault = (wordings[error.keyword] ?? other)(error, path, isTold && faults.length < MAX_ERRORS);
     if (fault) faults.push(fault);
   }
@@ -145,14 +134,10 @@ export function faultsOf(
 }
 
 /** The errors with their paths; in place of those of nested records, what is wrong within them. */
-function* unfolded(
-  errors: readonly ErrorObject[],
-  within: ErrorsWithin,
-  place: string,
-): Generator<readonly [ErrorObject, path: string]> {
+function* unfolded(errors: readonly ErrorObject[], place: string): Generator<readonly [ErrorObject, path: string]> {
   for (const error of errors) {
     const path = place + error.instancePath;
-    if (error.keyword === RECORD) yield* unfolded(within.get(error.data as object) ?? [], within, path);
+    if (error.keyword === RECORD) yield* unfolded(errorsWithin.get(error.data as object) ?? [], path);
     else yield [error, path];
   }
 }
@@ -212,20 +197,16 @@ export const unknownKey = (pointer: string, key: string, suggestion = ''): Fault
 // Bodies of clients that may not see or write everything: what is hidden does not exist, the rest is refused by name.
 
 interface Findings {
-  /** Links in records that the client may only read, and records that it may not create. */
   readonly forbidden: Fault[];
   /** Keys that name a relation which the client may not see. */
   readonly unknown: Fault[];
-  /** New records where the client may only link, by pointer. */
+  /** By pointer, new records where the client may only link. */
   readonly linkOnly: Map<string, Fault>;
-  /** The names that each object may hold, by its pointer. */
+  /** By the pointer of each object, the names that it may hold. */
   readonly names: Map<string, () => readonly string[]>;
 }
 
-/**
- * The faults that the validator finds, as if what the client may not see did not exist. Throws a Problem, `forbidden`, for
- * what it may see but not write.
- */
+/** The faults, as if what the client may not see did not exist. Problem: `forbidden`, for what it may see but not write. */
 export function validatedFor<R extends BodyRecord>(
   rights: Rights,
   type: RecordType,
@@ -246,7 +227,7 @@ export function validatedFor<R extends BodyRecord>(
   return { faults: own.length === 0 ? faults : inDocumentOrder([...faults, ...own], documentOf(records)), isHidden };
 }
 
-/** Suggestions name nothing hidden. Where the client can only link, keys that a new record requires are no fault. */
+/** Suggestions name nothing hidden. Where the client can only link, keys that a new record requires may be missing. */
 function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly Fault[] {
   if (!('pointer' in fault)) return [fault];
   const slash = fault.pointer.lastIndexOf('/');
@@ -282,7 +263,10 @@ function visiblePart(
       found.unknown.push(unknownKey(at, key, didYouMean(key, known())));
       return [];
     }
-    if (!canSet(rights, relation)) found.forbidden.push(readOnlyLink(relation, at));
+    if (!canSet(rights, relation)) {
+      const message = `"${key}" is stored in records of ${relation.target.name}, which this token may only read; leave it out`;
+      found.forbidden.push({ pointer: at, code: 'forbidden', message });
+    }
     const one = (item: JsonValue, place: string): JsonValue =>
       isObject(item) ? visibleRecord(rights, relation, item, place, found) : item;
     const part = Array.isArray(value)
@@ -301,31 +285,20 @@ function visibleRecord(
   found: Findings,
 ): JsonObject {
   const { target, owned, toMany, nested } = relation;
+  const { name } = target.identifier;
   // Only the database knows whether an owned to-one child exists.
   const isNew = identifierIn(body, target) === undefined && (toMany || !owned);
-  const { name } = target.identifier;
   if (isNew && nested === 'write' && !canWriteThrough(rights, relation)) {
-    const value = body[name];
     const at = `${pointer}/${escapeStep(name)}`;
-    if (value === undefined) found.linkOnly.set(pointer, missingLink(relation, at));
-    else if (value === null) found.linkOnly.set(pointer, { pointer: at, code: 'null', message: notAnIdentifier(name) });
+    const [code, message] =
+      body[name] === undefined
+        ? ['required', `"${relation.name}" can only link an existing record here; send its "${name}"`]
+        : ['null', `"${name}" must be an identifier: an integer from 1 to 2^53-1`];
+    if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
   } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
     const message = `This token may not create a ${target.name}; link an existing one by its "${name}"`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;
   }
   return visiblePart(rights, target, relation.fields, body, pointer, found);
-}
-
-const notAnIdentifier = (name: string): string => `"${name}" must be an identifier: an integer from 1 to 2^53-1`;
-
-const missingLink = ({ name, target }: Relation, pointer: string): Fault => ({
-  pointer,
-  code: 'required',
-  message: `"${name}" can only link an existing record here; send its "${target.identifier.name}"`,
-});
-
-function readOnlyLink({ name, target }: Relation, pointer: string): Fault {
-  const message = `"${name}" is stored in records of ${target.name}, which this token may only read; leave it out`;
-  return { pointer, code: 'forbidden', message };
 }

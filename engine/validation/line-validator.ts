@@ -27,7 +27,7 @@ const closed = (properties: JsonObject, required: readonly string[] = Object.key
   additionalProperties: false,
 });
 
-/** Returns all faults of a line, with pointers into it. `isUnchecked`: records need not meet the checks of their type. */
+/** All faults of a line, with pointers into it. `isUnchecked`: records need not meet the checks of their type. */
 export function createLineValidator(model: Model, isUnchecked = false): LineValidator {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED]);
@@ -35,14 +35,13 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
     const validate = ajv.compile(schema);
     return (line) => (validate(line) ? [] : onePerLocation(faultsOf(validate.errors ?? [])));
   };
-  const checked = (type: RecordType, validate: LineValidator): LineValidator => {
-    if (isUnchecked || type.checks.length === 0) return validate;
+  const recordOf = memoized((type: RecordType): LineValidator => {
+    const validate = compile(recordLine(type));
     return (line) => {
       const faults = validate(line);
-      return faults.length > 0 ? faults : unmetIn(type, line['fields'] as JsonObject);
+      return isUnchecked || faults.length > 0 ? faults : unmetIn(type, line['fields'] as JsonObject);
     };
-  };
-  const recordOf = memoized((type: RecordType) => checked(type, compile(recordLine(type))));
+  });
   const [pair, seed, sequence] = [
     compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER })),
     compile(closed({ seed: NAME, identifier: IDENTIFIER })),

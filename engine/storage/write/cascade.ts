@@ -114,7 +114,7 @@ export async function walkCascade(
         const [mine, other] = cascades ? [gone, cut] : [cut, gone];
         // Records that are counted already may be found again.
         const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
-        const children = tables.of(child).children(reference.column);
+        const { children } = tables.of(child).linksIn(reference.column);
         const found = (await writer.column(children, [all, left(counted)]))
           .map(Number)
           .filter((identifier) => !already.has(identifier));
@@ -165,7 +165,7 @@ async function refuseRestricted(session: WriteSession, { levels, pointer }: Tree
       if (reference.onDelete !== 'restrict') continue;
       const left = alreadyCut(session, child, reference);
       const bound = [JSON.stringify(above.identifiers), writeRows];
-      const found = (await writer.all(tables.of(child).referring(reference.column), bound))
+      const found = (await writer.all(tables.of(child).linksIn(reference.column).referring, bound))
         .map(([parent, identifier]) => [Number(parent), Number(identifier)] as const)
         .filter(([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier));
       for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
@@ -256,11 +256,10 @@ async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Lev
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
     if (reference.onDelete === 'setNull') continue;
-    const { children, link } = tables.of(type);
-    const found = await writer.column(children(reference.column), [JSON.stringify(level.identifiers), writeRows]);
+    const { children, set } = tables.of(type).linksIn(reference.column);
+    const found = await writer.column(children, [JSON.stringify(level.identifiers), writeRows]);
     const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
-    if (within.length > 0)
-      await writer.run(link(reference.column), [reference.required ? first : null, JSON.stringify(within)]);
+    if (within.length > 0) await writer.run(set, [reference.required ? first : null, JSON.stringify(within)]);
   }
 }
 
@@ -318,7 +317,7 @@ export async function deleteTree(
 
   /** Drops the records that another write has moved since the walk. */
   async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
-    const rows = await writer.all(tables.of(below).linked(via.column), [JSON.stringify(some)]);
+    const rows = await writer.all(tables.of(below).linksIn(via.column).rows, [JSON.stringify(some)]);
     return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
   }
 
@@ -327,8 +326,8 @@ export async function deleteTree(
   for (const { type: below, reference, identifiers, via } of unlinked)
     await step(identifiers, async (session, some) => {
       const still = JSON.stringify(await stillBelow(session.writer, below, some, via));
-      const { filled, unlink } = session.tables.of(below);
-      return session.writer.run(unlink(reference.column), [...stampValues(session, filled), still]);
+      const { filled, linksIn } = session.tables.of(below);
+      return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
     });
   const levels = trees.flatMap((tree) => tree.levels);
   const going = goingIn(levels);

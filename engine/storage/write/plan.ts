@@ -224,7 +224,7 @@ async function parentsIn(
   // Two writes at once could make a cycle that neither of them sees.
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
   const parents = [...new Set(links.values())].filter((place) => typeof place === 'number');
-  const above = tables.of(type).above(reference.column);
+  const { above } = tables.of(type).linksIn(reference.column);
   const rows = await writer.all(above, [JSON.stringify(parents), MOST_ABOVE + 1]);
   if (rows.length > MOST_ABOVE) return undefined;
   const stored = new Map(rows.map(([identifier, parent]) => [Number(identifier), parent ?? null]));
@@ -340,8 +340,8 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
   for (const [table, pairs] of Map.groupBy(plan.unpairs, (pair) => pair.table))
     await writer.run(tables.rows(table).remove, [JSON.stringify(pairs.map(({ left, right }) => [left, right]))]);
   for (const { type, reference, identifiers } of plan.unlinks) {
-    const { filled, unlink } = tables.of(type);
-    await writer.run(unlink(reference.column), [...stampValues(session, filled), JSON.stringify(identifiers)]);
+    const { filled, linksIn } = tables.of(type);
+    await writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), JSON.stringify(identifiers)]);
   }
   await runAll(session, plan.cuts.map(updateOf));
   for (const tree of plan.cascade?.trees ?? []) await removeTree(session, tree);
@@ -442,8 +442,8 @@ async function insertRows(session: WriteSession, nodes: readonly Node[]): Promis
     return runAll(session, sent);
   }
   try {
-    const values = [rowsJson(nodes.map((node) => newValues(node, many.columns)))];
-    const { rows = [] } = await session.writer.run(many.statement, values);
+    const values = [rowsJson(nodes.map((node) => newValues(node, columns)))];
+    const { rows = [] } = await session.writer.run(many, values);
     const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
     for (const [index, node] of nodes.entries()) node.identifier ??= identifiers[index];
     return undefined;

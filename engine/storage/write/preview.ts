@@ -1,6 +1,6 @@
 /**
- * The answer of a dry run: records as a plan would make them, without writing anything. Every table that the plan changes is
- * replaced, in the statements that read the answer, by the rows that the answer needs of it.
+ * The answer of a dry run: records as a plan would make them. In the statements that read the answer, every table that the
+ * plan changes is replaced by the rows that the answer needs of it.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
@@ -49,7 +49,7 @@ export async function previewReader(parts: Parts, view: View, roots: readonly No
   };
 }
 
-function addTo(set: RecordSet, { table }: RecordType, identifiers: readonly number[]): void {
+function addTo(set: RecordSet, { table }: RecordType, identifiers: Iterable<number>): void {
   const known = set.get(table) ?? new Set<number>();
   set.set(table, known);
   for (const identifier of identifiers) known.add(identifier);
@@ -62,7 +62,7 @@ async function shownRows(
   roots: readonly Node[],
 ): Promise<RecordSet> {
   const shown: RecordSet = new Map();
-  for (const [type, nodes] of existing) addTo(shown, type, [...nodes.keys()]);
+  for (const [type, nodes] of existing) addTo(shown, type, nodes.keys());
   const add = async (one: View, identifiers: readonly number[]): Promise<void> => {
     if (one.relations.length === 0) return;
     const rows = identifiers.length === 0 ? [] : await reads.shown(writer, one, identifiers);

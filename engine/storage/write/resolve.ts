@@ -125,7 +125,7 @@ async function resolveRelation(
 }
 
 async function childrenOf({ session, node, relation }: Named, { column }: Reference, most: number) {
-  const children = session.tables.of(relation.target).children(column);
+  const { children } = session.tables.of(relation.target).linksIn(column);
   return (await session.writer.column(children, [JSON.stringify([node.identifier]), most])) as readonly number[];
 }
 

@@ -21,18 +21,12 @@ export const rowOf = ({ table }: RecordType, identifier: number): string => `${t
  */
 export type Strength = 'key share' | 'update';
 
-/** A statement, and the columns in the order in which their values are bound. */
-interface InsertRows {
-  readonly statement: Statement;
-  readonly columns: readonly string[];
-}
-
 export type Tables = ReturnType<typeof createTables>;
 export type WriteTable = ReturnType<typeof createTable>;
 
 /**
- * `served`: the model that fits the tables now. It has join tables, and columns of folded texts, that the types of a request
- * may not know, if it began before the tables changed.
+ * `served`: the model that fits the tables now. It has join tables, and columns of folded texts, that a request may not know
+ * which began before the tables changed.
  */
 export function createTables(dialect: Dialect, served: () => Model) {
   const tablesOf = memoized((model: Model) =>
@@ -49,7 +43,7 @@ export function createTables(dialect: Dialect, served: () => Model) {
   return {
     /** Whether rows have to be locked before they are compared. */
     locks: dialect.locks,
-    /** Makes the writes that change which record owns which, or is above which, wait for each other. Undefined where all writes do. */
+    /** Makes the writes that change which record owns which, or is above which, wait for each other. */
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
     of: (type: RecordType): WriteTable => tablesOf(served())(type),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
@@ -86,13 +80,9 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       knex.raw(writtenSql(fieldOf.get(name), '?', dialect.name), [index]);
     const query = rows().insert(Object.fromEntries(into.map((name, index) => [name, written(name, index)])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
-    const many = insertMany(type, columns, into, dialect);
-    return {
-      statement: { sql: finished(sql) },
-      columns: bindings.flatMap((index) => into[Number(index)] ?? []),
-      /** Many rows: bound as `rowsJson`, answers the identifiers that the database made, which rise. Missing if it is not faster. */
-      many: many && { ...many, statement: { sql: finished(many.statement.sql) } },
-    };
+    const order = bindings.flatMap((index) => into[Number(index)] ?? []);
+    const many = insertMany(type, columns, order, dialect);
+    return { statement: { sql: finished(sql) }, columns: order, many: many && { sql: finished(many) } };
   };
   const updates = createShapeCache((given: readonly string[]): Statement => {
     const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
@@ -130,7 +120,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     lock: perKey((strength: Strength) => locked(loaded(), strength)),
     /** Locks rows, and loads only their identifiers. Bound: as `lock`. */
     hold: perKey((strength: Strength) => locked(rows().select(identifier), strength)),
-    /** `made`: the database makes the identifier; `given`: the client gave it. */
+    /** The database makes the identifier, or the client gave it. Bound: `columns`. */
     insert: {
       made: insert(names),
       given: insert([identifier, ...names], (sql) => dialect.insertGiven(sql, type.table, identifier)),
@@ -143,33 +133,26 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     update: (given: readonly string[]): Statement => updates(given.join(), given),
     /** Bound: JSON array of identifiers. */
     remove: { sql: `delete from ${table} where ${oneOf(id)}` },
-    /** Bound: the values of the stamps, JSON array of identifiers. */
-    unlink: perKey((column: string): Statement => ({
-      sql: `update ${table} set ${quote(column)} = null${stamped} where ${oneOf(id)}`,
-    })),
-    /** Without stamps. Bound: what the column is to hold, JSON array of identifiers. */
-    link: perKey((column: string): Statement => ({
-      sql: `update ${table} set ${quote(column)} = ? where ${oneOf(id)}`,
-    })),
-    /** Some rows, each with what it refers to by the column, locked. Bound: JSON array of identifiers. */
-    linked: perKey((column: string): Statement => ({
-      sql: `select ${id}, ${quote(column)} from ${table} where ${oneOf(id)}${forUpdate}`,
-    })),
-    /** The rows that refer to some records by this column. Locks are taken in one order. Bound: JSON array of identifiers, how many at most. */
-    children: perKey((column: string): Statement => ({
-      sql: `select ${id} from ${table} where ${oneOf(quote(column))}${inOrder} limit ? + 0${forUpdate}`,
-    })),
-    /** Pairs of a record and a row that refers to it, not locked. Bound: as `children`. */
-    referring: perKey((column: string): Statement => ({
-      sql: `select ${quote(column)}, ${id} from ${table} where ${oneOf(quote(column))} order by 1, 2 limit ? + 0`,
-    })),
-    /** Records and all above them by the column, each with what it refers to, and once. Bound: JSON array of identifiers, how many at most. */
-    above: perKey((column: string): Statement => {
-      const row = `select one$.${id}, one$.${quote(column)} from ${table} as one$`;
-      const start = `${row} where ${oneOf(`one$.${id}`)}`;
+    /** Statements about the links in a column. */
+    linksIn: perKey((column: string) => {
+      const [link, ofSome] = [quote(column), oneOf(quote(column))];
+      const row = `select one$.${id}, one$.${link} from ${table} as one$`;
       const further = `${row} join above$ on one$.${id} = above$.parent$`;
-      const above = `with recursive above$ (id$, parent$) as (${start} union ${further})`;
-      return { sql: `${above} select id$, parent$ from above$ limit ? + 0` };
+      const above = `with recursive above$ (id$, parent$) as (${row} where ${oneOf(`one$.${id}`)} union ${further})`;
+      return {
+        /** Bound: the values of the stamps, JSON array of identifiers. */
+        cut: { sql: `update ${table} set ${link} = null${stamped} where ${oneOf(id)}` },
+        /** Without stamps. Bound: what the column is to hold, JSON array of identifiers. */
+        set: { sql: `update ${table} set ${link} = ? where ${oneOf(id)}` },
+        /** Some rows, each with its link, locked. Bound: JSON array of identifiers. */
+        rows: { sql: `select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}` },
+        /** The rows that refer to some records, locked in one order. Bound: JSON array of identifiers, how many at most. */
+        children: { sql: `select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}` },
+        /** Pairs of a record and a row that refers to it, not locked. Bound: as `children`. */
+        referring: { sql: `select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0` },
+        /** Some records and all above them, each once and with its link. Bound: as `children`. */
+        above: { sql: `${above} select id$, parent$ from above$ limit ? + 0` },
+      };
     }),
     /** Bound: the values of all columns. Answers the identifier, too. */
     createAlone: (view: View): Statement => alone.create(view.key, view),
@@ -188,22 +171,17 @@ const compiled = (query: { toSQL(): { toNative(): { readonly sql: string } } }):
   sql: query.toSQL().toNative().sql,
 });
 
-function insertMany(
-  { table, identifier }: RecordType,
-  columns: readonly Column[],
-  into: readonly string[],
-  dialect: Dialect,
-): InsertRows | undefined {
+/** Bound: `rowsJson`. Answers the identifiers that the database made, which rise. undefined if it is not faster. */
+function insertMany(type: RecordType, columns: readonly Column[], into: readonly string[], dialect: Dialect) {
   const { quote } = dialect;
   const bulk = into.map((name) => {
     const column = columns.find((one) => one.name === name);
     const written = (text: string): string => writtenSql(column?.field, text, dialect.name);
     return { name, type: column ? columnSql(column, dialect) : dialect.integer, written };
   });
-  const rows = dialect.rowsOfJson?.(bulk);
-  if (rows === undefined || into.length === 0) return undefined;
-  const sql = `insert into ${quote(table)} (${into.map(quote).join(', ')}) ${rows} returning ${quote(identifier.column)}`;
-  return { statement: { sql }, columns: into };
+  const rows = into.length === 0 ? undefined : dialect.rowsOfJson?.(bulk);
+  const [table, identifier] = [quote(type.table), quote(type.identifier.column)];
+  return rows && `insert into ${table} (${into.map(quote).join(', ')}) ${rows} returning ${identifier}`;
 }
 
 /** Rows as the JSON array that `rowsOfJson` reads. */
@@ -224,7 +202,6 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfP
   };
 }
 
-/** Makes a value once for each key. */
 function perKey<K, V>(make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

@@ -35,7 +35,7 @@ export function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly 
   return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
 }
 
-/** A body parser in front of the engine leaves only values: then they are written as JSON.stringify does. */
+/** A body parser in front of the engine leaves only values. */
 const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
   raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
 
@@ -72,23 +72,22 @@ function resolveField(session: WriteSession, node: Node, field: Field, given: Sq
   const stored = storedValue(node, column) ?? null;
   const isMerged = field.type.keepsText && rules.mergePatch && given !== null;
   const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(given)) : given;
-  // A copy of a stored text is no change, even if the patch would take its nulls away.
+  // A copy of a stored text is no change, even though the patch would remove its nulls.
   const isSame = (other: SqlValue): boolean =>
     isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, given));
   if (field.readOnly && !rules.readOnlyToo) {
     const fixed = node.stored ? stored : encodedDefault(field, dialect);
-    // The value may be repeated in any notation; the stored one stays as it is.
     if (isLost || isSame(fixed)) return;
     const text = field.type.keepsText ? String(fixed) : JSON.stringify(decoded(session, field, fixed));
     const message = `"${name}" is read-only and holds ${sensitive ? 'another value' : shortened(text)}: leave it out`;
     refuse(session, 'invalid-body', pointer, 'read-only', message);
     return;
   }
-  // Values are only compared in depth where they may not change: that costs more than a write.
+  // Comparing values in depth costs more than writing them.
   assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
 }
 
-/** Whether two values of a column are equal, in whatever notation. */
+/** In whatever notation. */
 function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: SqlValue): boolean {
   if (one === other || one === null || other === null) return one === other;
   if (field.type.keepsText) return sameValue(String(one), String(other));
@@ -97,7 +96,7 @@ function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: 
 }
 
 const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
-  value === null || value === undefined ? null : columnType(field, dialect).decode(value as string | number);
+  (value ?? null) === null ? null : columnType(field, dialect).decode(value as string | number);
 
 function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, place: BodyPlace): void {
   const { pointer, writable } = place;
@@ -111,23 +110,18 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, given: R
   return undefined;
 }
 
-/** undefined where the key is to go. */
+/** undefined if the key is to go. */
 const patched = (before: RawMember | undefined, { name, text }: RawMember): RawMember | undefined =>
   text === 'null' ? undefined : { name, text: mergePatch(before?.text, text) };
 
 const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
   a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
 
-const NO_MEMBERS: RawMembers = new Map();
+/** The stored open keys. */
+export const openKeysOf = (node: Node): RawMembers =>
+  (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
 
-/** The open keys of a record as they are stored. */
-export function openKeysOf(node: Node): RawMembers {
-  const stored = storedValue(node, OPEN_COLUMN);
-  node.storedOpenKeys ??= typeof stored === 'string' ? membersOf(stored) : NO_MEMBERS;
-  return node.storedOpenKeys;
-}
-
-// The checks of a type, against new and changed records as they will be.
+// The checks of a type.
 
 /** Refuses new records that do not meet a check, and others of which a field changes that it names. */
 export function holdToChecks(session: WriteSession): void {
@@ -143,13 +137,12 @@ export function holdToChecks(session: WriteSession): void {
   }
 }
 
-/** A value that was refused, or is missing: there is nothing to compare with, and a fault already. */
+/** Whether the value was refused, or is missing: that is a fault already. */
 function isUnusable({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
   if (unusable.has(column)) return true;
   return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
 }
 
-/** Whether the record gets another value, however that is written. */
 function isChanged(session: WriteSession, node: Node, field: Field): boolean {
   const value = node.assigned.get(field.column)?.value;
   return (
@@ -159,7 +152,7 @@ function isChanged(session: WriteSession, node: Node, field: Field): boolean {
   );
 }
 
-/** Beside what the body says of the record: it may stand in several places. */
+/** The place of a check's field, beside what the body says of the record. */
 function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   const own = assigned.get(at.column)?.pointer;
   if (own !== undefined) return own;
@@ -168,9 +161,8 @@ function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   return `${record}/${escapeStep(at.name)}`;
 }
 
-// Stamps: the service fills in the time of a write, and the name of its token.
+// Stamps: the time of a write, and the name of its token.
 
-/** Tells the time. */
 export type Clock = () => Date;
 
 export type Stamp = ReturnType<typeof createStamp>;
@@ -178,12 +170,9 @@ export type Stamp = ReturnType<typeof createStamp>;
 /** `author`: the name of the token; null without tokens. Without a clock, the database tells the time of generated fields. */
 export function createStamp(clock: Clock | undefined, author: string | null) {
   let time: Date | undefined;
-  /** One time, whenever it is asked for. */
-  const now = (): Date => (time ??= clock?.() ?? new Date());
-  return { author, now, isByDatabase: clock === undefined };
+  return { author, now: (): Date => (time ??= clock?.() ?? new Date()), isByDatabase: clock === undefined };
 }
 
-/** The value that fills a field. */
 function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
   const { generated, type } = field;
   if (generated === 'createdBy' || generated === 'updatedBy') return stamp.author;
@@ -192,24 +181,21 @@ function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, fi
     : encode(field, dialect, type.now?.(stamp.now()) ?? null);
 }
 
-const isStamp = ({ generated }: Field): boolean => generated === 'updatedAt' || generated === 'updatedBy';
-
-type Filled = ReturnType<typeof filledColumns>;
-
 export const filledColumns = (columns: readonly Column[]) => ({
   /** Fields that are filled when a record is made. */
   made: columns.flatMap(({ field }) => (field && (field.generated ?? field.isNowByDefault) ? field : [])),
   /** Columns that are filled when another one changes, and those of their folded texts. */
   stamped: columns.flatMap(({ name, field, folds }) => {
     const stamp = field ?? folds;
-    return stamp && isStamp(stamp) ? { name, stamp, isFolded: folds !== undefined } : [];
+    const isStamp = stamp?.generated === 'updatedAt' || stamp?.generated === 'updatedBy';
+    return isStamp ? { name, stamp, isFolded: folds !== undefined } : [];
   }),
 });
 
 /** The values of `stamped`. */
 export const stampValues = (
   session: Pick<WriteSession, 'stamp' | 'dialect'>,
-  { stamped }: Filled,
+  { stamped }: ReturnType<typeof filledColumns>,
 ): readonly SqlValue[] =>
   stamped.map(({ stamp, isFolded }) => (isFolded ? foldedText(valueOf(session, stamp)) : valueOf(session, stamp)));
 
