@@ -59,9 +59,7 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
   const [byName, byHash] = [rivals(({ name }) => name), rivals(({ hash }) => hash.toString('hex'))];
   const placesOf = (group: readonly GrantLine[]): string => group.map(({ place }) => place).join(' and ');
   for (const group of byName) faults.push(`${placesOf(group)}: several tokens are named "${group[0]?.grant.name}"`);
-  for (const group of byHash)
-    if (new Set(group.map(({ grant }) => grant.name)).size === group.length)
-      faults.push(`${placesOf(group)}: the hashes are the same`);
+  for (const group of byHash) faults.push(`${placesOf(group)}: the hashes are the same`);
   const contested = new Set([...byName, ...byHash].flat());
   const grants = [...lines.values()].filter((line) => !contested.has(line)).map(({ grant }) => grant);
   return { grants, faults };

@@ -221,7 +221,12 @@ test.each([
     [],
     ['f: line 1 and f: line 2: the hashes are the same'],
   ],
-  ['less for the same token', `${ENTRY}\nroot read=Memo ${hashPart('root')}`, [], ['line 2: several tokens']],
+  [
+    'less for the same token',
+    `${ENTRY}\nroot read=Memo ${hashPart('root')}`,
+    [],
+    ['line 2: several tokens', 'hashes are the same'],
+  ],
   ['two entries behind #', `${ENTRY}\n# ${lineOf('crm')};${lineOf('sales')}`, ['root'], []],
   ['lines of Windows, and a BOM', `\uFEFF${ENTRY}\r\n${lineOf('crm')}\r\n`, ['root', 'crm'], []],
 ])('lines that give access: %s', (_, text, expected, faults) => {
