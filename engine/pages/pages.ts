@@ -72,8 +72,16 @@ export function createPages(
 
   /** The document allows the same origins as records. */
   const document = (path: string, mediaType: string, print: (document: JsonObject) => string): void => {
-    const allow = allowOrigins(cors);
-    documents.options(path, ...first, allow, answerPreflight);
+    const allow: RequestHandler = (request, response, next) => {
+      response.set(cors.headersOf(request) ?? {});
+      if (cors.varies) response.vary('Origin');
+      next();
+    };
+    // Preflights have no token.
+    documents.options(path, ...first, allow, ({ headers }, response, next) => {
+      if (headers['access-control-request-method'] === undefined) next();
+      else response.status(204).end();
+    });
     const textFor = (request: Request): string => {
       const profile = profileIn(request.url);
       const model = modelFor(request);
@@ -137,20 +145,6 @@ function profileIn(url: string): Profile {
   if (profile === undefined || faults.length > 0) throw faultyRequest('invalid-query', faults);
   return profile;
 }
-
-const allowOrigins =
-  (cors: Cors): RequestHandler =>
-  (request, response, next) => {
-    response.set(cors.headersOf(request) ?? {});
-    if (cors.varies) response.vary('Origin');
-    next();
-  };
-
-/** Preflights have no token. */
-const answerPreflight: RequestHandler = ({ headers }, response, next) => {
-  if (headers['access-control-request-method'] === undefined) next();
-  else response.status(204).end();
-};
 
 const removeSlash: RequestHandler = ({ path, url }, response) => {
   const name = path.slice(0, -1).split('/').at(-1);
