@@ -9,30 +9,9 @@ import { nodeFault } from './process.ts';
 import { StartError } from './problem.ts';
 
 export type { Diagnostic } from './diagnostic.ts';
-export type {
-  DryRun,
-  DryRunEffect,
-  DryRuns,
-  CreateOptions,
-  EngineOptions,
-  FilterValue,
-  ListOptions,
-  MountableHandler,
-  Order,
-  RecordEngine,
-  RecordPage,
-  RecordCollection,
-  RecordGroup,
-  SummaryOptions,
-  SummaryPage,
-  ViewOptions,
-  Where,
-  UpdateOptions,
-} from './embed/types.ts';
+export type * from './embed/types.ts';
 export type { JsonObject, JsonValue } from './json/json.ts';
-export { Problem } from './problem.ts';
-export type { Fault, ProblemCode } from './problem.ts';
-export { StartError } from './problem.ts';
+export { type Fault, Problem, type ProblemCode, StartError } from './problem.ts';
 
 /**
  * Reads and checks the descriptors, changes the database to match them where nothing can be lost, and serves the records.
