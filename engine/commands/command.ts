@@ -125,23 +125,14 @@ export async function withDatabase<T>(
   }
 }
 
-const WIDTH = 30;
-/** Milliseconds, on a terminal and elsewhere. */
-const INTERVAL = { line: 50, lines: 5000 };
+const INTERVAL_MS = 1000;
 
-/** Progress on standard error: a bar on a terminal, lines elsewhere. */
-export function progressBar(): (done: number, all: number) => void {
-  const { stderr } = process;
-  const interval = stderr.isTTY ? INTERVAL.line : INTERVAL.lines;
-  let shownAt = stderr.isTTY ? 0 : performance.now();
+/** Returns a function that prints on standard error, at most once a second, how many rows, or lines of all lines, are done. */
+export function createProgress(): (done: number, all?: number) => void {
+  let shownAt = performance.now();
   return (done, all) => {
-    if (performance.now() - shownAt < interval && (done < all || !stderr.isTTY)) return;
+    if (performance.now() - shownAt < INTERVAL_MS) return;
     shownAt = performance.now();
-    const share = all === 0 ? 1 : Math.min(1, done / all);
-    if (stderr.isTTY)
-      stderr.write(
-        `\r${'█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '·')} ${done}/${all}${done < all ? '' : '\n'}`,
-      );
-    else stderr.write(`${done} of ${all} lines (${Math.floor(share * 100)} %)\n`);
+    printError(all === undefined ? `${done} rows so far` : `${done} of ${all} lines`);
   };
 }

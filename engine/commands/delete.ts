@@ -2,17 +2,14 @@
 import { StartError } from '../problem.ts';
 import { deleteTree, TreeRestricted } from '../storage/write/cascade.ts';
 import { planFor } from '../storage/migrate/apply.ts';
-import { print, printError } from '../process.ts';
-import { BOOLEAN, command, typeNamed, withDatabase } from './command.ts';
+import { print } from '../process.ts';
+import { BOOLEAN, command, createProgress, typeNamed, withDatabase } from './command.ts';
 
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
 /** Steps that drop what may refer to the deleted records. */
 const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
-
-/** Milliseconds between lines of progress. */
-const INTERVAL = 1000;
 
 export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }, [name = '', text = ''], settings) => {
   const identifier = Number(text);
@@ -27,13 +24,9 @@ export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }
     const { steps, kept, model } = await planFor(own, driver);
     if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
       throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
-    let [count, shownAt] = [0, performance.now()];
-    const progress = (more: number): void => {
-      count += more;
-      if (performance.now() - shownAt < INTERVAL) return;
-      shownAt = performance.now();
-      printError(`${count} rows so far`);
-    };
+    let count = 0;
+    const report = createProgress();
+    const progress = (more: number): void => report((count += more));
     const deleted = deleteTree(model, driver, typeNamed(model, name), identifier, progress);
     const wasThere = await deleted.catch((error: unknown) => {
       throw error instanceof TreeRestricted ? new StartError(error.message, { cause: error }) : error;

@@ -13,7 +13,7 @@ import { planFor, prepare } from '../storage/migrate/apply.ts';
 import { type CheckLine, exportLines, type Line, type LineText, readLines } from '../storage/transfer/export.ts';
 import { headOf, importLines, type LineFault, LinesRefused } from '../storage/transfer/import.ts';
 import { createLineValidator } from '../validation/line-validator.ts';
-import { BOOLEAN, command, databaseFile, isOfSystem, progressBar, STRING, withDatabase } from './command.ts';
+import { BOOLEAN, command, createProgress, databaseFile, isOfSystem, STRING, withDatabase } from './command.ts';
 
 const EXPORT =
   'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file';
@@ -43,8 +43,8 @@ async function requireApplied(own: Model, driver: Driver): Promise<Model> {
 }
 
 async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {
-  const progress = progressBar();
   let [done, all] = [-1, 0];
+  const progress = createProgress();
   async function* lines(): AsyncGenerator<string> {
     for await (const line of exportLines(model, driver)) {
       if (typeof line === 'object') all = line.lines;
@@ -137,7 +137,7 @@ const imported = (file: string, settings: Settings, mostFaults: number, isUnchec
       return importLines(model, driver, {
         source: () => linesOf(file, settings),
         check: lineChecker(model, isUnchecked),
-        progress: progressBar(),
+        progress: createProgress(),
         mostFaults,
       });
     }),
