@@ -1,7 +1,7 @@
 /** Checks one file against the grammar, and words Ajv's errors for people, one for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
+import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
 import { nearest } from '../names.ts';
 import type { Descriptor } from './descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
@@ -56,23 +56,19 @@ function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): r
 }
 
 function displaced(value: JsonValue): readonly Finding[] {
-  if (!isObject(value)) return [];
-  const strange = (
-    section: 'fields' | 'relations',
-    isStrange: (member: JsonObject) => boolean,
-    message: string,
-  ): readonly Finding[] => {
-    const members = value[section];
-    return Object.entries(isObject(members) ? members : {})
-      .filter(([, member]) => isObject(member) && isStrange(member))
-      .map(([name]) => finding('misplaced-key', [section, name], `${quoted(name)} ${message}`, 'key'));
-  };
-  const hasKind = (member: JsonObject): boolean => Object.hasOwn(member, 'kind');
-  const isField = (member: JsonObject): boolean => !hasKind(member) && fieldTypes.has(String(member['type']));
-  return [
-    ...strange('fields', hasKind, 'has a "kind" like a relation; move it to "relations"'),
-    ...strange('relations', isField, 'has the type of a field; move it to "fields"'),
-  ];
+  return (['fields', 'relations'] as const).flatMap((section) => {
+    const members = isObject(value) ? value[section] : {};
+    return Object.entries(isObject(members) ? members : {}).flatMap(([name, member]) => {
+      if (!isObject(member)) return [];
+      const isRelation = Object.hasOwn(member, 'kind');
+      const isField = !isRelation && fieldTypes.has(String(member['type']));
+      const message = {
+        fields: isRelation && 'has a "kind" like a relation; move it to "relations"',
+        relations: isField && 'has the type of a field; move it to "fields"',
+      }[section];
+      return message ? [finding('misplaced-key', [section, name], `${quoted(name)} ${message}`, 'key')] : [];
+    });
+  });
 }
 
 /** The steps of an `instancePath`, with the indices of lists as numbers. */

@@ -42,7 +42,7 @@ export interface TypeDraft {
 /** Faults that leave the value usable. */
 const HARMLESS: ReadonlySet<string> = new Set(['bad-name', 'reserved-name', 'missing-key', 'repeated-item']);
 const NAMING_KEYS: ReadonlySet<string> = new Set(['fields', 'relations', 'identifier']);
-const KEYS = Object.keys(grammar['properties'] ?? {});
+const KEYS = Object.keys(grammar.properties);
 
 /** `findings`: the faults that the grammar found. */
 export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {

@@ -7,31 +7,30 @@ import { didYouMean } from '../names.ts';
 
 export const GRAMMAR_FILE = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
-export const grammar = JSON.parse(readFileSync(GRAMMAR_FILE, 'utf8')) as JsonObject;
+interface Grammar {
+  readonly properties: Readonly<Record<string, JsonObject>>;
+  readonly definitions: Readonly<Record<string, JsonObject & { readonly properties?: JsonObject }>>;
+}
 
-const WORDS: ReadonlySet<string> = new Set(['fieldWords', 'itemWords', 'relationWords']);
-
-const definition = (name: string): JsonObject => objectAt(objectAt(grammar, 'definitions'), name);
-
-const objectAt = (object: JsonObject, key: string): JsonObject => objectOf(object[key]);
-
-const objectOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
+export const grammar = JSON.parse(readFileSync(GRAMMAR_FILE, 'utf8')) as Grammar & JsonObject;
 
 /** The schema of each key that a definition has, such as `stringField`. */
 export const keysOf = (name: string): Readonly<Record<string, JsonObject>> =>
   Object.fromEntries(
-    Object.entries(objectAt(definition(name), 'properties')).map(([key, schema]) => [key, followed(objectOf(schema))]),
+    Object.entries(grammar.definitions[name]?.properties ?? {}).map(([key, schema]) => [key, followed(schema)]),
   );
 
-function followed(schema: JsonObject): JsonObject {
-  const [, name, , key] = /^#\/definitions\/(\w+)(\/properties\/(\w+))?$/.exec(String(schema['$ref'])) ?? [];
-  if (name === undefined) return schema;
-  return { ...(key === undefined ? definition(name) : keysOf(name)[key]), ...schema };
+function followed(schema: JsonValue): JsonObject {
+  if (!isObject(schema)) return {};
+  const [, name = '', , key] = /^#\/definitions\/(\w+)(\/properties\/(\w+))?$/.exec(String(schema['$ref'])) ?? [];
+  return { ...(key === undefined ? grammar.definitions[name] : keysOf(name)[key]), ...schema };
 }
+
+const WORDS: ReadonlySet<string> = new Set(['fieldWords', 'itemWords', 'relationWords']);
 
 /** The field types for `Field`, the kinds of relations for `Relation`. */
 const variantsOf = (ending: string): readonly string[] =>
-  Object.keys(objectAt(grammar, 'definitions'))
+  Object.keys(grammar.definitions)
     .filter((name) => name.endsWith(ending) && !WORDS.has(name) && !name.startsWith('untyped'))
     .map((name) => name.slice(0, -ending.length));
 
@@ -62,7 +61,7 @@ export const generatedBy = byKey(
 /** The keys of a field that are not constraints of its type. */
 export const FIELD_WORDS: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
 
-export const meaningOf = (type: string): string => String(definition(`${type}Field`)['description']);
+export const meaningOf = (type: string): string => String(grammar.definitions[`${type}Field`]?.['description']);
 
 /** The keys that only fields of this type have: the schema of each value. */
 export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>

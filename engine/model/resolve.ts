@@ -43,7 +43,12 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
   );
   const name = identifierName(descriptor);
   const { title = titleFrom(descriptor.type), label } = descriptor;
-  const variants = resolveVariants(descriptor, fields);
+  const variants = new Map<string, Variant>();
+  for (const [variant, omitted] of Object.entries(descriptor.variants?.omit ?? { '': [] }))
+    variants.set(variant, {
+      name: variant,
+      fields: [...fields.values()].filter((field) => !omitted.includes(field.name)),
+    });
   return {
     name: descriptor.type,
     title: typeof title === 'string' ? { one: title, many: pluralOf(title) } : title,
@@ -112,16 +117,6 @@ export function resolveField(name: string, descriptor: FieldDescriptor): Field {
     renamedFrom: descriptor.renamedFrom,
     column: name,
   };
-}
-
-function resolveVariants(descriptor: Descriptor, fields: ReadonlyMap<string, Field>): Map<string, Variant> {
-  const omit = descriptor.variants?.omit ?? { '': [] };
-  return new Map(
-    Object.entries(omit).map(([name, omitted]) => [
-      name,
-      { name, fields: [...fields.values()].filter((field) => !omitted.includes(field.name)) },
-    ]),
-  );
 }
 
 /** The indexes of the descriptor, and one that serves the default order. */
