@@ -6,9 +6,7 @@ import { formats } from './formats.ts';
 import { compilePattern } from './patterns.ts';
 import { isPointInTime } from './timestamp.ts';
 
-const comparable = (text: string): number => (text.includes('T') ? Date.parse(text) : Number(text));
-
-/** A bound of strings that stand for decimals or points in time. */
+/** A bound of decimals, which are strings. */
 const bound = (
   keyword: string,
   words: string,
@@ -17,10 +15,7 @@ const bound = (
   keyword,
   type: 'string',
   schemaType: 'string',
-  compile: (text: string) => {
-    const limit = comparable(text);
-    return (value: string) => isWithin(comparable(value), limit);
-  },
+  compile: (limit: string) => (value: string) => isWithin(Number(value), Number(limit)),
   error: { message: ({ schemaCode }) => str`must be ${words} ${schemaCode}` },
 });
 
