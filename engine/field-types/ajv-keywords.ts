@@ -1,23 +1,10 @@
 /** Creates every Ajv: draft 2020-12, strict, all errors, with the formats and keywords of the field types. */
-import { type FuncKeywordDefinition, type Options, str } from 'ajv';
+import type { Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020';
 import { isDate } from './date.ts';
 import { formats } from './formats.ts';
 import { compilePattern } from './patterns.ts';
 import { isPointInTime } from './timestamp.ts';
-
-/** A bound of decimals, which are strings. */
-const bound = (
-  keyword: string,
-  words: string,
-  isWithin: (value: number, limit: number) => boolean,
-): FuncKeywordDefinition => ({
-  keyword,
-  type: 'string',
-  schemaType: 'string',
-  compile: (limit: string) => (value: string) => isWithin(Number(value), Number(limit)),
-  error: { message: ({ schemaCode }) => str`must be ${words} ${schemaCode}` },
-});
 
 /** RegExp may exhaust its backtracking stack on longer texts. */
 const MAX_FORMATTED = 65_536;
@@ -39,8 +26,10 @@ export function createAjv(options: Options = {}): Ajv2020 {
     ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
   ajv.addFormat('date', isDate);
   ajv.addFormat('date-time', isPointInTime);
-  // The pattern refuses a text that is not a number; the bounds let it pass.
-  ajv.addKeyword(bound('x-minimum', 'at least', (value, least) => !(value < least)));
-  ajv.addKeyword(bound('x-maximum', 'at most', (value, most) => !(value > most)));
+  // Bounds of decimals, which are strings. A text that is not a number passes these, and fails the pattern.
+  const least = (limit: string) => (value: string) => !(Number(value) < Number(limit));
+  const most = (limit: string) => (value: string) => !(Number(value) > Number(limit));
+  ajv.addKeyword({ keyword: 'x-minimum', type: 'string', schemaType: 'string', compile: least });
+  ajv.addKeyword({ keyword: 'x-maximum', type: 'string', schemaType: 'string', compile: most });
   return ajv;
 }
