@@ -55,7 +55,7 @@ interface Looked {
 
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
-    const { steps } = createPlan(NO_MODEL, model, database.newDialect);
+    const { steps } = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
     const ready = steps.map((step) => ({
       step,
       state: 'ready' as const,

@@ -7,7 +7,6 @@ import { type Field, match, type Model, type RecordType, type Relation, type Ren
 /** Who may stop working: every client, those that create or write such records, or none. */
 type Breaks = 'all' | 'creates' | 'writes' | 'none';
 
-/** Every kind of change, and its description for people. */
 const changeKinds = {
   'type-added': ['none', 'new'],
   'type-removed': ['all', '{is}'],
@@ -80,9 +79,7 @@ export interface Change {
   readonly kind: ChangeKind;
   readonly breaking: boolean;
   readonly type: string;
-  /** A field, a relation, an operation or a variant; undefined for the type itself. */
   readonly name: string | undefined;
-  /** For people. */
   readonly description: string;
 }
 
@@ -94,7 +91,6 @@ interface Pair<T> {
 /** The present names of types, fields and relations that are still there. */
 type NamesNow = ReadonlyMap<RecordType | Field | Relation, string>;
 
-/** Collects the changes of one type. */
 class Report {
   readonly changes: Change[] = [];
   readonly #type: string;
@@ -160,7 +156,6 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
   return reports.flatMap(({ changes }) => changes);
 }
 
-/** Matches by name or former name. */
 function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>) {
   const { kept, added, dropped } = match(after.values(), before.keys());
   const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
@@ -174,8 +169,6 @@ const isNestedIn = (type: RecordType, { types }: Model): boolean =>
     const writes = operations.has('create') || operations.has('update');
     return writes && [...relations.values()].some(({ target, nested }) => target === type && nested === 'write');
   });
-
-// Types, apart from their fields and relations.
 
 function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report: Report): void {
   if (before.operations.size > 0 && after.operations.size > 0)
@@ -256,8 +249,6 @@ function compareShown({ fields }: RecordType, had: readonly Field[], has: readon
   };
 }
 
-// Fields.
-
 function compareField({ before, after }: Pair<Field>, report: Report): void {
   const { name, type } = after;
   report.compare('field-renamed', name, before.name, name);
@@ -274,8 +265,6 @@ function compareField({ before, after }: Pair<Field>, report: Report): void {
     JSON.stringify(isNowByDefault ? NOW : value);
   report.compare('default-changed', name, defaultOf(before), defaultOf(after));
 }
-
-// Relations.
 
 function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, report: Report): void {
   const { name, target } = after;

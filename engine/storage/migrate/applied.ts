@@ -26,7 +26,6 @@ export interface AppliedField {
   readonly constraints: JsonObject;
   readonly column: string;
   readonly nullable: boolean;
-  /** The column of folded texts. */
   readonly folded?: string | undefined;
   readonly default: JsonValue;
   readonly isNowByDefault?: boolean | undefined;
@@ -50,7 +49,6 @@ export interface AppliedIndex {
   readonly members: readonly string[];
 }
 
-/** All indexes of a table by name, those of foreign keys too. */
 export type MadeIndexes = Readonly<Record<string, { readonly unique: boolean; readonly sql: string }>>;
 
 export interface AppliedType {
@@ -61,7 +59,6 @@ export interface AppliedType {
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
-  /** Without those of foreign keys. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -75,7 +72,6 @@ interface AppliedSide {
 
 export interface AppliedJoin {
   readonly table: string;
-  /** The first column. */
   readonly left: AppliedSide;
   readonly right: AppliedSide;
   readonly made: MadeIndexes;
@@ -186,7 +182,6 @@ export interface Standing {
   readonly applied: AppliedModel;
   /** The number of the last model, from 1; undefined for a database without tables. */
   readonly last: number | undefined;
-  /** The last time that these descriptors were applied. */
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }
 

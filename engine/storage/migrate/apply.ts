@@ -22,13 +22,11 @@ interface StandingPlan extends Plan {
 }
 
 export interface PreparedTables {
-  /** As the instance serves it. */
   readonly model: Model;
   /** The model of the descriptors with the names of its tables and columns. */
   readonly placed: Model;
   readonly standing: Standing;
   readonly made: readonly string[];
-  /** Ids of the drops that were not allowed. */
   readonly kept: readonly string[];
   readonly others: readonly string[];
 }
@@ -47,28 +45,24 @@ export async function prepare(model: Model, driver: Driver, migrate = true): Pro
 }
 
 async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Promise<PreparedTables> {
-  const standing = await standingOf(model, driver);
-  const isBehind = standing.state === 'behind';
-  if (!isBehind && migrate) return moveForward(model, driver);
-  const catalogue = await readCatalogue(driver, driver.dialect);
-  const drift = driftOf(standing.applied, catalogue);
+  const found = await standingOf(model, driver);
+  const isBehind = found.state === 'behind';
+  if (migrate && !isBehind) {
+    await createEngineTables(driver);
+    const plan = await planFor(model, driver);
+    await applyPlan({ ...plan, kept: [] }, driver, NONE);
+    const standing = await standingOf(model, driver);
+    const others = othersIn(plan.applied, plan.catalogue);
+    return { ...ownView(model, standing), standing, made: plan.steps.map(stepId), kept: plan.kept.map(stepId), others };
+  }
+  const catalogue = await readCatalogue(driver);
+  const drift = driftOf(found.applied, catalogue);
   if (drift.length > 0) {
-    await refuseStale(standing, driver);
+    await refuseStale(found, driver);
     throw new StartError(formatRefusal([], drift));
   }
-  const missing = isBehind ? [] : [...(await missingTables(driver)).keys()];
-  const view = ownView(model, standing, missing);
-  return { ...view, standing, made: [], kept: [], others: othersIn(standing.applied, catalogue) };
-}
-
-async function moveForward(model: Model, driver: Driver): Promise<PreparedTables> {
-  await createEngineTables(driver);
-  const plan = await planFor(model, driver);
-  // Kept steps are not made, so their rows need no check.
-  await applyPlan({ ...plan, kept: [] }, driver, NONE);
-  const standing = await standingOf(model, driver);
-  const others = othersIn(plan.applied, plan.catalogue);
-  return { ...ownView(model, standing), standing, made: plan.steps.map(stepId), kept: plan.kept.map(stepId), others };
+  const view = ownView(model, found, isBehind ? [] : [...(await missingTables(driver)).keys()]);
+  return { ...view, standing: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
 }
 
 /** The model over tables that were perhaps made for other descriptors. `missing`: tables of the engine. */
@@ -107,14 +101,13 @@ async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string
   return new Map([...engineTables(driver.dialect)].filter(([name]) => !known.has(name)));
 }
 
-/** Reads only. `letGo`: ids of the drops that are allowed. */
-export async function planFor(model: Model, driver: Driver, letGo = NONE): Promise<StandingPlan> {
+/** Reads only. `allowedDrops`: ids of the drops that are allowed. */
+export async function planFor(model: Model, driver: Driver, allowedDrops = NONE): Promise<StandingPlan> {
   const { dialect } = driver;
   const standing = await standingOf(model, driver);
-  const catalogue = await readCatalogue(driver, dialect);
-  const seeded = await readSeeded(driver);
-  const known = { letGo, own: standing.own?.applied, catalogue, seeded };
-  return { ...createPlan(standing.applied, model, dialect, known), standing, catalogue };
+  const catalogue = await readCatalogue(driver);
+  const plan = createPlan(model, standing, dialect, allowedDrops, catalogue, await readSeeded(driver));
+  return { ...plan, standing, catalogue };
 }
 
 export interface Applied {

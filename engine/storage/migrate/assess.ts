@@ -22,14 +22,12 @@ type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
-  /** The first ten. */
   readonly identifiers: readonly number[];
 }
 
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
-  /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
@@ -64,7 +62,6 @@ export async function assess(
   return assessed;
 }
 
-/** The same, with the objects that stand in the way, and what the database would refuse. */
 export async function assessIn(
   plan: Plan & { readonly catalogue: Catalogue },
   driver: Driver,
@@ -128,7 +125,6 @@ export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
 
 interface Shown {
   readonly sql?: boolean;
-  /** What steps mean for older instances. */
   readonly notes?: boolean;
 }
 
@@ -162,10 +158,9 @@ export const formatDrift = (drift: readonly Drift[]): string =>
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
 
-/** The steps that are made, with lines about them, and the parts that the database keeps. */
 export function formatPlan(
   steps: readonly Assessed[],
-  told: (made: readonly Assessed[]) => readonly string[],
+  summary: (made: readonly Assessed[]) => readonly string[],
   shown: Shown = {},
 ): readonly string[] {
   const made = steps.filter(({ state }) => state !== 'kept');
@@ -173,7 +168,7 @@ export function formatPlan(
   const keeps = 'The database keeps what these descriptors do not name, until you allow its drop:';
   return [
     ...(made.length > 0
-      ? [formatSteps(made, shown), ...told(made)]
+      ? [formatSteps(made, shown), ...summary(made)]
       : ['Nothing to do: the tables have what the descriptors want.']),
     ...(kept.length > 0 ? ['', keeps, formatSteps(kept, { ...shown, sql: false })] : []),
   ];

@@ -1,8 +1,7 @@
 /** Compares the objects in the database, read by one query, with what the engine made and what a plan makes. */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Reader } from '../driver.ts';
-import { type AppliedModel, columnsIn, type MadeIndexes, nameKey } from './applied.ts';
+import type { Driver } from '../driver.ts';
+import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
 /**
@@ -28,14 +27,12 @@ export interface OtherColumn {
 
 export interface Drift {
   readonly table: string;
-  /** How it differs from the table that the engine made, in words. */
   readonly differences: readonly string[];
-  /** SQL that puts an index back. */
   readonly cures: readonly string[];
 }
 
-export async function readCatalogue(reader: Reader, { catalogue }: Pick<Dialect, 'catalogue'>): Promise<Catalogue> {
-  const rows = (await reader.all({ sql: catalogue }, [])).map(([kind, table, name, detail]) => ({
+export async function readCatalogue(driver: Driver): Promise<Catalogue> {
+  const rows = (await driver.all({ sql: driver.dialect.catalogue }, [])).map(([kind, table, name, detail]) => ({
     kind: String(kind),
     table: String(table),
     name: String(name),
@@ -52,13 +49,8 @@ const found = (catalogue: Catalogue, table: string, ...kinds: readonly string[])
 const namesOf = (catalogue: Catalogue, table: string, kind: string): readonly string[] =>
   found(catalogue, table, kind).map(({ name }) => name);
 
-interface OwnTable {
-  readonly table: string;
-  readonly columns: readonly string[];
-  readonly made: MadeIndexes;
-}
-
-const ownTables = ({ types, joins }: AppliedModel): readonly OwnTable[] => [
+/** The tables of the engine with what they must have. */
+const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
     table: type.table,
     made: type.made,
@@ -87,7 +79,7 @@ export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly D
   });
 }
 
-function othersAmong({ columns }: OwnTable, all: readonly Found[]): readonly Found[] {
+function othersAmong({ columns }: { readonly columns: readonly string[] }, all: readonly Found[]): readonly Found[] {
   const own = new Set([...columns, OPEN_COLUMN].map(nameKey));
   return all.filter(({ name }) => !own.has(nameKey(name)) && !name.startsWith(ENGINE_PREFIX));
 }

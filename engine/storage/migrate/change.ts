@@ -30,7 +30,6 @@ import {
 export interface TypeChange extends TypePair {
   readonly dialect: Dialect;
   readonly others: readonly OtherColumn[];
-  /** Every field and foreign key afterwards; `before` is undefined where it is new. */
   readonly fieldChanges: readonly FieldChange[];
   readonly referenceChanges: readonly ReferenceChange[];
   readonly openKeys: ColumnSource | undefined;
@@ -57,7 +56,7 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
     const { field } = column;
     if (!field) return [];
     const was = fields.get(field);
-    const value = was ? keptValue(column, field, was, dialect) : newValue(column, field, before, dialect);
+    const value = valueOf(column, field, was, before.open, dialect);
     const beside = columns.find(({ folds }) => folds === field);
     const folded = beside && {
       column: beside,
@@ -89,26 +88,27 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
   };
 }
 
-function keptValue(column: Column, field: Field, before: NamedField, dialect: Dialect): string {
-  const stored = dialect.quote(before.column);
-  const type = columnType(field, dialect.name);
-  const taken = before.type === field.type.name ? stored : type.takes?.[before.type]?.(stored);
-  const otherwise = defaultSql(column, field, dialect);
-  if (taken === undefined) return otherwise;
-  return before.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
+/** SQL over the columns before. `default: now` is the time of the migration. */
+function valueOf(
+  column: Column,
+  field: Field,
+  was: NamedField | undefined,
+  wasOpen: boolean,
+  { name, quote, literal, hasKey, keyPath }: Dialect,
+): string {
+  const type = columnType(field, name);
+  const otherwise = (field.isNowByDefault ? type.now : undefined) ?? literal(column.default);
+  if (was) {
+    const stored = quote(was.column);
+    const taken = was.type === field.type.name ? stored : type.takes?.[was.type]?.(stored);
+    if (taken === undefined) return otherwise;
+    return was.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
+  }
+  if (!wasOpen) return otherwise;
+  // Records may have an open key of that name.
+  const taken = type.extracted(quote(OPEN_COLUMN), keyPath(field.name));
+  return `case when ${hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;
 }
-
-/** Records of an open type may have a key of that name. */
-function newValue(column: Column, field: Field, { open }: AppliedType, dialect: Dialect): string {
-  const otherwise = defaultSql(column, field, dialect);
-  if (!open) return otherwise;
-  const taken = columnType(field, dialect.name).extracted(dialect.quote(OPEN_COLUMN), dialect.keyPath(field.name));
-  return `case when ${dialect.hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;
-}
-
-/** `default: now` is the time of the migration. */
-const defaultSql = (column: Column, field: Field, { name, literal }: Dialect): string =>
-  (field.isNowByDefault ? columnType(field, name).now : undefined) ?? literal(column.default);
 
 function foldedValue(
   beside: Column,
@@ -134,12 +134,10 @@ export const rowsOf = (
   value = 'null',
 ): RowQuery => ({ sql: `select ${quote(identifier)} as identifier, ${value} as value from ${quote(table)}` });
 
-/** `value`: SQL of the value. */
 export const rowsWhere = ({ before, dialect }: TypeChange, condition: string, value?: string): RowQuery => ({
   sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
-/** Rows whose value, as JSON text, does not fit the schema. */
 function rowsUnfit(change: TypeChange, json: string, condition: string, schema: JsonObject): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
   return {
@@ -173,8 +171,6 @@ export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: re
   const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
   return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1` };
 }
-
-// The steps of fields and checks.
 
 export const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
   change.fieldChanges.flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
@@ -252,28 +248,22 @@ function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
 }
 
 function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
+  const { before, dialect, openKeys } = change;
+  const { name, type } = field;
   const required = !column.nullable && !hasDefault(column);
-  const { before, openKeys } = change;
-  const added = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
-  // Values of an open key move into the column.
-  const taken: readonly Edit[] =
-    before.open && openKeys ? [{ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } }] : [];
-  return change.step(required ? 'add-required-field' : 'add-field', {
-    name: field.name,
-    edits: [...added, ...taken],
-    rows: required ? rowsWhere(change, `(${value}) is null`) : undefined,
-    checks: takenUnfit(change, field),
-  });
-}
-
-function takenUnfit(change: TypeChange, field: Field): readonly StepCheck[] {
-  const { before, dialect } = change;
-  if (!before.open) return [];
-  const schema = field.type.schema(field);
-  const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
-  const json = dialect.keyJson(OPEN_COLUMN, field.name);
-  const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, field.name), accepted);
-  return [{ ...rows, effect: 'fail', says: `the open key "${field.name}" is not ${field.type.expected(field)}` }];
+  const edits = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
+  const checks: StepCheck[] = [];
+  if (before.open) {
+    const schema = type.schema(field);
+    const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
+    const json = dialect.keyJson(OPEN_COLUMN, name);
+    const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), accepted);
+    checks.push({ ...rows, effect: 'fail', says: `the open key "${name}" is not ${type.expected(field)}` });
+    // Values of open keys move into the column.
+    if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });
+  }
+  const rows = required ? rowsWhere(change, `(${value}) is null`) : undefined;
+  return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
 }
 
 /**
@@ -293,7 +283,6 @@ export function claimSteps(change: TypeChange, known: ReadonlySet<string>): read
   );
 }
 
-/** A check is about what is written from now on. */
 export const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
   ...checks.dropped.map((rule) => step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) })),
   ...checks.added.map(({ fields, message }) =>

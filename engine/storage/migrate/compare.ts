@@ -86,7 +86,6 @@ export const columnsBefore = (
     return field ? ofField(field) : (references.find(({ belongsTo }) => belongsTo === member)?.column ?? '');
   });
 
-/** The field or the belongsTo relation that a column holds. */
 export const memberAt = ({ fields, references }: RecordType, column: string): Field | Relation | undefined =>
   [...fields.values()].find((field) => field.column === column) ??
   references.find((reference) => reference.column === column)?.relation;
@@ -129,7 +128,6 @@ export function joinOwnerBefore({ left, right, table }: AppliedJoin): Owner {
   return { type, name: relation ?? table };
 }
 
-/** The relation that reads the join table from this column. */
 export const relationAt = (table: JoinTable, column: string): Relation | undefined =>
   [table.left.type, table.right.type]
     .flatMap((type) => [...type.relations.values()])

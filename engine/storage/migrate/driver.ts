@@ -10,11 +10,9 @@ export interface Migration {
   readonly tasks: readonly Task[];
   /** Only a migration with the same key continues one that was interrupted. */
   readonly key: string;
-  /** Names of the indexes that the engine made. */
   readonly own: ReadonlySet<string>;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
-  /** Whether the file of the database is copied first. */
   readonly backup: boolean;
   /** Begins the transaction that changes what clients see. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
@@ -32,7 +30,6 @@ export interface Follower {
 export interface Doing {
   readonly kind: 'doing';
   readonly task: Task;
-  /** From 1. */
   readonly number: number;
   readonly of: number;
   /** Of a fill: the identifier that it has reached, the greatest one, and the rows done by this process; otherwise 0. */
@@ -77,7 +74,6 @@ export type Edit =
   | { readonly kind: 'dropIndex'; readonly name: string }
   | { readonly kind: 'createIndex'; readonly index: TableIndex };
 
-/** A column afterwards, and where its values come from. */
 export interface ColumnSource {
   readonly column: Column;
   /** SQL over the columns before. */
@@ -92,11 +88,8 @@ export interface TableAlteration {
   readonly table: string;
   readonly identifier: string;
   readonly edits: readonly Edit[];
-  /** Whether rows have open keys before. */
   readonly wasOpen: boolean;
-  /** All columns afterwards but the identifier, in the order of the table. */
   readonly columns: readonly ColumnSource[];
-  /** Creates the table afterwards, under any name. */
   readonly create: (name: string) => TableStatements;
   readonly indexes: readonly TableIndex[];
   readonly others: readonly OtherColumn[];
@@ -139,10 +132,8 @@ export interface Task {
   readonly table: string | undefined;
   /** A fill binds the identifiers before the first row and of the last row of a batch. */
   readonly sql: string;
-  /** The column by which a fill counts. */
   readonly identifier?: string;
   readonly drops?: string;
-  /** The index that it builds beside the table. */
   readonly builds?: string;
 }
 
@@ -154,5 +145,4 @@ export const tableTasks = ({ create, links }: TableStatements, indexes: readonly
   ...plainTasks('link', links),
 ];
 
-/** For people: `Build an index of books`. */
 export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].says} ${table ?? 'the tables'}`;

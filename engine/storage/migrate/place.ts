@@ -27,20 +27,19 @@ interface Placement {
   readonly applied: AppliedModel;
   /** The model with the names that these descriptors may know. */
   readonly known: AppliedModel;
-  /** Former names of types by current ones. */
   readonly formers: ReadonlyMap<string, string>;
   readonly freeTable: (name: string) => string;
   readonly freeIndex: (name: string) => string;
   readonly revisions: Map<object, object>;
-  readonly letGo: ReadonlySet<string>;
+  readonly allowedDrops: ReadonlySet<string>;
 }
 
-/** `own`: these descriptors as they were applied last. `letGo`: ids of the drops that are allowed. */
+/** `own`: these descriptors as they were applied last. `allowedDrops`: ids of the drops that are allowed. */
 export function placedModel(
   model: Model,
   applied: AppliedModel,
   own: AppliedModel = applied,
-  letGo: ReadonlySet<string> = new Set(),
+  allowedDrops: ReadonlySet<string> = new Set(),
 ): Model {
   const tables = [...Object.values(applied.types), ...applied.joins];
   const there = new Set(tables.map(({ table }) => table));
@@ -52,7 +51,7 @@ export function placedModel(
     freeTable: freeNames([...there], tablesOf(model)),
     freeIndex: freeNames(tables.flatMap(({ made }) => Object.keys(made))),
     revisions: new Map(),
-    letGo,
+    allowedDrops,
   };
   for (const type of model.types.values()) placeType(placement, type);
   placeJoins(placement, model.joinTables);
@@ -119,7 +118,7 @@ function placeColumns(placement: Placement, type: RecordType, before: AppliedTyp
     const was = held.get(before.fields[formers.get(field) ?? '']?.column ?? '');
     // Other instances may still ignore case, so the folded column stays until its drop is allowed.
     const drop = stepId({ code: 'drop-caseless', type: type.name, name: field.name });
-    const isFolded = was?.type === field.type.name && !placement.letGo.has(drop);
+    const isFolded = was?.type === field.type.name && !placement.allowedDrops.has(drop);
     const folded = field.folded ? (was?.folded ?? free(field.folded)) : isFolded ? was.folded : undefined;
     revise(placement, field, { column: was?.column ?? free(field.column), folded });
   }

@@ -22,6 +22,7 @@ import {
   type AppliedReference,
   identifierNameOf,
   nameKey,
+  type Standing,
 } from './applied.ts';
 import { type Catalogue, otherColumns } from './catalogue.ts';
 import { changeOf, droppedFieldStep, droppedFoldedStep, type TypeChange } from './change.ts';
@@ -43,27 +44,18 @@ import {
   typeSteps,
 } from './types.ts';
 
+/** `allowedDrops`: ids of the drops that are allowed; parts without one stay. */
 export function createPlan(
-  applied: AppliedModel,
   model: Model,
+  { applied, own }: Pick<Standing, 'applied' | 'own'>,
   dialect: Dialect,
-  {
-    letGo = new Set(),
-    own,
-    catalogue = [],
-    seeded = new Map(),
-  }: {
-    /** Ids of the drops that are allowed; parts without one stay. */
-    readonly letGo?: ReadonlySet<string>;
-    /** The tables when these descriptors were applied last. */
-    readonly own?: AppliedModel | undefined;
-    readonly catalogue?: Catalogue;
-    readonly seeded?: Seeded;
-  } = {},
+  allowedDrops: ReadonlySet<string> = new Set(),
+  catalogue: Catalogue = [],
+  seeded: Seeded = new Map(),
 ): Plan {
-  const placed = placedModel(model, applied, own, letGo);
+  const placed = placedModel(model, applied, own?.applied, allowedDrops);
   const asked = compare(applied, placed);
-  const kept = keptModel(asked, placed, dialect, letGo);
+  const kept = keptModel(asked, placed, dialect, allowedDrops);
   const wanted = appliedModel(kept.tables, dialect);
   const isSame = isDeepStrictEqual([applied.types, applied.joins], [wanted.types, wanted.joins]);
   const known = new Set(applied.kept);
@@ -94,15 +86,15 @@ function stepsBetween(
   catalogue: Catalogue,
 ): readonly MigrationStep[] {
   // A kept part gets another name if a new one has its name.
-  const isTold = (step: MigrationStep): boolean => !isRename(step) || isNamed(step, placed);
+  const isShown = (step: MigrationStep): boolean => !isRename(step) || isNamed(step, placed);
   const steps = [
     ...joins.dropped.map((join) => droppedJoinStep(join, dialect)),
     ...dropped.map((type) => droppedTypeStep(type, dialect)),
     ...types.flatMap((pair) => {
       const change = changeOf(pair, dialect, otherColumns(applied, catalogue, pair.before.table));
-      return typeSteps(change, knownRelations(applied, pair.before.name), isTold);
+      return typeSteps(change, knownRelations(applied, pair.before.name), isShown);
     }),
-    ...renamedJoinSteps(joins).filter(isTold),
+    ...renamedJoinSteps(joins).filter(isShown),
     ...added.map((type) => addedTypeStep(type, dialect)),
     ...joins.added.map((table) => addedJoinStep(table, dialect)),
   ];
@@ -139,19 +131,19 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
 type TypeDraft = Draft<RecordType>;
 
 /**
- * The model with the parts that no descriptor names, and the steps that would drop them. What cannot be kept: what `letGo`
+ * The model with the parts that no descriptor names, and the steps that would drop them. What cannot be kept: what `allowedDrops`
  * names, a column that every new record needs a value for, and an index over values that have no order.
  */
 function keptModel(
   asked: Comparison,
   model: Model,
   dialect: Dialect,
-  letGo: ReadonlySet<string>,
+  allowedDrops: ReadonlySet<string>,
 ): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
   const steps: MigrationStep[] = [];
   /** The step that drops a whole type drops its parts as well: they have none of their own. */
   const stays = (step: MigrationStep | undefined): boolean => {
-    if (step && letGo.has(stepId(step))) return false;
+    if (step && allowedDrops.has(stepId(step))) return false;
     if (step) steps.push(step);
     return true;
   };
@@ -218,7 +210,6 @@ const copied = (type: RecordType): TypeDraft =>
     indexes: [...type.indexes],
   }) as TypeDraft;
 
-/** The name itself, unless something new has it. */
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   const all = new Set([...taken.keys()].map(nameKey));
   let found = name;
@@ -258,30 +249,15 @@ function keepReference(type: TypeDraft, target: TypeDraft, before: AppliedRefere
   if (has !== null) addRelation(has, 'hasMany', target, type, { at: 'target', reference });
 }
 
-function keptJoin(
-  { table: name, left, right }: AppliedJoin,
-  ...[one, other]: readonly [TypeDraft, TypeDraft]
-): JoinTable {
-  const table: JoinTable = {
-    name,
-    exportName: name,
-    first: 'left',
-    left: { column: left.column, type: one },
-    right: { column: right.column, type: other },
+function keptJoin({ table: name, left, right }: AppliedJoin, one: TypeDraft, other: TypeDraft): JoinTable {
+  const sides = { left: { column: left.column, type: one }, right: { column: right.column, type: other } };
+  const table: JoinTable = { name, exportName: name, first: 'left', ...sides };
+  const add = (from: AppliedJoin['left'], to: AppliedJoin['left'], source: TypeDraft, target: TypeDraft): void => {
+    const link = { at: 'join', table, sourceColumn: from.column, targetColumn: to.column } as const;
+    if (from.relation !== null) addRelation(from.relation, 'manyToMany', source, target, link);
   };
-  const link = { at: 'join', table } as const;
-  if (left.relation !== null)
-    addRelation(left.relation, 'manyToMany', one, other, {
-      ...link,
-      sourceColumn: left.column,
-      targetColumn: right.column,
-    });
-  if (right.relation !== null)
-    addRelation(right.relation, 'manyToMany', other, one, {
-      ...link,
-      sourceColumn: right.column,
-      targetColumn: left.column,
-    });
+  add(left, right, one, other);
+  add(right, left, other, one);
   return table;
 }
 

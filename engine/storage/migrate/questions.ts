@@ -48,14 +48,13 @@ export function renameQuestions({ types, added, dropped, joins }: Comparison): r
 }
 
 /** A part that no descriptor names any more. */
-interface Past {
+interface FormerPart {
   readonly name: string;
-  /** For people: `a belongsTo relation to Author`. */
   readonly kind: string;
   readonly stays: string;
   readonly rowsIn: string;
   /** Its table or column; empty for the other side of a relation. */
-  readonly place: string;
+  readonly storedIn: string;
 }
 
 interface LeftBehind {
@@ -70,16 +69,20 @@ interface LeftBehind {
  */
 export function leftBehind(applied: AppliedModel, asked: Comparison, model: Model): readonly LeftBehind[] {
   if (Object.keys(applied.types).length === 0) return [];
-  const pastTypes = asked.dropped.map(({ name, table }) => {
-    return { name, kind: 'a type', stays: `the records of ${name}`, rowsIn: table, place: table };
+  const formerTypes = asked.dropped.map(({ name, table }) => {
+    return { name, kind: 'a type', stays: `the records of ${name}`, rowsIn: table, storedIn: table };
   });
   const kept = keptNames(asked);
   return [...model.types.values()].flatMap((type) => {
     const pair = asked.types.find((one) => one.type.name === type.name);
-    const pasts = pair ? pastsOf(pair, asked) : [];
+    const formerParts = pair ? formerPartsOf(pair, asked) : [];
     const members = pair ? [...type.fields.values(), ...type.relations.values()] : [];
     return [
-      ...questionsOf(type, { type: type.name, subject: `type ${type.name}`, kind: 'a type', isNew: !pair }, pastTypes),
+      ...questionsOf(
+        type,
+        { type: type.name, subject: `type ${type.name}`, kind: 'a type', isNew: !pair },
+        formerTypes,
+      ),
       ...members.flatMap((member) => {
         const { name } = member;
         const [what, kind] =
@@ -87,49 +90,48 @@ export function leftBehind(applied: AppliedModel, asked: Comparison, model: Mode
         const isNew = !kept.has(`${type.name}.${name}`);
         const subject = `${what} "${name}" of ${type.name}`;
         const part = { name, renamedFrom: member.renamedFrom, table: columnOf(member) };
-        return questionsOf(part, { type: type.name, subject, kind, isNew }, pasts, pair?.before.table, name);
+        return questionsOf(part, { type: type.name, subject, kind, isNew }, formerParts, pair?.before.table, name);
       }),
     ];
   });
 }
 
-/** `table`: that of the type, for a member. */
 function questionsOf(
-  { name, renamedFrom: former, table: place }: Pick<RecordType, 'name' | 'renamedFrom' | 'table'>,
+  { name, renamedFrom: former, table: storedIn }: Pick<RecordType, 'name' | 'renamedFrom' | 'table'>,
   { type, subject, kind, isNew }: Readonly<Record<'type' | 'subject' | 'kind', string>> & { readonly isNew: boolean },
-  pasts: readonly Past[],
+  formerParts: readonly FormerPart[],
   table?: string,
   member?: string,
 ): readonly LeftBehind[] {
   const left = (detail: string, { lasts = false, rowsIn = table } = {}): readonly LeftBehind[] => [
     { step: createStep('not-moved', type, { name: member, detail, rowsIn }), lasts },
   ];
-  const past = pasts.find((one) => one.name === former);
-  const other = isNew ? (pasts.find((one) => one.name === name) ?? past) : undefined;
+  const renamed = formerParts.find((one) => one.name === former);
+  const other = isNew ? (formerParts.find((one) => one.name === name) ?? renamed) : undefined;
   if (other)
     return left(
       `"${other.name}" of ${type} was ${other.kind}, which cannot become ${kind}: ${other.stays} stay where they are, and ${subject} begins empty. Use another name and copy them, or allow this step to leave them`,
-      { lasts: past !== undefined },
+      { lasts: renamed !== undefined },
     );
-  if (past)
+  if (renamed)
     return left(
-      `"renamedFrom: ${past.name}" of ${subject} comes too late, since the database has both: ${past.stays} stay where they are, and no request shows them. Copy what you need, or allow this step to leave them`,
-      { lasts: true, rowsIn: past.rowsIn },
+      `"renamedFrom: ${renamed.name}" of ${subject} comes too late, since the database has both: ${renamed.stays} stay where they are, and no request shows them. Copy what you need, or allow this step to leave them`,
+      { lasts: true, rowsIn: renamed.rowsIn },
     );
   if (!isNew) return [];
   if (former !== undefined) {
-    const names = pasts.map((one) => one.name);
+    const names = formerParts.map((one) => one.name);
     const unknown = `"renamedFrom: ${former}" of ${subject} names nothing that the database has${didYouMean(former, names)}`;
     const meant = nearest(former, names) ?? names[0];
-    const rowsIn = pasts.find((one) => one.name === meant)?.rowsIn;
+    const rowsIn = formerParts.find((one) => one.name === meant)?.rowsIn;
     if (rowsIn !== undefined) return left(`${unknown}. Correct it, or allow this step if it is new`, { rowsIn });
     // Nothing is gone that it could have meant: this database never had the former name.
     return left(`${unknown}; it is new`).map((one) => ({ ...one, step: { ...one.step, risk: 'safe' } }));
   }
-  const held = pasts.find((one) => place !== '' && nameKey(one.place) === nameKey(place));
+  const held = formerParts.find((one) => storedIn !== '' && nameKey(one.storedIn) === nameKey(storedIn));
   if (!held) return [];
   return left(
-    `${place} holds ${held.stays}, which no descriptor names any more, so ${subject} gets another one and begins empty. Write "renamedFrom" if it is the same, or allow this step`,
+    `${storedIn} holds ${held.stays}, which no descriptor names any more, so ${subject} gets another one and begins empty. Write "renamedFrom" if it is the same, or allow this step`,
     { rowsIn: held.rowsIn },
   );
 }
@@ -155,17 +157,17 @@ function keptNames({ types, joins }: Comparison): ReadonlySet<string> {
   ]);
 }
 
-function pastsOf({ before, fields, references }: TypePair, asked: Comparison): readonly Past[] {
+function formerPartsOf({ before, fields, references }: TypePair, asked: Comparison): readonly FormerPart[] {
   const rowsIn = before.table;
-  const links = (name: string | null, kind: string, place = ''): readonly Past[] =>
-    name === null ? [] : [{ name, kind, stays: `the links of "${name}"`, rowsIn, place }];
-  const inverse = (type: string, all: readonly AppliedReference[]): readonly Past[] =>
+  const links = (name: string | null, kind: string, storedIn = ''): readonly FormerPart[] =>
+    name === null ? [] : [{ name, kind, stays: `the links of "${name}"`, rowsIn, storedIn }];
+  const inverse = (type: string, all: readonly AppliedReference[]): readonly FormerPart[] =>
     all.flatMap(({ target, has, unique }) =>
       target === before.name ? links(has, `a ${unique ? 'hasOne' : 'hasMany'} relation to ${type}`) : [],
     );
   return [
     ...fields.dropped.map(({ name, column }) => {
-      return { name, kind: 'a field', stays: `the values of "${name}"`, rowsIn, place: column };
+      return { name, kind: 'a field', stays: `the values of "${name}"`, rowsIn, storedIn: column };
     }),
     ...references.dropped.flatMap(({ belongsTo, target, column }) =>
       links(belongsTo, `a belongsTo relation to ${target}`, column),

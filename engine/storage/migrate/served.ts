@@ -12,7 +12,6 @@ import { type AppliedModel, type AppliedReference, identifierNameOf } from './ap
 import { columnsBefore, compare, memberAt, type NamedField, type TypePair } from './compare.ts';
 import { isNeeded, unnamedField } from './plan.ts';
 
-/** Why the instance cannot use a table, or cannot write to it. */
 interface Misfit {
   readonly table: string;
   readonly says: string;

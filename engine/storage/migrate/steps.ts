@@ -7,7 +7,6 @@ import type { Edit, Task } from './driver.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** The effect on a record. fail: such a record blocks the step. */
 type Effect = 'lose' | 'change' | 'fail';
 
 /** docs/reference/changes.md lists them. */
@@ -127,12 +126,10 @@ export interface MigrationStep {
   readonly risk: Risk;
   readonly description: string;
   readonly checks: readonly StepCheck[];
-  /** Changes of the type's table; its dialect makes tasks of them. */
   readonly edits: readonly Edit[];
   readonly tasks: readonly Task[];
   /** The table, by its name before the plan, whose rows are at stake. */
   readonly rowsIn: string | undefined;
-  /** Tables and indexes besides those of its edits. */
   readonly creates: readonly string[];
 }
 
@@ -145,17 +142,14 @@ export interface Plan {
   readonly wanted: AppliedModel;
 }
 
-/** The placeholders of a step's texts. */
 interface Words {
   readonly type?: string;
-  /** A field, a relation, or the members of an index. */
   readonly name?: string | undefined;
   readonly was?: string | undefined;
   readonly now?: string | undefined;
   readonly detail?: string;
 }
 
-/** `rows`: those that this kind of step affects. */
 export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates'>> &
   Omit<Words, 'type'> & { readonly rows?: RowQuery | undefined };
 

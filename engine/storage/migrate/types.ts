@@ -56,11 +56,10 @@ export function closeStep(change: TypeChange): MigrationStep {
   return change.step('close-type', { edits, rows });
 }
 
-/** `knownRelations`: those that the type had. `isTold`: whether a step is worth telling. */
 export function typeSteps(
   change: TypeChange,
   knownRelations: ReadonlySet<string>,
-  isTold: (step: MigrationStep) => boolean,
+  isShown: (step: MigrationStep) => boolean,
 ): readonly MigrationStep[] {
   const { type, before, step, fields, references, indexes, openKeys } = change;
   const [was, now] = [identifierNameOf(before), type.identifier.name];
@@ -89,7 +88,7 @@ export function typeSteps(
     // Where case counts again, fewer values are equal: the index is only rebuilt, as its SQL changes.
     ...folded.map(({ after, before: replaced }) => addedIndexStep(change, after, replaced)),
   ];
-  return withTasks(change, withIndexes(change, steps.filter(isTold)));
+  return withTasks(change, withIndexes(change, steps.filter(isShown)));
 }
 
 /** Nulls that become a default may collide where the field is unique. */

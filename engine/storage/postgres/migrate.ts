@@ -10,9 +10,8 @@ import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
 
-/** Makes no copy: there is no file to copy. */
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
-  await telling(async (running) => {
+  await explainErrors(async (running) => {
     const report: Follower['report'] = (event) => {
       if (event.kind === 'doing') running(event.task.sql);
       migration.watch.report(event);
@@ -22,7 +21,7 @@ export async function migrate(connections: Connections, migration: Migration): P
 }
 
 export const define = (connections: Connections, statements: readonly string[]): Promise<void> =>
-  telling((running) =>
+  explainErrors((running) =>
     // Waiting for the lock holds up nobody: no request uses these tables yet.
     writeIn(connections, `begin; set local lock_timeout = '10s'`, async (writer) => {
       for (const sql of statements) {
@@ -39,8 +38,7 @@ const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[])
 
 const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
 
-/** Its errors name the statement that failed. */
-async function telling(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
+async function explainErrors(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
   let sql = 'begin';
   try {
     await work((one) => (sql = one));
@@ -58,14 +56,14 @@ async function telling(work: (running: (sql: string) => void) => Promise<void>):
   }
 }
 
-type Place = Pick<Doing, 'number' | 'of'>;
+type TaskNumber = Pick<Doing, 'number' | 'of'>;
 
 const NOT_A_FILL = { kind: 'doing', position: 0, last: 0, rows: 0 } as const;
 
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {
   const { tasks, watch, locked } = migration;
   const [prepare, change, last] = [tasksOf('prepare', tasks), tasksOf('switch', tasks), tasksOf('finish', tasks)];
-  const at = (index: number): Place => ({ number: index + 1, of: tasks.length });
+  const at = (index: number): TaskNumber => ({ number: index + 1, of: tasks.length });
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(alone(connections));
   const isSame = known?.key === key;
@@ -80,7 +78,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   try {
     for (const [index, task] of prepare.entries())
       if (index >= done) await prepareOne(connections, task, at(index), index === done ? position : 0, watch);
-    await insist(connections, watch, [...tables].toSorted(), 'all', async (writer) => {
+    await withLocks(connections, watch, [...tables].toSorted(), 'all', async (writer) => {
       await migration.before(writer);
       for (const [index, task] of change.entries()) {
         watch.report({ ...NOT_A_FILL, task, ...at(prepare.length + index) });
@@ -102,18 +100,18 @@ async function carryOut(connections: Connections, migration: Migration): Promise
 async function prepareOne(
   connections: Connections,
   task: Task,
-  place: Place,
+  at: TaskNumber,
   position: number,
   watch: Follower,
 ): Promise<void> {
   const { kind, table, sql } = task;
-  if (kind === 'fill') return fill(connections, task, place, position, watch);
-  watch.report({ ...NOT_A_FILL, task, ...place });
+  if (kind === 'fill') return fill(connections, task, at, position, watch);
+  watch.report({ ...NOT_A_FILL, task, ...at });
   if (kind === 'index') await buildIndex(connections, task, watch.caller);
   const { lock } = taskKinds[kind];
-  await insist(connections, watch, table === undefined ? [] : [table], lock, async (writer) => {
+  await withLocks(connections, watch, table === undefined ? [] : [table], lock, async (writer) => {
     if (kind !== 'index') await run(writer, sql);
-    await record(writer, 'done = ?, position = 0', [place.number]);
+    await record(writer, 'done = ?, position = 0', [at.number]);
   });
 }
 
@@ -122,7 +120,13 @@ const BATCH_TIME = 30;
 const FIRST_ROWS = 500;
 const MOST_ROWS = 10_000;
 
-async function fill(connections: Connections, task: Task, place: Place, from: number, watch: Follower): Promise<void> {
+async function fill(
+  connections: Connections,
+  task: Task,
+  at: TaskNumber,
+  from: number,
+  watch: Follower,
+): Promise<void> {
   const [table, identifier] = [quoted(task.table ?? ''), quoted(task.identifier ?? '')];
   const greatest = { sql: `select max(${identifier}) from ${table}` };
   const batch = {
@@ -132,18 +136,18 @@ async function fill(connections: Connections, task: Task, place: Place, from: nu
   let size = FIRST_ROWS;
   let rows = 0;
   for (let position = from; ;) {
-    watch.report({ kind: 'doing', task, ...place, position, last, rows });
+    watch.report({ kind: 'doing', task, ...at, position, last, rows });
     const began = performance.now();
     const work = async (writer: Writer): Promise<{ readonly end?: number; readonly changes: number }> => {
       const end = await writer.value(batch, [position, size]);
       if (typeof end !== 'number') {
-        await record(writer, 'done = ?, position = 0', [place.number]);
+        await record(writer, 'done = ?, position = 0', [at.number]);
         return { changes: 0 };
       }
       await record(writer, 'position = ?', [end]);
       return { end, changes: (await run(writer, task.sql, [position, end])).changes };
     };
-    const { end, changes } = await insist(connections, watch, [task.table ?? ''], 'rows', work);
+    const { end, changes } = await withLocks(connections, watch, [task.table ?? ''], 'rows', work);
     if (end === undefined) return;
     position = end;
     rows += changes;
@@ -167,7 +171,6 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
   await outside(connections, sql, caller);
 }
 
-/** Some statements allow no transaction. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
   const connection = await taken(connections, caller);
   try {
@@ -180,8 +183,8 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-/** `first`: the place of the first task that is left, if the ones before are counted. */
-export async function finishMigration(connections: Connections, watch: Follower, first?: Place): Promise<void> {
+/** `first`: the number of the first task that is left, if the ones before are counted. */
+export async function finishMigration(connections: Connections, watch: Follower, first?: TaskNumber): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
   if (rest === undefined) return;
   const { number, of } = first ?? { number: 1, of: rest.length };
@@ -195,25 +198,19 @@ export async function finishMigration(connections: Connections, watch: Follower,
 export async function abandonMigration(connections: Connections, watch: Follower): Promise<boolean> {
   const reader = alone(connections);
   if ((await readProgress(reader)) === undefined) return false;
-  for (const sql of await reader.column(PREPARED_INDEXES, [])) await outside(connections, String(sql), watch.caller);
   const drops = Map.groupBy(await reader.all(PREPARED, []), ([table]) => String(table));
   for (const [table, statements] of drops)
-    await insist(connections, watch, [table], 'all', async (writer) => {
+    await withLocks(connections, watch, table === '' ? [] : [table], 'all', async (writer) => {
       for (const [, sql] of statements) await run(writer, String(sql));
     });
-  await writeIn(connections, 'begin', async (writer) => {
-    for (const sql of await writer.column(PREPARED_FUNCTIONS, [])) await run(writer, String(sql));
-    await run(writer, END);
-  });
+  await writeIn(connections, 'begin', (writer) => run(writer, END));
   return true;
 }
 
 interface MigrationProgress {
   readonly key: string;
   readonly done: number;
-  /** The identifier that the next task has reached. */
   readonly position: number;
-  /** The last tasks, once the tables are changed. */
   readonly rest: readonly Task[] | undefined;
 }
 
@@ -235,19 +232,15 @@ const END = `delete from ${MIGRATION_TABLE}`;
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
 const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
-/** Tables, and the statements that remove what was prepared on them. */
+/** Tables, and the statements that remove what was prepared on them; functions last, since triggers use them. */
 const PREPARED = {
   sql: `select "table", sql from (${[
-    `select 1 as step, t.relname::text as "table", format('drop trigger %I on %s', tgname, t.oid::regclass) as sql from pg_trigger, ${TABLES} and tgrelid = t.oid and ${OWN('tgname')}`,
-    `select 2, t.relname::text, format('alter table %s drop constraint %I', t.oid::regclass, conname) from pg_constraint, ${TABLES} and conrelid = t.oid and ${OWN('conname')}`,
-    `select 3, t.relname::text, format('alter table %s drop column %I', t.oid::regclass, attname) from pg_attribute, ${TABLES} and attrelid = t.oid and not attisdropped and ${OWN('attname')}`,
+    `select 1 as step, t.relname::text as "table", format('drop index %s', indexrelid::regclass) as sql from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
+    `select 2, t.relname::text, format('drop trigger %I on %s', tgname, t.oid::regclass) from pg_trigger, ${TABLES} and tgrelid = t.oid and ${OWN('tgname')}`,
+    `select 3, t.relname::text, format('alter table %s drop constraint %I', t.oid::regclass, conname) from pg_constraint, ${TABLES} and conrelid = t.oid and ${OWN('conname')}`,
+    `select 4, t.relname::text, format('alter table %s drop column %I', t.oid::regclass, attname) from pg_attribute, ${TABLES} and attrelid = t.oid and not attisdropped and ${OWN('attname')}`,
+    `select 5, '', format('drop function %s', oid::regprocedure) from pg_proc where pronamespace = quote_ident(current_schema())::regnamespace and ${OWN('proname')}`,
   ].join(' union all ')}) as found order by step`,
-};
-const PREPARED_FUNCTIONS = {
-  sql: `select format('drop function %s', oid::regprocedure) from pg_proc where pronamespace = quote_ident(current_schema())::regnamespace and ${OWN('proname')}`,
-};
-const PREPARED_INDEXES = {
-  sql: `select format('drop index concurrently %s', indexrelid::regclass) from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
 };
 
 // Requests queue behind a strong lock that waits, so it is given up after a tenth of a second, and tried again later.
@@ -278,7 +271,7 @@ function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
 }
 
 /** Repeats a transaction until it gets the locks for its work. */
-async function insist<T>(
+async function withLocks<T>(
   connections: Connections,
   { caller, report }: Follower,
   tables: readonly string[],

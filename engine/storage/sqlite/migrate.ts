@@ -6,7 +6,6 @@ import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 
-/** Milliseconds to wait for other processes that write. */
 const DEFINE_TIMEOUT = 5000;
 const MIGRATE_TIMEOUT = 10_000;
 const MAX_SHOWN = 10;
@@ -59,13 +58,13 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
     if (caller.isGone) throw new CallerGone();
-    refusing(task.sql, () =>
+    explainErrors(task.sql, () =>
       runTask(connection, task, (position, last, rows) =>
         report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last, rows }),
       ),
     );
   }
-  for (const sql of lostIn(connection, found, migration.own)) refusing(sql, () => connection.run({ sql }, []));
+  for (const sql of lostIn(connection, found, migration.own)) explainErrors(sql, () => connection.run({ sql }, []));
   await migration.after(connection);
   const broken = brokenKeys(connection);
   if (broken !== undefined) throw new StartError(`${broken}. Nothing was changed.`);
@@ -74,7 +73,6 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
 
 const BATCH = 50_000;
 
-/** `tell` gets the progress before each batch. */
 function runTask(
   connection: SqliteConnection,
   { kind, table = '', identifier = '', sql }: Task,
@@ -101,8 +99,7 @@ function runTask(
   }
 }
 
-/** SQLite may refuse because of what others added to the file, such as a view. */
-function refusing(sql: string, work: () => void): void {
+function explainErrors(sql: string, work: () => void): void {
   try {
     work();
   } catch (error) {
@@ -120,12 +117,7 @@ function brokenKeys({ all }: SqliteConnection): string | undefined {
   return `${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}`;
 }
 
-interface SchemaRow {
-  readonly type: string;
-  readonly name: string;
-  readonly table: string;
-  readonly sql: string;
-}
+type SchemaRow = Readonly<Record<'type' | 'name' | 'table' | 'sql', string>>;
 
 /** Tables come first, and triggers last. */
 const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly SchemaRow[] =>
@@ -150,7 +142,6 @@ function lostIn(
     .map(({ sql }) => sql);
 }
 
-/** Runs the tasks over the schema of the file, without its rows. */
 export function rehearse(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
