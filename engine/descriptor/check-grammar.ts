@@ -204,7 +204,7 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   return finding('unknown-key', [...path, key], message, 'key');
 }
 
-/** The type of a field may be the kind of a relation. */
+/** Advice for a field whose type is the kind of a relation. */
 function kindMeant([section]: YamlPath, type: unknown): string {
   const kind = section === 'fields' ? wordMeant(String(type), relationKinds) : undefined;
   return kind === undefined ? '' : `; a relation stands under "relations", with kind: ${kind}`;

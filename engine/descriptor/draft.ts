@@ -29,7 +29,7 @@ export interface TypeDraft {
   readonly where: Placing;
   readonly name: string;
   readonly draft: DescriptorDraft;
-  /** No fault hides names. */
+  /** No fault hides names of fields or relations. */
   readonly complete: boolean;
   /** Keys of the descriptor whose values were faulty. */
   readonly lost: ReadonlySet<string>;
@@ -105,7 +105,7 @@ export interface RelationEnd {
 export interface Schema extends Pairing<RelationEnd> {
   readonly types: readonly TypeDraft[];
   readonly byName: ReadonlyMap<string, TypeDraft>;
-  /** If not, a missing type may just be unreadable. */
+  /** Every file names its type; otherwise a missing type may just be unreadable. */
   readonly allNamed: boolean;
   readonly sides: readonly RelationEnd[];
   sidesOf(type: TypeDraft): readonly RelationEnd[];

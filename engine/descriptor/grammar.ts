@@ -1,4 +1,4 @@
-/** The grammar of descriptors: a JSON Schema (draft-07, which editors support best), published and checked against. */
+/** The grammar of descriptors: a JSON Schema (draft-07, for editors), which every descriptor is checked against. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';

@@ -101,7 +101,7 @@ function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding
   const [draft] = drafts;
   if (!draft) return diagnostics;
   const { where } = draft;
-  // A value that is not JSON became null, which may be a fault too.
+  // A value that is not JSON became null: faults of that null are left out.
   const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
   const own = findings
     .slice(0, MAX_SHOWN)

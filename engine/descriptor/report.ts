@@ -29,7 +29,7 @@ export interface Finding {
   readonly path: YamlPath;
   readonly at: At;
   readonly message: string;
-  /** The message ends with the value in quotes. */
+  /** A text without quotes: the message ends with the value in quotes. */
   readonly isUnquoted: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Full case folding after normalization. The Unicode version is fixed, so that instances on different Node.js fold alike. */
+/** Full case folding after normalization. The Unicode version is fixed, so that all versions of Node.js fold alike. */
 import type { JsonValue } from '../json/json.ts';
 import { FULL_FOLDINGS, SINGLE_FOLDINGS, UNASSIGNED } from './unicode-data.ts';
 

@@ -23,6 +23,7 @@ export type PeriodName = 'day' | 'month';
 
 type ColumnSql = (column: string) => string;
 
+/** The part of a field that its type reads. */
 export interface Shape {
   readonly constraints: Readonly<Record<string, JsonValue>>;
   readonly examples: readonly JsonValue[];
@@ -57,7 +58,7 @@ export interface ColumnType {
   operand(value: JsonValue): SqlValue;
   /** SQL: the column's value from a JSON object. `path`: a literal path to a key that exists. */
   extracted(document: string, path: string): string;
-  /** SQL: the present. */
+  /** SQL: the present time, for `default: now`. */
   readonly now?: string;
   /** SQL: the time in milliseconds when the statement started, and when it comes to this row; `given` converts a text. */
   readonly clock?: { readonly statement: string; readonly row: string; readonly given: ColumnSql };
@@ -97,9 +98,9 @@ export interface FieldType {
   /** An accepted value as responses show it, if not as it was sent. */
   canonical?(value: JsonValue): JsonValue;
   equal(a: JsonValue, b: JsonValue): boolean;
-  /** Neither value is null. */
+  /** As `Array.sort` expects. Neither value is null. */
   compare(a: JsonValue, b: JsonValue): number;
-  /** Checks can compare fields of these types with each other. */
+  /** Checks can compare fields of numeric types with each other. */
   readonly isNumeric?: true;
   /** The value for this time. A type that has it takes "default: now". */
   now?(time: Date): string;
@@ -108,6 +109,7 @@ export interface FieldType {
   spare?(place: number): JsonValue;
   /** An accepted value; seeds give different values, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
+  /** Accepted values at the limits of the constraints. */
   edges(shape: Shape): readonly JsonValue[];
   /** Rejected values other than null, not because of one of their items. */
   bad(shape: Shape): readonly JsonValue[];

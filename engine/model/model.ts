@@ -45,7 +45,7 @@ interface Identifier {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** If not, bodies may not contain it either. */
+  /** Records show it; otherwise bodies may not contain it either. */
   readonly inRecord: boolean;
   readonly column: string;
 }
@@ -189,7 +189,7 @@ export function labelAmong({ label }: RecordType, shown: readonly Field[]): Fiel
 const isLabel = ({ type, sensitive, generated, multiline }: Field): boolean =>
   type.isText === true && !sensitive && generated === undefined && !multiline;
 
-/** With the owners of hasOne relations. */
+/** The unique values of a type. A hasOne makes its owner unique among the children. */
 export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
   const hasOnes = type.references.flatMap(({ unique, relation }) =>
     unique && relation ? [{ name: relation.name, members: [relation] }] : [],

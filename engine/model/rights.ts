@@ -55,7 +55,7 @@ export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly Un
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
   nested === 'write' && (owned || can(rights, target, 'update'));
 
-/** A column in the related record is a write to that record. */
+/** Setting a column in the related record is a write to that record. */
 export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
   owned || link.at !== 'target' || can(rights, target, 'update');
 

@@ -9,14 +9,14 @@ export interface Components {
   /** The wanted name in ASCII, with a number if another thing of the kind has it. */
   nameOf(kind: string, thing: string, wanted: string): string;
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
-  /** Members of a document. */
+  /** The paths and the components that they use, as the document has them. */
   withPaths(paths: JsonObject): { readonly paths: JsonObject; readonly components: JsonObject };
 }
 
 export function createComponents(isSimple: boolean): Components {
   const names = new Map<string, string>();
   const taken = new Set<string>();
-  const made: Record<string, Record<string, JsonObject>> = {};
+  const made = new Map<Section, Map<string, JsonObject>>();
   const nameOf = (kind: string, thing: string, wanted: string): string => {
     const known = names.get(`${kind} ${thing}`);
     if (known !== undefined) return known;
@@ -32,17 +32,19 @@ export function createComponents(isSimple: boolean): Components {
     nameOf,
     use: (section, thing, wanted, make) => {
       const name = nameOf(section, thing, wanted);
-      const known = (made[section] ??= {});
-      if (known[name] === undefined) {
+      const known = made.get(section) ?? new Map<string, JsonObject>();
+      made.set(section, known);
+      if (!known.has(name)) {
         // Schemas may refer to themselves while they are made.
-        known[name] = {};
-        known[name] = make();
+        known.set(name, {});
+        known.set(name, make());
       }
       return { $ref: `#/components/${section}/${name}` };
     },
     withPaths: (paths) => {
-      if (!isSimple) return { paths, components: made };
-      const { schemas = {}, examples: _, ...others } = made;
+      const all = Object.fromEntries([...made].map(([section, known]) => [section, Object.fromEntries(known)]));
+      if (!isSimple) return { paths, components: all };
+      const { schemas = {}, examples: _, ...others } = all;
       const [simplePaths, components] = [simplified(paths), simplified(others)];
       const used = simpleSchemas(schemas, { simplePaths, components });
       return { paths: simplePaths, components: { ...components, schemas: used } };
@@ -120,7 +122,7 @@ function simpleSchema(schema: JsonObject): JsonObject {
     ...(additional === undefined ? {} : { additionalProperties: additional }),
   };
   if ($ref !== undefined) return Object.keys(common).length === 0 ? { $ref } : { ...common, allOf: [{ $ref }] };
-  // Of one record or an array of them, one.
+  // One record or an array of records: the simple form is one record.
   const [one] = listOf(oneOf).map(membersOf);
   if (one !== undefined && '$ref' in one) return simpleSchema(one);
   // A related record or null: some tools look for null here, others in the schema that is referred to.
