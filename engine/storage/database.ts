@@ -330,22 +330,19 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
 
 // Whether the tables still fit the model of this service.
 
+const CHANGES = ['insert into ', 'update ', 'delete from '];
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
 /** Milliseconds between two checks on PostgreSQL, and so for how long a change may go unnoticed by reads. */
 export const LOOK_MS = 1000;
 
 function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
-  const { sql, inEachSnapshot } = driver.dialect.revision;
-  const revision: Statement = { sql };
+  const { quote, name: dialect, revision } = driver.dialect;
+  const current: Statement = { sql: revision.sql };
   let placed: Model | undefined;
   let served: Model | undefined;
   let atStart: AppliedModel | undefined;
   let known: SqlValue | undefined;
-  /** Tables that the service can no longer use, and those that it can only read. */
-  let unfit: readonly string[] = [];
-  let narrower: readonly string[] = [];
-  /** Matches statements that would use them in that way. */
-  let touching: RegExp | undefined;
+  let misfits: ReturnType<typeof servedModel>['misfits'] = [];
   /** The tables are those that the service started with. */
   let isSame = true;
   /** Checked in this turn of the event loop. */
@@ -353,10 +350,14 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
   /** A request missed a table, a column or a privilege. */
   let isMissing = false;
 
+  const misfitting = (isReadable: boolean): readonly string[] => [
+    ...new Set(misfits.flatMap((misfit) => (misfit.isReadable === isReadable ? misfit.table : []))),
+  ];
+
   function check(reader: Reader): Awaitable<void> {
     if (placed === undefined) return;
     const changed = (now: SqlValue | undefined): Awaitable<void> => (now === known ? undefined : renew(now, reader));
-    const now = reader.value(revision, []);
+    const now = reader.value(current, []);
     return now instanceof Promise ? now.then(changed) : changed(now);
   }
 
@@ -367,23 +368,18 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       throw error;
     });
     if (placed === undefined) return;
-    const { model, misfits } = servedModel(placed, tables);
-    const namesOf = (isNarrower: boolean): readonly string[] => [
-      ...new Set(misfits.flatMap(({ table, isReadable }) => (isReadable === isNarrower ? table : []))),
-    ];
-    const before = [unfit, narrower];
-    [known, served] = [now, model];
+    const before = [misfitting(false), misfitting(true)];
+    known = now;
+    ({ model: served, misfits } = servedModel(placed, tables));
+    const [unfit, narrower] = [misfitting(false), misfitting(true)];
     atStart ??= tables;
     isSame = isDeepStrictEqual(atStart, tables);
-    [unfit, narrower] = [namesOf(false), namesOf(true)];
-    touching = misfits.length === 0 ? undefined : touchingOf(unfit, narrower);
     if (!isDeepStrictEqual(before, [unfit, narrower])) onFit?.(unfit, narrower);
-    onServed?.(model);
+    onServed?.(served);
   }
 
   /** Called only once a request has missed one, since probes would wait for a table that a migration has locked. */
   async function requireObjects({ types, joinTables }: Model): Promise<void> {
-    const { quote, name: dialect } = driver.dialect;
     const tables = [
       ...[...types.values()].map((type) => [
         type.table,
@@ -401,14 +397,16 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
     check,
     /** On SQLite, checks once per turn of the event loop; undefined if nothing has to be awaited. */
     checkTurn: (): Promise<void> | undefined => {
-      if (isSure || !inEachSnapshot) return undefined;
+      if (isSure || !revision.inEachSnapshot) return undefined;
       isSure = true;
       setImmediate(() => (isSure = false));
       const checked = check(driver);
       return checked instanceof Promise ? checked : undefined;
     },
     requireUsable: ({ sql: text }: Statement): void => {
-      if (touching?.test(text)) throw unavailable('changed');
+      for (const { table, isReadable } of misfits)
+        if ((isReadable ? CHANGES : ['']).some((change) => text.includes(change + quote(table))))
+          throw unavailable('changed');
     },
     revision: (): SqlValue | undefined => known,
     /** An unexpected error may be caused by changed tables. */
@@ -420,8 +418,8 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       if (placed === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
       await look();
       isMissing ||= lacks && isSame;
-      if (isSame || (isRefused && !touching)) throw error;
-      throw touching ? unavailable('changed', error) : new Outdated(error);
+      if (isSame || (isRefused && misfits.length === 0)) throw error;
+      throw misfits.length > 0 ? unavailable('changed', error) : new Outdated(error);
     },
     hold: (model: Model): void => void (placed = model),
     served: (): Model => {
@@ -429,17 +427,10 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       return served;
     },
     requireAll: async (): Promise<void> => {
-      if (unfit.length > 0) throw unavailable('changed');
+      if (misfitting(false).length > 0) throw unavailable('changed');
       if (isMissing && served) await requireObjects(served);
     },
   };
-}
-
-/** Matches uses of unfit tables and changes of narrower ones. Names are letters, digits and underscores in quotes. */
-function touchingOf(unfit: readonly string[], narrower: readonly string[]): RegExp {
-  const named = (tables: readonly string[]): string => `["\`](?:${tables.join('|')})["\`]`;
-  const changed = narrower.length > 0 ? [`(?:insert into|update|delete from) ${named(narrower)}`] : [];
-  return new RegExp([...(unfit.length > 0 ? [named(unfit)] : []), ...changed].join('|'), 'u');
 }
 
 /** Logs when the database begins to fail as a whole, and when that is over. */
