@@ -3,7 +3,6 @@ import { constraintsOf } from '../descriptor/grammar.ts';
 import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
 import {
-  type Check,
   type Field,
   type Index,
   labelAmong,
@@ -15,9 +14,7 @@ import {
 } from '../model/model.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 
-type Described = Readonly<Record<string, JsonValue | undefined>>;
-
-const withoutUndefined = (entries: Described): JsonObject =>
+const withoutUndefined = (entries: Readonly<Record<string, JsonValue | undefined>>): JsonObject =>
   Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
 
 export const byName = <T extends { readonly name: string }>(
@@ -42,7 +39,7 @@ export function describeType(type: RecordType): JsonObject {
     relations: byName(type.relations.values(), describeRelation),
     unique: groups(type, true),
     indexes: groups(type, false),
-    checks: type.checks.map(describeCheck),
+    checks: type.checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })),
     list: { maxLimit: type.maxLimit, count: type.count },
     open: type.open,
     variants: describeVariants(type),
@@ -115,12 +112,6 @@ export function describeRelation(relation: Relation): JsonObject {
   });
 }
 
-const describeCheck = (check: Check): JsonObject => ({
-  ...ruleOf(check),
-  message: check.message,
-  at: check.at.name,
-});
-
 /** Without indexes that a field or the default order declares. */
 function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
@@ -128,15 +119,11 @@ function groups({ indexes, order, relations }: RecordType, unique: boolean): Jso
   const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
-    .filter(
-      (index) =>
-        index.unique === unique && index.members.every(isNamed) && (index.members.length > 1 || !isField(index)),
-    )
+    .filter((index) => index.unique === unique && index.members.every(isNamed))
+    .filter(({ members: [first, second] }) => second !== undefined || (first !== undefined && 'link' in first))
     .map(names)
     .filter((one) => unique || one.join() !== ordered);
 }
-
-const isField = ({ members: [first] }: Index): boolean => first !== undefined && !('link' in first);
 
 function describeVariants({ variants, defaultVariant, fields }: RecordType): JsonObject | undefined {
   if (variants.has('')) return undefined;
