@@ -32,21 +32,13 @@ interface TokenSource {
   readonly text: string;
 }
 
-interface ParsedGrants {
-  readonly grants: readonly Grant[];
-  /** Without the text of the line, which may contain a token. */
-  readonly faults: readonly string[];
-}
-
-interface GrantLine {
-  readonly place: string;
-  readonly grant: Grant;
-}
-
-/** Lines that share a name or a hash give no access: a line meant to replace the other would have no effect. */
-export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
+/**
+ * Lines that share a name or a hash give no access: a line meant to replace the other would have no effect. Faults do not
+ * show the line, which may contain a token.
+ */
+export function parseGrants(...sources: readonly TokenSource[]) {
   const faults: string[] = [];
-  const lines = new Map<string, GrantLine>();
+  const lines = new Map<string, { readonly place: string; readonly grant: Grant }>();
   for (const { place, text } of sources.flatMap(entriesOf)) {
     const grant = parseGrant(text);
     const first = lines.get(text);
@@ -54,10 +46,10 @@ export function parseGrants(...sources: readonly TokenSource[]): ParsedGrants {
     else if (first !== undefined) faults.push(`${place}: repeats ${first.place}`);
     else lines.set(text, { place, grant });
   }
-  const rivals = (keyOf: (grant: Grant) => string): readonly GrantLine[][] =>
+  const rivals = (keyOf: (grant: Grant) => string) =>
     [...Map.groupBy(lines.values(), ({ grant }) => keyOf(grant)).values()].filter(({ length }) => length > 1);
   const [byName, byHash] = [rivals(({ name }) => name), rivals(({ hash }) => hash.toString('hex'))];
-  const placesOf = (group: readonly GrantLine[]): string => group.map(({ place }) => place).join(' and ');
+  const placesOf = (group: (typeof byName)[number]): string => group.map(({ place }) => place).join(' and ');
   for (const group of byName) faults.push(`${placesOf(group)}: several tokens are named "${group[0]?.grant.name}"`);
   for (const group of byHash) faults.push(`${placesOf(group)}: the hashes are the same`);
   const contested = new Set([...byName, ...byHash].flat());
