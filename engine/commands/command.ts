@@ -37,7 +37,13 @@ export function runProcess(run: () => Promise<number>): void {
   });
   // Only once, not by each worker.
   if (workerNumber === undefined) for (const doubt of doubtsAbout(process.env)) printError(`Warning: ${doubt}`);
-  void exitCode(run).then((code) => (process.exitCode = code));
+  const fail = (error: unknown): number => {
+    printError(messageOf(error));
+    return 1;
+  };
+  void run()
+    .catch(fail)
+    .then((code) => (process.exitCode = code));
 }
 
 /** Bugs are printed with a stack trace, other errors without. */
@@ -46,15 +52,6 @@ export const messageOf = (error: unknown): string =>
 
 /** An error of the operating system, such as a full disk. */
 export const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
-
-async function exitCode(run: () => Promise<number>): Promise<number> {
-  try {
-    return await run();
-  } catch (error) {
-    printError(messageOf(error));
-    return 1;
-  }
-}
 
 export const BOOLEAN = { type: 'boolean' } as const;
 export const STRING = { type: 'string' } as const;
