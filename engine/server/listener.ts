@@ -67,18 +67,13 @@ function openFiles(): number {
 }
 
 function whyNot(error: unknown, { host, port }: ListenerSettings): string {
-  switch (codeOf(error)) {
-    case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`;
-    case 'EACCES':
-      return `This user may not use port ${port}; set PORT to a number above 1023`;
-    case 'EADDRNOTAVAIL':
-      return `HOST is "${host}", which is not an address of this machine`;
-    case 'ENOTFOUND':
-      return `HOST is "${host}", a name that cannot be resolved`;
-    default:
-      return `Cannot listen on ${host}, port ${port}: ${String(error)}`;
-  }
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`,
+    EACCES: `This user may not use port ${port}; set PORT to a number above 1023`,
+    EADDRNOTAVAIL: `HOST is "${host}", which is not an address of this machine`,
+    ENOTFOUND: `HOST is "${host}", a name that cannot be resolved`,
+  };
+  return reasons[codeOf(error)] ?? `Cannot listen on ${host}, port ${port}: ${String(error)}`;
 }
 
 function urlOf(server: Server): string {

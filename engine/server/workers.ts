@@ -1,9 +1,8 @@
 /** WORKERS: several processes on one port. The first process starts the others, counts for their rate limit, and adds up metrics. */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getHeapStatistics } from 'node:v8';
 import { createBudget } from '../edge/budget.ts';
 import { createLog } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings/settings.ts';
@@ -38,10 +37,8 @@ export function countWorkers({ workers, databaseUrl }: Settings): number {
 
 function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: number): Record<string, string> {
   const { memoryLimit, databaseUrl, readUrl } = settingsTable;
-  const heap = getHeapStatistics().heap_size_limit;
-  const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   const isAutomatic = [undefined, '', memoryLimit.default].includes(environment[memoryLimit.name]);
-  const share = isAutomatic ? automaticLimit(heap, memory / count) : Math.floor(settings.memoryLimit / count);
+  const share = isAutomatic ? automaticLimit(count) : Math.floor(settings.memoryLimit / count);
   if (memoryLimit.parse(String(share)) === undefined)
     throw new StartError(
       `MEMORY_LIMIT is ${settings.memoryLimit} for ${count} workers; expected ${memoryLimit.expected} for each`,
@@ -75,7 +72,6 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
   // The port could be shared with workers of another service.
   await (await listen(() => undefined, settings, createBudget(settings.memoryLimit))).drain(0);
   const log = createLog(settings);
-  const restarts = new Set<NodeJS.Timeout>();
   let isStopping = false;
 
   function start(number: number, delay = FIRST_DELAY): Worker {
@@ -89,18 +85,16 @@ export async function serveByWorkers(settings: Settings, count: number): Promise
       if (isStopping || !serves) return;
       const wait = performance.now() - began > STEADY ? FIRST_DELAY : delay;
       log.error({ worker: number, code, signal, milliseconds: wait }, 'a worker ended and is started again');
-      const timer = setTimeout(() => {
-        restarts.delete(timer);
-        start(number, Math.min(2 * wait, LONGEST_DELAY));
-      }, wait);
-      restarts.add(timer);
+      const again = (): void => {
+        if (!isStopping) start(number, Math.min(2 * wait, LONGEST_DELAY));
+      };
+      setTimeout(again, wait);
     });
     return worker;
   }
 
   async function close(): Promise<boolean> {
     isStopping = true;
-    for (const timer of restarts) clearTimeout(timer);
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
     const ended = Promise.all(workers.map((worker) => once(worker, 'exit'))).then(() => true);
     for (const worker of workers) worker.send(STOP, () => undefined);

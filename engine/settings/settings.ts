@@ -186,11 +186,9 @@ const fault = ({ name, expected, secret }: Setting<unknown>, environment: Enviro
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
 /** A quarter of the heap or of half the memory: buffers are beside the heap, and garbage needs room. */
-export function automaticLimit(
-  heap = getHeapStatistics().heap_size_limit,
-  memory = Math.min(totalmem(), process.constrainedMemory() || Infinity),
-): number {
-  return Math.max(MIN_MEMORY, Math.floor(Math.min(heap, memory / 2) / 4));
+export function automaticLimit(processes = 1): number {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity) / processes;
+  return Math.max(MIN_MEMORY, Math.floor(Math.min(getHeapStatistics().heap_size_limit, memory / 2) / 4));
 }
 
 interface SettingValue<T> {
