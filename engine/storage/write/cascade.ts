@@ -1,6 +1,6 @@
 /**
- * The walk of a cascade, and deletion. One walk finds the records that a deletion takes with it, the records that lose a
- * link, and the records that prevent it; limits, effects and statements are made from its result.
+ * Deletion. One walk finds the records that go together, those that lose a link, and those that prevent the deletion; limits,
+ * effects and statements are made from its result.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
@@ -35,7 +35,6 @@ interface Level {
   readonly through?: string;
 }
 
-/** Records of a type that lose the link in a column. */
 export interface Unlinked {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
@@ -48,7 +47,7 @@ export interface Deletion {
   readonly pointer: string;
 }
 
-/** One deletion: its own records are the first level, and each further level goes with one above. */
+/** The records that a deletion names are the first level, and each further level goes with one above. */
 interface Tree {
   readonly pointer: string;
   readonly levels: Level[];
@@ -81,7 +80,7 @@ function added(set: RecordSet, { table }: RecordType, found: readonly number[]):
   return fresh;
 }
 
-/** `refusal`: the Problem of more rows than `most`; `through` names the relation that leads to them. */
+/** `refusal`: the Problem of more than `most` rows; `through` names the relation that leads to them. */
 export async function walkCascade(
   session: WriteSession,
   deletions: readonly Deletion[],
@@ -211,13 +210,13 @@ export function tooManyRows(
 
 // Deletion.
 
-/** Records that SQLite deletes within each other in one statement: a little below its limit of 1,000 nested triggers. */
+/** A little below the 1,000 nested triggers of SQLite. */
 const MOST_NESTED = 900;
 
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** The database deletes what goes with the records, unless that may nest too deep: then the deepest go first. */
+/** The database deletes what goes with the records, unless that may nest too deep: then the lowest level goes first. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
   const going = count > MOST_NESTED ? goingIn(levels) : undefined;
@@ -270,7 +269,7 @@ const CHUNK = 1000;
 /** Milliseconds between two transactions, at least. */
 const PAUSE = 5;
 
-/** A record outside the tree refers to one in it. Nothing was deleted, unless it was added during the deletion. */
+/** A record outside the tree refers to one in it. Nothing was deleted, unless the record was added meanwhile. */
 export class TreeRestricted extends Error {}
 
 /**
@@ -301,7 +300,6 @@ export async function deleteTree(
   const [fault] = faults;
   if (fault) throw new TreeRestricted(`${fault.message}, and does not go with it: delete it first, or unlink it`);
 
-  /** One transaction for each chunk. */
   async function step<T>(
     all: readonly T[],
     work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,

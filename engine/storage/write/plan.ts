@@ -1,4 +1,4 @@
-/** A write as a value: everything that it does to the tables, in order. A dry run ends here; `apply` carries it out. */
+/** A write as a value: everything that it does to the tables, in order. `apply` carries it out. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/json.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
@@ -38,18 +38,16 @@ type Step = RowUpdate | { readonly kind: 'insert'; readonly node: Node };
 
 export interface WritePlan {
   readonly unpairs: readonly JoinPair[];
-  /** Records that the body does not mention otherwise, and that lose a link. */
+  /** Records that lose a link, and that the body does not mention otherwise. */
   readonly unlinks: readonly Unlinked[];
   /** Links that are cut before anything is deleted, and before others take them over. */
   readonly cuts: readonly RowUpdate[];
-  /** undefined if nothing is deleted. */
   readonly cascade: Cascade | undefined;
   /** Each record after those that it refers to, and after those whose unique values it takes over. */
   readonly steps: readonly Step[];
   readonly pairs: readonly JoinPair[];
 }
 
-/** Stored records that change. */
 export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
   ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
 ];
@@ -66,7 +64,7 @@ export async function planDeletion(
   return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
 }
 
-/** Makes the plan of a resolved body. Throws if references or related records do not allow it. */
+/** Throws if references or related records do not allow it. */
 export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const released = settleReleased(session);
   checkLinks(session);
@@ -115,7 +113,6 @@ function settleReleased(session: WriteSession): readonly Released[] {
   });
 }
 
-/** A body cannot name in one place what it deletes in another. */
 function refuseNamed(session: WriteSession, nodes: readonly Node[], how: string): void {
   for (const node of nodes) {
     const message = `${nameOf(node)} is deleted by this same body, ${how}`;
@@ -139,7 +136,7 @@ const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
         .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
     );
 
-/** Also counts the rows that the write would touch. */
+/** Also refuses a write that would touch too many rows. */
 async function walkDeletions(
   session: WriteSession,
   released: readonly Released[],
@@ -150,7 +147,7 @@ async function walkDeletions(
   const left = released.flatMap((one) => (one.relation.owned ? [] : one.identifiers.map(() => one)));
   const rows = [...touched, ...made, ...left];
   const first = rows[writeRows];
-  // The pointer of the set that the record stands in.
+  // The set is named that the record is in.
   if (first) throw refusal({ pointer: first.pointer.replace(/\/\d+$/, '') });
   const deletions: Deletion[] = [
     ...[...deleted].map(([{ type, identifier = 0 }, pointer]) => ({ type, identifiers: [identifier], pointer })),
@@ -238,7 +235,7 @@ async function parentsIn(
 
 // Values of rows.
 
-/** The text of the open keys as they will be; undefined where the body says nothing of them. */
+/** undefined where the body says nothing of open keys. */
 function openColumn(node: Node): string | undefined {
   const written = [...node.openKeys].filter(([, { isWritten }]) => isWritten);
   if (written.length === 0) return undefined;
@@ -250,7 +247,7 @@ function openColumn(node: Node): string | undefined {
   return rawObject(members.values());
 }
 
-/** The values of a new record in these columns. */
+/** The values of a new record. */
 export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
   columns.map((name) => newValue(node, name));
 
@@ -264,7 +261,7 @@ function newValue(node: Node, name: string): SqlValue {
   return node.table.defaults.get(name) ?? null;
 }
 
-/** Columns of a stored record that change. `again`: columns that hold a spare value meanwhile. */
+/** `again`: columns that hold a spare value meanwhile. */
 export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
@@ -278,7 +275,7 @@ export function changesOf(node: Node, again: readonly string[] = []): readonly C
 const linkAt = ({ type }: Node, name: string): Reference | undefined =>
   type.references.find(({ column }) => column === name);
 
-/** Links that become null; if something is deleted, also links that change, so that nothing holds the deleted records. */
+/** Links that become null; if something is deleted, also those that change, so that nothing holds the deleted records. */
 function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
   const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
     const link = linkAt(node, column);
@@ -296,7 +293,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
   const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : () => [];
   const steps: Step[] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
-  /** Columns that were cleared temporarily. */
+  /** Columns that hold a spare value. */
   const parked = new Map<Node, readonly string[]>();
 
   async function visit(node: Node, depth = 1): Promise<void> {
@@ -332,8 +329,6 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
 }
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
-
-// Carrying it out: only columns whose values change are written.
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {
   const { writer, tables, made, given } = session;
@@ -397,7 +392,7 @@ function belongs(node: Node, group: readonly Node[]): boolean {
 }
 
 interface Sent extends BoundStatement {
-  /** The record that is made or changed; missing for a pair. */
+  /** Missing for a pair. */
   readonly node?: Node;
   readonly pointer: string;
 }
@@ -418,7 +413,7 @@ async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void
     }
 }
 
-/** Whose value is not unique is found out by running the write again. */
+/** A value that is not unique is explained when the write runs again. */
 function explained(error: unknown, nodes: readonly Node[], pointer: string): unknown {
   if (!(error instanceof ConstraintError) || error.kind === 'unique') return error;
   return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);
@@ -432,7 +427,6 @@ function updateOf({ node, changes }: RowUpdate): Sent {
   return { statement: table.update(written.map(([column]) => column)), values, node, pointer };
 }
 
-/** All have identifiers, or none has. */
 async function insertRows(session: WriteSession, nodes: readonly Node[]): Promise<void> {
   const [first] = nodes;
   if (!first) return;

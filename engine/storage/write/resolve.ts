@@ -33,7 +33,7 @@ import {
 } from './session.ts';
 import { fillNew, holdToChecks, keysOf, resolveValue } from './values.ts';
 
-/** A record of the body, or one nested in it, that is still to be resolved. */
+/** A record of the body that is still to be resolved. */
 interface BodyItem {
   readonly node: Node;
   readonly body: JsonObject;
@@ -66,7 +66,6 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
 const identifierAt = ({ identifier }: RecordType, pointer: string): string =>
   `${pointer}/${escapeStep(identifier.name)}`;
 
-/** Returns the nested records. */
 async function resolveRecord(session: WriteSession, { node, body, place }: BodyItem): Promise<readonly BodyItem[]> {
   if (place.writable) node.isWritten = true;
   const nested: BodyItem[] = [];
@@ -87,7 +86,6 @@ interface Named {
   readonly node: Node;
   readonly relation: Relation;
   readonly place: BodyPlace;
-  /** The related records, with their places. */
   readonly targets: Map<Node, BodyPlace>;
 }
 
@@ -370,7 +368,7 @@ function compareSides(session: WriteSession): void {
   }
 }
 
-/** False if a set that lists the record was the first to name what the record refers to. */
+/** False if a set that lists the record named its link first. */
 const isOwnLink = ({ node: { assigned, linked }, pointer }: Claim, { column }: Reference): boolean =>
   assigned.get(column)?.pointer === pointer || linked.get(column)?.pointer === pointer;
 
@@ -422,8 +420,6 @@ function refuseCycles({ awaits, contradictions }: WriteSession): void {
   }
 }
 
-// Faults of the records that a body refers to.
-
 export function requireFound(session: WriteSession, roots: readonly Node[]): void {
   const missing: Fault[] = [];
   for (const [index, node] of roots.entries()) {
@@ -441,7 +437,7 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
     : faultyRequest('record-not-found', missing);
 }
 
-/** The most records that an answer names because they cannot be left out. */
+/** Records that an answer names because they cannot be left out. */
 const MAX_NAMED = 1000;
 
 /** Refuses what differs where a record is only linked, and children that cannot be left out. */

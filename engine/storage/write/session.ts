@@ -47,12 +47,14 @@ export interface Node {
   readonly assigned: Map<string, Assigned>;
   /** By column, what places say that may only link the record. */
   readonly linked: Map<string, Assigned>;
-  /** By relation, the related records of the first place that names them. */
   readonly related: Map<Relation, Claim>;
   /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
   readonly unusable: Set<string>;
   /** Open keys that the body names; a key without a member is removed. */
-  readonly openKeys: Map<string, OpenKey>;
+  readonly openKeys: Map<
+    string,
+    { readonly member: RawMember | undefined; readonly pointer: string; readonly isWritten: boolean }
+  >;
   /** Parsed when they are first needed. */
   storedOpenKeys: RawMembers | undefined;
 }
@@ -64,19 +66,13 @@ export interface Assigned {
   readonly byOmission: boolean;
 }
 
-/** A place that names the related records of one. Of two contradicting places, the one of the higher order is refused. */
+/** The first place that names the related records of one. Of two contradicting places, the one of the higher order is refused. */
 export interface Claim {
   readonly node: Node;
   readonly relation: Relation;
   readonly nodes: ReadonlySet<Node>;
   readonly pointer: string;
   readonly order: number;
-}
-
-interface OpenKey {
-  readonly member: RawMember | undefined;
-  readonly pointer: string;
-  readonly isWritten: boolean;
 }
 
 /** Identifiers by table. */
@@ -90,13 +86,13 @@ export interface Released {
   readonly pointer: string;
 }
 
+/** A row of a join table. One that a part of the body wants is not removed by another. */
 export interface JoinPair {
   readonly table: JoinTable;
   readonly left: number | Node;
   readonly right: number | Node;
   readonly pointer: string;
   readonly isStored: boolean;
-  /** False if the row is removed. A row that one part of the body wants is not removed by another. */
   readonly isWanted: boolean;
 }
 
@@ -107,7 +103,7 @@ export interface BodyPlace {
   readonly writable: boolean;
   /** Within a record that does not exist. */
   readonly isLost: boolean;
-  /** The relation and the record that led here; undefined at the root. */
+  /** undefined at the root. */
   readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
 }
 
@@ -147,13 +143,12 @@ interface Given {
   readonly dialect: DialectName;
   readonly stamp: Stamp;
   readonly rules?: Rules;
-  /** The records that the request writes. "The body" is all of them, and what is nested in them. */
+  /** "The body" is all of them, and what is nested in them. */
   readonly records?: readonly BodyRecord[];
   /** JSON texts of values that are stored as they were sent. */
   readonly raw?: RawValues | undefined;
-  /** Faults that the validator found. With one, the body is resolved only to find the others: nothing is written. */
+  /** Of the validator. With one, the body is resolved only to find the others: nothing is written. */
   readonly faults?: readonly Fault[] | undefined;
-  /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
   readonly caller?: Caller | undefined;
   readonly rights?: Rights | undefined;
@@ -187,7 +182,7 @@ export function createSession({
     made: [] as Node[],
     /** New records to which the body gives identifiers. */
     given: new Map<RecordType, Map<number, Node>>(),
-    /** Records that sets leave out, with the pointers of the sets. */
+    /** Records that are left out, with the pointers of the sets. */
     deleted: new Map<Node, string>(),
     /** All records that the plan deletes. */
     gone: new Map() as RecordSet,
@@ -197,13 +192,11 @@ export function createSession({
     /** Stored records that the body names, with the pointers of their identifiers. */
     named: new Map<Node, string[]>(),
     checks: [] as LinkCheck[],
-    /** Rows of join tables that the body adds, keeps or removes. */
     pairs: new Map<string, JoinPair>(),
     /** Links of new records to other new ones, which are inserted before them. */
     awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
-    /** The first place for each relation of each record. */
     claims: [] as Claim[],
-    /** Spare values that were tried for columns which other records take over. */
+    /** How many spare values were tried. */
     spares: 0,
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
     /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
@@ -350,7 +343,6 @@ export function contradict({ contradictions }: WriteSession, pointer: string, ot
   contradictions.push({ pointer, code: 'contradiction', message });
 }
 
-/** Throws all that was refused for this reason, and with it what was known before. */
 export function throwRefused(
   { refusals, records }: WriteSession,
   code: ProblemCode,
@@ -361,18 +353,18 @@ export function throwRefused(
     throw faultyRequest(code, inDocumentOrder([...known, ...refused], documentOf(records)));
 }
 
-// Locks. The records that a write compares are locked in one order, to avoid deadlocks: those that the body names, and those
-// that the tag in If-Match was made from.
+// Locks, in one order to avoid deadlocks: of the records that the body names, and of those that the tag in If-Match was made
+// from.
 
 /** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
 
-/** Values and what is made of them. */
+/** A value, and what is made of it. */
 const COPIES = 2;
 
 interface LockedRecord {
   readonly identifier: number;
-  /** undefined if it is not in the body, and only the tag was made from it. */
+  /** undefined if only the tag was made from it. */
   readonly pointer: string | undefined;
   readonly strength: Strength;
 }
@@ -435,7 +427,7 @@ function note(named: Named, type: RecordType, { identifier, pointer, strength }:
   named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
 }
 
-/** The statements are sent together, and run one after the other. Returns the records that are locked against every change. */
+/** The statements are sent together, and run one after the other. Returns the records that nobody else can change. */
 async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   const locked: Promise<void>[] = [];

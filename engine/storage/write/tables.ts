@@ -12,7 +12,7 @@ import { filledColumns } from './values.ts';
 /** The most records that a conflict names. */
 export const NAMED = 10;
 
-/** Names a record: writes with the same name wait for each other. */
+/** Writes with the same name wait for each other. */
 export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
 
 /**
@@ -73,7 +73,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const { sql } = compiled(query.whereRaw(oneOf(id), ['[]']).orderBy(identifier));
     return { sql: locks ? `${sql} for ${strength}` : sql };
   };
-  /** SQL around a value of an existing row. */
   const changed = (name: string): string => writtenSql(fieldOf.get(name), '?', dialect.name, `${table}.${quote(name)}`);
   const insert = (into: readonly string[], finished = (sql: string): string => sql) => {
     const written = (name: string, index: number) =>
@@ -106,7 +105,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     names,
     needed: neededOf(columns),
     filled,
-    /** By column. */
     defaults: new Map(columns.map((column) => [column.name, column.default])),
     /** By the column of a text, the column of its folded text; and the reverse. */
     folded: new Map(texts.map(([name, text]) => [text, name])),
@@ -166,7 +164,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   };
 }
 
-/** Knex compiles statements and never runs them. */
 const compiled = (query: { toSQL(): { toNative(): { readonly sql: string } } }): Statement => ({
   sql: query.toSQL().toNative().sql,
 });
@@ -191,11 +188,11 @@ export const rowsJson = (rows: readonly Values[]): string =>
 function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfPairs }: Dialect) {
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
   return {
-    /** Another write may have made the same pair in the meantime. Bound: left, right. */
+    /** Another write may have made the same pair meanwhile. Bound: left, right. */
     insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing` },
     /** Bound: JSON array of pairs of left and right. */
     remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
-    /** Left and right of the links of some records. Bound: JSON array of identifiers, how many at most. */
+    /** The pairs of some records. Bound: JSON array of identifiers, how many at most. */
     pairs: perKey((column: string): Statement => ({
       sql: `select ${both} from ${table} where ${oneOf(quote(column))} limit ? + 0`,
     })),
