@@ -4,26 +4,22 @@ import type { JsonObject } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
 import type { RecordType, Relation, Variant } from '../model/model.ts';
 
-/** The expected value, for messages. */
 export const EXPECTED = 'x-expected';
-/** The name of a relation that can only link, for the message if the identifier is missing. */
+/** The name of a relation that can only link, for the message about a missing identifier. */
 export const LINK_ONLY = 'x-link-only';
 /** The value must match the shared schema of this name. With $ref, Ajv would compile all connected types at once. */
 export const RECORD = 'x-record';
 
-/** Names of the shared schemas. */
 const typeId = (type: RecordType): string => `record:${encodeURIComponent(type.name)}`;
 const shownId = (relation: Relation): string => `${typeId(relation.source)}.${encodeURIComponent(relation.name)}`;
 
 const AN_OBJECT = { type: 'object', [EXPECTED]: 'an object' };
 
-/** A body that changes a record. */
 export const updateSchema = (type: RecordType, { fields }: Variant): JsonObject =>
   fields === type.defaultVariant.fields
     ? { ...AN_OBJECT, [RECORD]: typeId(type) }
     : { ...changeSchema(type, fields, WRITING), ...AN_OBJECT };
 
-/** A body that creates a record. */
 export const createSchema = (type: RecordType, { fields }: Variant): JsonObject => ({
   ...creationSchema(type, fields, WRITING),
   ...AN_OBJECT,
@@ -82,7 +78,7 @@ export const fieldSchema = (field: ItemShape): JsonObject =>
     return lengthFirst({ ...withoutNull(schema), [EXPECTED]: isAny ? `${expected} but null` : expected });
   });
 
-/** Checks the length first, so that patterns and formats only read texts of limited length. */
+/** Patterns and formats only read texts of limited length. */
 function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
   const then = { ...(pattern === undefined ? {} : { pattern }), ...(format === undefined ? {} : { format }) };
   const { maxLength } = schema;

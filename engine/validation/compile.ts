@@ -40,7 +40,6 @@ export interface TypeValidators {
   upsert(variant: Variant): Validator;
 }
 
-/** The errors of nested records, by record. */
 const errorsWithin = new WeakMap<object, readonly ErrorObject[]>();
 
 /** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
@@ -102,7 +101,6 @@ function validator(
   };
 }
 
-/** A body cannot change the identifier of its record. */
 function otherIdentifier(
   { identifier: { name, inRecord } }: RecordType,
   { body, identifier, pointer }: BodyRecord,
@@ -114,14 +112,11 @@ function otherIdentifier(
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'read-only', message }];
 }
 
-/** Returns the faults in each record of the body. */
 export function byRecord(records: readonly BodyRecord[], faults: readonly Fault[]): (at: string) => readonly Fault[] {
   if (faults.length === 0 || records.length === 1) return () => faults;
   const within = Map.groupBy(faults, (fault) => /^\/\d+/.exec('pointer' in fault ? fault.pointer : '')?.[0] ?? '');
   return (pointer) => within.get(pointer) ?? [];
 }
-
-// Ajv's errors as faults.
 
 /** In Ajv's order; several may be about one location. Suggestions are only worked out if `isTold`. */
 export function faultsOf(errors: readonly ErrorObject[], place = '', isTold = true): readonly Fault[] {
@@ -133,7 +128,7 @@ export function faultsOf(errors: readonly ErrorObject[], place = '', isTold = tr
   return faults;
 }
 
-/** The errors with their paths; in place of those of nested records, what is wrong within them. */
+/** The errors with their paths. An error of a nested record is replaced by those within it. */
 function* unfolded(errors: readonly ErrorObject[], place: string): Generator<readonly [ErrorObject, path: string]> {
   for (const error of errors) {
     const path = place + error.instancePath;
@@ -145,7 +140,7 @@ function* unfolded(errors: readonly ErrorObject[], place: string): Generator<rea
 type Wording = (error: ErrorObject, path: string, isTold: boolean) => Fault | undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
-  // Only repeats that there are others.
+  // It only repeats that there are other errors.
   if: () => undefined,
   additionalProperties: ({ params, parentSchema }, path, isTold) => {
     const key = String(params['additionalProperty']);
@@ -198,11 +193,10 @@ export const unknownKey = (pointer: string, key: string, suggestion = ''): Fault
 
 interface Findings {
   readonly forbidden: Fault[];
-  /** Keys that name a relation which the client may not see. */
   readonly unknown: Fault[];
   /** By pointer, new records where the client may only link. */
   readonly linkOnly: Map<string, Fault>;
-  /** By the pointer of each object, the names that it may hold. */
+  /** By pointer of an object, the names that it may hold. */
   readonly names: Map<string, () => readonly string[]>;
 }
 

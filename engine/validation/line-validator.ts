@@ -48,7 +48,6 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
     compile(closed({ sequence: NAME, last: IDENTIFIER })),
   ];
   const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));
-  /** By the key of a line, the validator of each name. */
   const kinds: Readonly<Record<string, ReadonlyMap<string, () => LineValidator>>> = {
     type: types,
     pair: new Map(model.joinTables.map(({ exportName }) => [exportName, () => pair])),

@@ -21,7 +21,6 @@ import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
 
-/** The seeds of one descriptor. */
 interface Seeds {
   readonly file: DescriptorFile;
   readonly type: RecordType;
@@ -39,7 +38,6 @@ interface SeedPlace {
   readonly isNew: boolean;
   readonly body: JsonObject;
   readonly pointer: string;
-  /** The record of each link to one, null where there is none. */
   readonly links: Map<Relation, number | null>;
 }
 
@@ -53,7 +51,6 @@ export function checkSeeds(
   const seeds = files.flatMap((file): readonly Seeds[] => {
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
-    // The seeds of a type are inserted together.
     const records = newItems(type.seed);
     const invalid = validatorsOf(type).create(type.defaultVariant)(records);
     return [{ file, type, records, invalid, places: placesIn(file, type, records) }];
@@ -71,7 +68,7 @@ export function checkSeeds(
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         const [, , name = '', ...inside] = path;
         const field = inside.length > 0 ? undefined : type.fields.get(String(name));
-        // A number or a flag stands where only a text can be.
+        // YAML reads an unquoted text as a number or a flag.
         const isUnquoted = field && needsQuotes(field.type.schema(field)['type'], body[String(name)]);
         const at = fault.code === 'unknown-key' ? 'key' : 'value';
         const advice = isUnquoted ? inQuotes(file.written(path)) : '';
@@ -111,7 +108,7 @@ function placesIn(file: DescriptorFile, root: RecordType, records: readonly Body
   return places;
 }
 
-/** Links of the records that lead back to where they begin: each is inserted after those that it refers to. */
+/** Cycles of new records: each is inserted after those that it links. */
 function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
   const made = new Map(places.filter(({ isNew }) => isNew).map((place) => [`${place.type.name} ${place.key}`, place]));
@@ -132,7 +129,7 @@ function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
   return [...made.values()].flatMap(follow);
 }
 
-/** Checks that the new records do not meet, and links to seeds of types that come later in this order. */
+/** Unmet checks of new records, and links to seeds of types that come later. */
 function unmetIn({ type, places }: Seeds, pointer: string, order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
   const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));
@@ -149,7 +146,7 @@ function unmetIn({ type, places }: Seeds, pointer: string, order: readonly Recor
   });
 }
 
-/** Values that two records have, nested ones included, and may not have together: the places of the second one. */
+/** Unique values that two records have, nested ones included, at the second record. */
 function repeatedIn(all: readonly SeedPlace[]): readonly (readonly [DescriptorFile, Fault])[] {
   return [...Map.groupBy(all, ({ type }) => type)].flatMap(([type, ofType]) => {
     const records = [...Map.groupBy(ofType, ({ key }) => key).values()];
@@ -159,7 +156,7 @@ function repeatedIn(all: readonly SeedPlace[]): readonly (readonly [DescriptorFi
       type Valued = (typeof valued)[number];
       const compared = (one: Valued, other: Valued): number =>
         order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
-      // Equal ones come together, in the order of the descriptors.
+      // Equal values come together, in the order of the descriptors.
       const sorted = valued.filter(({ values }) => !values.includes(null)).toSorted(compared);
       return sorted.flatMap((one, at) => {
         const [before, [earlier] = []] = [sorted[at - 1], sorted[at - 1]?.places];
@@ -186,7 +183,6 @@ function valueIn(member: UniqueMembers['members'][number], places: readonly Seed
   return generated || given === null ? null : caseless ? foldedValue(given) : given;
 }
 
-/** Checks that no record meets which is created without the fields that they name. */
 export function checkDefaults(files: readonly DescriptorFile[], { types }: Model): readonly Diagnostic[] {
   return files.flatMap((file) => {
     const type = types.get(file.descriptor.type);

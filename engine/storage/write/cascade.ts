@@ -19,19 +19,16 @@ import {
 import { createStamp, stampValues } from './values.ts';
 import { createTables, NAMED } from './tables.ts';
 
-/** The link that makes records go with others. */
 interface Below {
   readonly column: string;
   readonly parents: ReadonlySet<number>;
 }
 
-/** Records of one type that are deleted together with those above them. */
 interface Level {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
   /** Missing for the records that the deletion names. */
   readonly via?: Below;
-  /** The relation that leads here from them. */
   readonly through?: string;
 }
 
@@ -47,7 +44,7 @@ export interface Deletion {
   readonly pointer: string;
 }
 
-/** The records that a deletion names are the first level, and each further level goes with one above. */
+/** The first level holds the records that a deletion names; each further level goes with one above. */
 interface Tree {
   readonly pointer: string;
   readonly levels: Level[];
@@ -62,9 +59,7 @@ export interface Cascade {
     readonly column: string;
     readonly pairs: readonly (readonly [left: number, right: number])[];
   }[];
-  /** Each names records that prevent a deletion. */
   readonly faults: Fault[];
-  /** Rows that go or change. */
   rows: number;
 }
 
@@ -189,7 +184,6 @@ function refers(
 
 const nameOf = (rights: Rights, type: RecordType): string => (can(rights, type, 'get') ? type.name : 'hidden record');
 
-/** The relation of the type by which it has those that refer to it. */
 const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>
   [...relationsFor(rights, type).values()].find(({ link }) =>
     link.at === 'target'
@@ -207,8 +201,6 @@ export function tooManyRows(
     `or let an operator remove a large tree with "records delete TYPE ID --chunked"`;
   return new Problem('too-many-rows', message, { errors: [{ ...place, code: 'too-many-rows', message }] });
 }
-
-// Deletion.
 
 /** A little below the 1,000 nested triggers of SQLite. */
 const MOST_NESTED = 900;
@@ -250,7 +242,7 @@ const goingIn = (levels: readonly Level[]): Going =>
     ]),
   );
 
-/** A record that goes may refer to another that goes before it: its link is cut, or leads to the first of them. */
+/** Frees a level of the links of records that go later: these become null, or lead to the first record if they are required. */
 async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {

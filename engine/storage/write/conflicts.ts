@@ -26,7 +26,7 @@ import {
 } from './session.ts';
 import { NAMED, type WriteTable } from './tables.ts';
 
-/** Refuses all records of the body that are in the way of others, or have others in theirs, as they would be in the end. */
+/** Refuses records of the body whose identifiers or unique values other records have, as they would be in the end. */
 export async function refuseConflicts(session: WriteSession): Promise<void> {
   const taken = await takenIdentifiers(session);
   if (taken.length > 0) throw faultyRequest('identifier-conflict', taken);
@@ -129,7 +129,6 @@ async function heldAmong(
   const made = new Set(nodes.flatMap(({ stored, identifier }) => (stored ? [] : identifier)));
   return groups.flatMap(({ nodes: [owner, ...others] }, place) => {
     const stored = found[place];
-    // A holder that the body writes was compared with its new values.
     if (stored !== undefined && !isFree(stored) && !made.has(stored))
       return [...(owner ? [owner] : []), ...others].map((node): Held => ({ node, members, holder: stored }));
     return owner ? others.map((node): Held => ({ node, members, holder: owner })) : [];
@@ -139,7 +138,6 @@ async function heldAmong(
 const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
-/** The identifier of the record that has these values. */
 export async function findHolder(
   writer: Writer,
   table: WriteTable,
@@ -167,7 +165,7 @@ function faultOf({ rights }: WriteSession, { node, members, holder }: Held): rea
   });
 }
 
-/** Nothing is said of records that the client may not read. */
+/** Only names records that the client may read. */
 export function inTheWay(
   rights: Rights,
   type: RecordType,
@@ -179,14 +177,13 @@ export function inTheWay(
 
 const isSeen = (rights: Rights, member: Field | Relation): boolean => !('link' in member) || canFollow(rights, member);
 
-/** The place of a set of values in the body: its first field there, else its first relation; none for an empty set. */
+/** A set of values is reported at its first field in the body, else at its first relation. */
 function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members']): readonly string[] {
   const ordered = [...members.filter((member) => !('link' in member)), ...members.filter((member) => 'link' in member)];
   const member = ordered.find((one) => assigned.get(columnOf(one))?.byOmission === false) ?? ordered[0];
   return member ? [assigned.get(columnOf(member))?.pointer ?? `${pointer}/${escapeStep(member.name)}`] : [];
 }
 
-/** The value that the row will have in a member of an index. */
 function operand(session: WriteSession, node: Node, member: Field | Relation): SqlValue | Node {
   const value = willHold(node, columnOf(member));
   return isNode(value) ? value : heldAs(session, member, value);
@@ -198,7 +195,7 @@ const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlV
 
 // Values that change hands within one write.
 
-/** A record that has stored what another one is to get in columns that are unique together. */
+/** The record that holds, in columns that are unique together, the stored values that another one is to get. */
 export interface Holder {
   readonly node: Node;
   readonly columns: readonly string[];
@@ -209,9 +206,8 @@ const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
 ]);
 
-/** Finds, among the changed records, those that hold what a record is to get. */
 export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
-  /** The values of columns that are unique together, as text; undefined if one of them is null. */
+  /** undefined if one of the values is null. */
   const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
     const values = columns.map((column) => comparable(node, column, asStored, dialect));
     return values.includes(undefined) ? undefined : JSON.stringify([node.type.name, columns, values]);
@@ -232,7 +228,7 @@ export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]
 
 function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
   const column = node.table.columns.find((one) => one.name === name);
-  // A link that is cut is cut before anything else is written.
+  // Links are cut before anything else is written.
   if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
   const value = asStored && node.stored ? (storedValue(node, name) ?? null) : willHold(node, name);
   if (value === null || isNode(value)) return undefined;

@@ -65,7 +65,6 @@ const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }:
     return encoded === null ? null : heldOperand(member, name, encoded);
   });
 
-/** One record cannot become two things at once. */
 function refuseTwice(
   { type, unique: { members } }: Pick<UpsertRequest, 'type' | 'unique'>,
   items: readonly WriteItem[],
@@ -91,7 +90,7 @@ function refuseTwice(
 
 type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 
-/** Records that are tested again at a time on SQLite, where other requests wait for each statement. */
+/** Records that one statement tests on SQLite, where other requests wait for it. */
 const FEW = 20;
 
 export function createDeleteFound(
@@ -112,7 +111,6 @@ export function createDeleteFound(
     return still;
   }
 
-  /** `transact` runs the work in a transaction. */
   return async <T>(
     request: DeletionRequest,
     transact: (work: (writer: Writer) => Promise<DeletedRecords>) => Promise<T>,

@@ -5,7 +5,6 @@ import type { Driver, Statement, Writer } from '../driver.ts';
 import type { KeptAnswer, Once, Retried } from '../store.ts';
 import { IDEMPOTENCY_TABLE } from '../tables.ts';
 
-/** Rows that one statement deletes. */
 const FORGOTTEN_TOGETHER = 1000;
 
 const READ: Statement = {
@@ -61,7 +60,6 @@ export function createOnce(dialect: Dialect) {
   };
 }
 
-/** Deletes the keys that are older than some hours, some at a time. */
 export async function forgetKeys({ dialect, write }: Pick<Driver, 'dialect' | 'write'>, hours: number): Promise<void> {
   const { forget } = onceStatements(dialect);
   for (let changes = FORGOTTEN_TOGETHER; changes >= FORGOTTEN_TOGETHER;)

@@ -38,7 +38,6 @@ type Step = RowUpdate | { readonly kind: 'insert'; readonly node: Node };
 
 export interface WritePlan {
   readonly unpairs: readonly JoinPair[];
-  /** Records that lose a link, and that the body does not mention otherwise. */
   readonly unlinks: readonly Unlinked[];
   /** Links that are cut before anything is deleted, and before others take them over. */
   readonly cuts: readonly RowUpdate[];
@@ -64,7 +63,6 @@ export async function planDeletion(
   return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
 }
 
-/** Throws if references or related records do not allow it. */
 export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const released = settleReleased(session);
   checkLinks(session);
@@ -126,7 +124,7 @@ const goneAt = (pointer: string): Problem => {
   return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 };
 
-/** By type and identifier: the order decides which one a conflict names, and both databases name the same. */
+/** By type and identifier, so that a conflict names the same record on both databases. */
 const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
   [...existing]
     .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
@@ -136,7 +134,6 @@ const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
         .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
     );
 
-/** Also refuses a write that would touch too many rows. */
 async function walkDeletions(
   session: WriteSession,
   released: readonly Released[],
@@ -147,7 +144,6 @@ async function walkDeletions(
   const left = released.flatMap((one) => (one.relation.owned ? [] : one.identifiers.map(() => one)));
   const rows = [...touched, ...made, ...left];
   const first = rows[writeRows];
-  // The set is named that the record is in.
   if (first) throw refusal({ pointer: first.pointer.replace(/\/\d+$/, '') });
   const deletions: Deletion[] = [
     ...[...deleted].map(([{ type, identifier = 0 }, pointer]) => ({ type, identifiers: [identifier], pointer })),
@@ -161,9 +157,6 @@ async function walkDeletions(
   return cascade;
 }
 
-// Acyclic links.
-
-/** Records above those that a write moves. */
 const MOST_ABOVE = 10_000;
 
 /** Refuses links that would put a record below itself. A new record without an identifier has none below it. */
@@ -195,7 +188,6 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
     }
 }
 
-/** A stored record by its identifier, or a new one. */
 type TreePlace = number | Node;
 
 /** Returns the future parent of any record, from the body or as stored; undefined if too many records are above the body's. */
@@ -233,9 +225,7 @@ async function parentsIn(
   };
 }
 
-// Values of rows.
-
-/** undefined where the body says nothing of open keys. */
+/** undefined if the body says nothing of open keys. */
 function openColumn(node: Node): string | undefined {
   const written = [...node.openKeys].filter(([, { isWritten }]) => isWritten);
   if (written.length === 0) return undefined;
@@ -247,7 +237,6 @@ function openColumn(node: Node): string | undefined {
   return rawObject(members.values());
 }
 
-/** The values of a new record. */
 export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
   columns.map((name) => newValue(node, name));
 
@@ -284,16 +273,13 @@ function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
   return changes.length === 0 ? [] : [{ kind: 'update', node, changes }];
 }
 
-// The order of updates and inserts.
-
-/** Records that wait for one another before the call stack is left. */
+/** Nested calls before the call stack is left. */
 const MAX_NESTED = 100;
 
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
   const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : () => [];
   const steps: Step[] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
-  /** Columns that hold a spare value. */
   const parked = new Map<Node, readonly string[]>();
 
   async function visit(node: Node, depth = 1): Promise<void> {
@@ -323,7 +309,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
   }
 
   for (const node of changed) if (!linksNew(node)) await visit(node);
-  // In the order of the body, which is that of their identifiers: the links to them come after.
+  // New records get their identifiers in the order of the body.
   for (const node of [...session.made, ...changed]) await visit(node);
   return steps;
 }

@@ -33,7 +33,6 @@ interface Parts {
   readonly reads: Pick<Reads, 'shown'>;
 }
 
-/** Reads records of the view as they would be once the plan was applied. */
 export async function previewReader(parts: Parts, view: View, roots: readonly Node[]): Promise<Reader> {
   const { session, dialect } = parts;
   const { writer } = session;
@@ -71,7 +70,7 @@ async function shownRows(
       throw new Problem('too-many-related', message);
     }
     for (const { type, identifier } of rows) addTo(shown, type, [identifier]);
-    // Records that the body names may get to any place of the answer.
+    // Records that the body names may come into any place of the answer.
     for (const { view: related } of one.relations)
       await add(
         related,
@@ -138,12 +137,10 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
   ];
 }
 
-/** SQL: rows of a JSON array, as `rowsJson` makes it. */
 const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
   rowsOfJson?.(types.map((type, index) => ({ name: `c${index}`, type }))) ??
   `select ${types.map((type, index) => `cast(value ->> '$.c${index}' as ${type})`).join(', ')} from json_each(?)`;
 
-/** The whole row, as it would be. */
 function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
   const { stored, table } = node;
   if (!stored) return newValues(node, names);
@@ -154,10 +151,9 @@ function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
 
 // The report: which records are created, changed, linked, unlinked and deleted.
 
-/** The most identifiers that one effect names. */
 const MOST_NAMED = 1000;
 
-/** The effect on records of one type, through one of its relations if they are linked or unlinked. */
+/** `relation`: through which records are linked or unlinked. */
 interface Effect {
   readonly kind: EffectKind;
   readonly type: RecordType;
@@ -200,7 +196,7 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
         for (const key of field ? [field.name] : changedKeys(node)) keys.add(key);
       }
     }
-  // Both records of a pair get one link more, or have one less.
+  // A pair is a link of both of its records.
   for (const [kind, pairs] of [['unlinked', plan.unpairs] as const, ['linked', plan.pairs] as const])
     for (const { table, left, right } of pairs) {
       note(kind, otherSide(rights, table, table.left.column), [right]);

@@ -33,7 +33,6 @@ import {
 } from './session.ts';
 import { fillNew, holdToChecks, keysOf, resolveValue } from './values.ts';
 
-/** A record of the body that is still to be resolved. */
 interface BodyItem {
   readonly node: Node;
   readonly body: JsonObject;
@@ -80,7 +79,6 @@ async function resolveRecord(session: WriteSession, { node, body, place }: BodyI
   return nested;
 }
 
-/** A relation of a record in the body. */
 interface Named {
   readonly session: WriteSession;
   readonly node: Node;
@@ -136,7 +134,6 @@ function itemOf({ session, node: parent, relation }: Named, node: Node, body: Js
 /** Notes the related records that a place names; another place must name the same. */
 function relate({ session, node, relation, targets, place: { pointer } }: Named, via: BodyPlace['via']): void {
   const nodes = new Set(targets.keys());
-  // The record that led here belongs to the inverse set without being listed.
   if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
   const known = node.related.get(relation);
   if (known) {
@@ -168,7 +165,6 @@ async function namesParent(named: Named, value: JsonValue, parent: Node): Promis
   return body && target ? [itemOf(named, target, body, place)] : [];
 }
 
-/** The record that a nested body names, the child that is there, or a new one. */
 async function targetOf(
   { session, node: parent, relation }: Named,
   body: JsonObject,
@@ -196,7 +192,6 @@ function noteNamed({ named }: WriteSession, node: Node, pointer: string): void {
   else named.set(node, [pointer]);
 }
 
-/** belongsTo: the row of the record itself holds the link. */
 async function resolveParent(named: Named, { column }: Reference): Promise<void> {
   const { session, node, relation, place, targets } = named;
   const [parent] = targets.keys();
@@ -230,7 +225,7 @@ async function resolveChildren(named: Named, reference: Reference, current: read
   else session.leftOut.push({ ...left, writable });
 }
 
-/** The record that led here belongs to the inverse set without being listed. */
+/** The parent of a nested record belongs to the inverse set without being listed. */
 const isImplied = ({ relation, place: { via } }: Named, identifier: number): boolean =>
   via?.relation.inverse === relation && via.parent.identifier === identifier;
 
@@ -244,7 +239,7 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
     for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
       before.add(Number(isLeft ? right : left));
   }
-  /** A row that is there and stays is noted too, so that the other side cannot remove it. */
+  /** Stored rows that stay are noted, too, so that the other side cannot remove them. */
   const note = (other: number | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
     const [left, right] = isLeft ? [idOf(node), other] : [other, idOf(node)];
     const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
@@ -259,8 +254,6 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
     if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
   for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, place.pointer, true, false);
 }
-
-// Owners.
 
 /** An owned child never changes its parent, and a record cannot be owned by what it owns. */
 async function requireOwner(
@@ -280,7 +273,6 @@ async function requireOwner(
   refuse(session, 'invalid-reference', pointer, 'owned', `${nameOf(child)} ${how}`);
   const refused = child.assigned.get(column);
   child.assigned.delete(column);
-  // Other places are still compared with it.
   if (refused) child.linked.set(column, refused);
 }
 
@@ -350,13 +342,13 @@ function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet
   return undefined;
 }
 
-/** A key whose value was refused is not missing: the pointers of all faults, and of what encloses them. */
+/** The pointers of all faults, and of what encloses them: a key whose value was refused is not missing. */
 function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> {
   const refused = refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
   return new Set([...refused, ...faulty].flatMap(enclosing));
 }
 
-/** A record that links another one must be among those that the other one links, if the body says which. */
+/** If the body names both sides of a relation, they must agree. */
 function compareSides(session: WriteSession): void {
   for (const claim of session.claims) {
     const { link, inverse } = claim.relation;
@@ -392,7 +384,7 @@ function contradictLater(session: WriteSession, one: Claim, other: Claim): void 
   contradict(session, second.pointer, first.pointer);
 }
 
-/** Refuses links of new records that lead back to a record which waits for theirs. */
+/** Refuses cycles of new records: each is inserted after those that it links. */
 function refuseCycles({ awaits, contradictions }: WriteSession): void {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
   const begun = new Set<Node>();
@@ -427,7 +419,6 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
     // A record that the path names has no place in the body.
     const place = pointer === '' ? '' : identifierAt(node.type, pointer);
     if (node.isLost) missing.push({ pointer: place, code: 'not-found', message: `There is no ${nameOf(node)}` });
-    // The body cannot delete it in another place.
     else if (node.stored) noteNamed(session, node, place);
   }
   const [first] = missing;
@@ -437,7 +428,6 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
     : faultyRequest('record-not-found', missing);
 }
 
-/** Records that an answer names because they cannot be left out. */
 const MAX_NAMED = 1000;
 
 /** Refuses what differs where a record is only linked, and children that cannot be left out. */

@@ -33,15 +33,12 @@ export interface Node {
   readonly table: WriteTable;
   /** undefined until it is inserted, unless the client gave one. */
   identifier: number | undefined;
-  /** undefined for a new record, and for one that is lost. */
   readonly stored: Row | undefined;
-  /** The body names it and it does not exist, or it is new within such a record: it is only compared with itself. */
+  /** The body names it and it does not exist, or it is new within such a record. */
   readonly isLost: boolean;
   /** The child of an owned to-one relation, new because there was none: its required fields are checked after the validator. */
   readonly isOwnChild: boolean;
-  /** The first place of the body that mentions it. */
   readonly pointer: string;
-  /** False if the body only links it. */
   isWritten: boolean;
   /** By column, what is written. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
@@ -55,7 +52,6 @@ export interface Node {
     string,
     { readonly member: RawMember | undefined; readonly pointer: string; readonly isWritten: boolean }
   >;
-  /** Parsed when they are first needed. */
   storedOpenKeys: RawMembers | undefined;
 }
 
@@ -75,7 +71,6 @@ export interface Claim {
   readonly order: number;
 }
 
-/** Identifiers by table. */
 export type RecordSet = Map<string, Set<number>>;
 
 /** Children that a set leaves out: deleted where they are owned, else unlinked. */
@@ -96,14 +91,11 @@ export interface JoinPair {
   readonly isWanted: boolean;
 }
 
-/** The position of a record, or of a value, in the body. */
 export interface BodyPlace {
   readonly pointer: string;
   /** False below a relation that only links. */
   readonly writable: boolean;
-  /** Within a record that does not exist. */
   readonly isLost: boolean;
-  /** undefined at the root. */
   readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
 }
 
@@ -128,7 +120,6 @@ function unasked(): never {
   throw new Error('This part of a write does not use the database');
 }
 
-/** For a session that needs no database. */
 export const NO_WRITER: Writer = { get: unasked, all: unasked, value: unasked, column: unasked, run: unasked };
 
 /** A dry run only reads. */
@@ -143,9 +134,7 @@ interface Given {
   readonly dialect: DialectName;
   readonly stamp: Stamp;
   readonly rules?: Rules;
-  /** "The body" is all of them, and what is nested in them. */
   readonly records?: readonly BodyRecord[];
-  /** JSON texts of values that are stored as they were sent. */
   readonly raw?: RawValues | undefined;
   /** Of the validator. With one, the body is resolved only to find the others: nothing is written. */
   readonly faults?: readonly Fault[] | undefined;
@@ -180,11 +169,9 @@ export function createSession({
     /** Records that the body names by their identifiers, stored or lost. */
     existing: new Map<RecordType, Map<number, Node>>(),
     made: [] as Node[],
-    /** New records to which the body gives identifiers. */
     given: new Map<RecordType, Map<number, Node>>(),
     /** Records that are left out, with the pointers of the sets. */
     deleted: new Map<Node, string>(),
-    /** All records that the plan deletes. */
     gone: new Map() as RecordSet,
     released: [] as Released[],
     /** Children that a set leaves out and that stay where they are, unless another part of the body moves them. */
@@ -196,15 +183,12 @@ export function createSession({
     /** Links of new records to other new ones, which are inserted before them. */
     awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
     claims: [] as Claim[],
-    /** How many spare values were tried. */
     spares: 0,
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
     /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
     contradictions: [] as Fault[],
   };
 }
-
-// The records of a write.
 
 const createNode = (session: WriteSession, type: RecordType, pointer: string, given: Partial<Node>): Node => ({
   type,
@@ -235,7 +219,6 @@ function remember(session: WriteSession, type: RecordType, identifier: number, p
   return noteIn(session.existing, identifier, node);
 }
 
-/** The node of a record that the body names. */
 export async function touch(
   session: WriteSession,
   type: RecordType,
@@ -248,7 +231,6 @@ export async function touch(
   return remember(session, type, identifier, pointer, stored);
 }
 
-/** The node of a record that is to be made. */
 export function make(
   session: WriteSession,
   type: RecordType,
@@ -262,14 +244,12 @@ export function make(
   return identifier === undefined ? node : noteIn(session.given, identifier, node);
 }
 
-/** The value that links to a record are compared by: a new record stands for itself, even if the body gives its identifier. */
+/** The value of a link to the record. A new record stands for itself, even if the body gives its identifier. */
 export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
 
-/** "Owner 7", for messages. */
 export const nameOf = ({ type, identifier }: Pick<Node, 'type' | 'identifier'>): string =>
   `${type.name} ${identifier ?? ''}`.trim();
 
-/** undefined for a new record. */
 export const storedValue = ({ stored, table }: Node, column: string): SqlValue | undefined =>
   stored?.[table.position.get(column) ?? -1];
 
@@ -278,7 +258,6 @@ export const isNode = (value: SqlValue | Node): value is Node => typeof value ==
 /** A linked record as its identifier: undefined until it is inserted. */
 export const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
 
-/** Whether the body gives the column of a record that is there another value. */
 export function isReplaced(node: Node, column: string): boolean {
   const assigned = node.assigned.get(column);
   return assigned !== undefined && plain(assigned.value) !== storedValue(node, column);
@@ -290,11 +269,11 @@ export function willHold(node: Node, column: string): SqlValue | Node {
   return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
 }
 
-/** Whether the body gives the column, also where it may only link. */
+/** Whether the body gives the column, even where it may only link. */
 export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
   assigned.get(column)?.byOmission === false || linked.has(column);
 
-/** Whether a record that may only be linked can be compared with the body: it is there, or another place makes it. */
+/** Whether a record that is only linked can be compared with the body: it is stored, or another place makes it. */
 export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
   stored !== undefined || isOwnChild || identifier !== undefined;
 
@@ -359,12 +338,10 @@ export function throwRefused(
 /** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
 
-/** A value, and what is made of it. */
 const COPIES = 2;
 
 interface LockedRecord {
   readonly identifier: number;
-  /** undefined if only the tag was made from it. */
   readonly pointer: string | undefined;
   readonly strength: Strength;
 }

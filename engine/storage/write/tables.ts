@@ -9,10 +9,8 @@ import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
 
-/** The most records that a conflict names. */
 export const NAMED = 10;
 
-/** Writes with the same name wait for each other. */
 export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
 
 /**
@@ -55,7 +53,6 @@ export function createTables(dialect: Dialect, served: () => Model) {
   };
 }
 
-/** `columns`: without the identifier. */
 function createTable(type: RecordType, dialect: Dialect, columns: readonly Column[]) {
   const { knex, quote, oneOf, locks } = dialect;
   const identifier = type.identifier.column;
@@ -109,7 +106,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     /** By the column of a text, the column of its folded text; and the reverse. */
     folded: new Map(texts.map(([name, text]) => [text, name])),
     texts: new Map(texts),
-    /** The index of each column in the rows of `load`. */
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
 
     /** All columns, in order. Bound: identifier. */
@@ -123,7 +119,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       made: insert(names),
       given: insert([identifier, ...names], (sql) => dialect.insertGiven(sql, type.table, identifier)),
     },
-    /** The greatest identifier ever used. */
     lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
     /** Move the sequence behind an identifier. Bound, in each: the identifier. */
     moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
@@ -131,7 +126,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     update: (given: readonly string[]): Statement => updates(given.join(), given),
     /** Bound: JSON array of identifiers. */
     remove: { sql: `delete from ${table} where ${oneOf(id)}` },
-    /** Statements about the links in a column. */
     linksIn: perKey((column: string) => {
       const [link, ofSome] = [quote(column), oneOf(quote(column))];
       const row = `select one$.${id}, one$.${link} from ${table} as one$`;
@@ -181,7 +175,7 @@ function insertMany(type: RecordType, columns: readonly Column[], into: readonly
   return rows && `insert into ${table} (${into.map(quote).join(', ')}) ${rows} returning ${identifier}`;
 }
 
-/** Rows as the JSON array that `rowsOfJson` reads. */
+/** For `rowsOfJson`. */
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 
@@ -216,10 +210,8 @@ const bound = (column: Column, place: number, dialect: Dialect, old?: string): s
     ? writtenSql(column.field, `$${place}::text`, dialect.name, old)
     : `($${place}::${columnSql(column, dialect)})`;
 
-/** Whether the tables are as they were when this value was read. */
 const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
 
-/** A row that another write has locked is not found. */
 const UNLOCKED = 'for update skip locked';
 
 function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): Statement {
@@ -230,7 +222,7 @@ function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): 
   const sql = (conflict = ''): string =>
     `insert into ${tableOf(type, dialect)} (${names}) select ${values} ` +
     `where ${isCurrent(dialect, columns.length + 1)}${conflict} returning ${identifierOf(type, dialect)}, ${json}`;
-  // One with a value that is taken does not undo the others.
+  // A value that is taken must not undo the other writes of the transaction.
   return { sql: sql(), together: { sql: sql(' on conflict do nothing') } };
 }
 
@@ -267,7 +259,7 @@ function deleteAlone(view: View, dialect: Dialect): Statement {
   const [rows, identifier, found] = [tableOf(type, dialect), identifierOf(type, dialect), isFound(type, 2, dialect)];
   const sql = (condition: string): string =>
     `delete from ${rows} where ${condition} returning ${recordJson(view, ROOT_ALIAS, dialect)}`;
-  // The server looks for the rows that refer to it, and waits for those that are locked.
+  // The server would wait for locked rows that refer to it.
   const isReferred = type.referrers.length > 0;
   const unlocked = `${identifier} = (select ${identifier} from ${rows} where ${found} ${UNLOCKED})`;
   return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) } };

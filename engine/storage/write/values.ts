@@ -28,7 +28,7 @@ import {
   type WriteSession,
 } from './session.ts';
 
-/** JavaScript puts keys that look like indices first: then those that are kept follow in the order of the text. */
+/** JavaScript puts keys that look like indices first; open keys keep the order of the text. */
 export function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
   const keys = Object.keys(body);
   if (raw === undefined || !/^\d/.test(keys[0] ?? '')) return keys;
@@ -42,7 +42,6 @@ const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): R
 export const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
   value === null ? null : memberOf(raw, key, value).text;
 
-/** A key that is no relation. */
 export function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: string, place: BodyPlace): void {
   const { type } = node;
   const field = type.fields.get(key);
@@ -87,7 +86,6 @@ function resolveField(session: WriteSession, node: Node, field: Field, given: Sq
   assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
 }
 
-/** In whatever notation. */
 function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: SqlValue): boolean {
   if (one === other || one === null || other === null) return one === other;
   if (field.type.keepsText) return sameValue(String(one), String(other));
@@ -117,11 +115,8 @@ const patched = (before: RawMember | undefined, { name, text }: RawMember): RawM
 const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
   a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
 
-/** The stored open keys. */
 export const openKeysOf = (node: Node): RawMembers =>
   (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
-
-// The checks of a type.
 
 /** Refuses new records that do not meet a check, and others of which a field changes that it names. */
 export function holdToChecks(session: WriteSession): void {
@@ -152,7 +147,7 @@ function isChanged(session: WriteSession, node: Node, field: Field): boolean {
   );
 }
 
-/** The place of a check's field, beside what the body says of the record. */
+/** A check is reported at its field, beside what the body says of the record. */
 function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   const own = assigned.get(at.column)?.pointer;
   if (own !== undefined) return own;
@@ -182,7 +177,6 @@ function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, fi
 }
 
 export const filledColumns = (columns: readonly Column[]) => ({
-  /** Fields that are filled when a record is made. */
   made: columns.flatMap(({ field }) => (field && (field.generated ?? field.isNowByDefault) ? field : [])),
   /** Columns that are filled when another one changes, and those of their folded texts. */
   stamped: columns.flatMap(({ name, field, folds }) => {
@@ -192,20 +186,18 @@ export const filledColumns = (columns: readonly Column[]) => ({
   }),
 });
 
-/** The values of `stamped`. */
 export const stampValues = (
   session: Pick<WriteSession, 'stamp' | 'dialect'>,
   { stamped }: ReturnType<typeof filledColumns>,
 ): readonly SqlValue[] =>
   stamped.map(({ stamp, isFolded }) => (isFolded ? foldedText(valueOf(session, stamp)) : valueOf(session, stamp)));
 
-/** Gives new records what they do not say themselves. Only seeds and imports can say what is generated. */
+/** Fills generated fields; only seeds can give them. */
 export function fillNew(session: WriteSession): void {
   for (const node of session.made)
     for (const field of node.table.filled.made) if (!isSaid(node, field.column)) fill(session, node, field);
 }
 
-/** Stamps stored records of which a column changes. */
 export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
   for (const node of changed)
     for (const { stamp, isFolded } of node.table.filled.stamped) if (!isFolded) fill(session, node, stamp);

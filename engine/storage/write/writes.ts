@@ -33,7 +33,6 @@ import { type Clock, createStamp, type Stamp, stampValues, textOf } from './valu
 interface Creation extends Omit<CreateRequest, 'view'> {
   /** Missing if nothing is answered. */
   readonly view?: View;
-  /** Called once the records are locked. */
   readonly locked?: () => Promise<void>;
   readonly readOnlyToo?: boolean;
 }
@@ -43,15 +42,14 @@ export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'de
   insert(writer: Writer, records: Pick<CreateRequest, 'type' | 'items'>): Promise<void>;
 };
 
-/** One time for each request, whatever it writes, and however often its transaction is begun. */
+/** Everything that a request writes has one time, however often its transaction is begun. */
 type Stamped<R> = R & { readonly stamp: Stamp };
 
 export interface WriteOptions {
   /** As it fits the tables now: they can get other names and columns while the service runs. */
   readonly served: () => Model;
-  /** Rows that one write may touch. */
   readonly writeRows?: number | undefined;
-  /** For tests: the time that records are stamped with, in place of the database's. */
+  /** Tests tell the time in place of the database. */
   readonly clock?: Clock | undefined;
 }
 
@@ -292,7 +290,6 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   };
 }
 
-/** The name that a write of one record waits for. */
 function rowIn({
   view,
   items,
