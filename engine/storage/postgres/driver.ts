@@ -10,7 +10,6 @@ import {
   type DriverOptions,
   type Reader,
   type Replica,
-  type Row,
   type Statement,
   UNLIMITED,
 } from '../driver.ts';
@@ -54,15 +53,17 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
     return driver;
   } catch (error) {
     await driver.close();
-    throw error;
+    throw startFault(address, error);
   }
 }
 
 /** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
   return parseAddresses(url, 'READ_URL').map((address) => {
-    const watch = watchReplica(address.url, () => cut());
-    const { driver, cut } = driverOf(address, options, () => watch.covers());
+    const { driver, pools } = driverOf(address, options);
+    const watch = watchReplica(address.url, () => {
+      for (const pool of pools) pool.cut();
+    });
     const close = async (): Promise<void> => {
       watch.close();
       await driver.close();
@@ -74,21 +75,21 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
 interface Opened {
   readonly driver: Driver;
   readonly unlimited: Connections;
-  readonly cut: () => void;
+  readonly pools: readonly Connections[];
 }
 
-/** Connections are opened when they are needed. `isThere`: whether the server answers, if that is watched. */
-function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: () => boolean): Opened {
+/** Connections are opened when they are needed. */
+function driverOf(address: PostgresAddress, options: DriverOptions): Opened {
   const { pool, prepared, lockTimeout } = address;
   const { statementTimeout, maxStreams = pool } = options;
   const isLimited = statementTimeout !== Infinity;
   const statement = isLimited ? statementTimeout : 0;
   const connections = createConnections(
-    { ...address, ...options, isThere },
+    { ...address, ...options },
     { statement, idle: isLimited ? MAX_IDLE : 0, lock: lockTimeout },
   );
   const streams = createConnections(
-    { ...address, pool: maxStreams, isThere },
+    { ...address, pool: maxStreams },
     { statement, idle: isLimited ? MAX_SLOW : 0, lock: 0 },
   );
   const unlimited = createConnections({ ...address, pool: UNLIMITED_CONNECTIONS }, NO_LIMITS);
@@ -154,10 +155,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, isThere?: ()
     usage: () => ({ requests: connections.usage(), streams: streams.usage() }),
     close: async () => void (await Promise.all(pools.map((one) => one.close()))),
   };
-  const cut = (): void => {
-    for (const one of pools) one.cut();
-  };
-  return { driver, unlimited, cut };
+  return { driver, unlimited, pools };
 }
 
 /**
@@ -189,39 +187,24 @@ const SCHEMAS: Statement = {
 };
 
 /** Refuses a server with settings that connections cannot change. */
-async function probe(connections: Connections, address: PostgresAddress): Promise<void> {
-  const { shown, prepared } = address;
-  const { settings, found } = await probed(connections, address);
-  const [encoding, schema, used, role, database] = found;
+async function probe(connections: Connections, { shown, prepared }: PostgresAddress): Promise<void> {
+  const connection = await connections.take();
+  const [settings, { rows }] = await Promise.all([
+    connection.query(READ_SETTINGS, [], undefined, false),
+    connection.query(SCHEMAS, [], undefined, false),
+  ]).finally(() => connection.release());
+  const [encoding, schema, used, role, database] = rows[0] ?? [];
   if (encoding !== 'UTF8')
     throw new StartError(`The database at ${shown} has the encoding ${String(encoding)}; expected UTF8`);
   if (schema === null || schema === undefined)
     throw new StartError(`The database at ${shown} has no schema that this user may use; see search_path`);
-  requireSettings(settings, shown, prepared);
+  requireSettings(settings.rows, shown, prepared);
   if (used === null || used === undefined || used === schema) return;
   // A schema that came before the one with the records would make the service begin anew.
   const [before, there] = [schema, used].map((name) => `"${String(name).replaceAll('"', '""')}"`);
   throw new StartError(
     `The database at ${shown} has the tables of the service in the schema ${there}, but its search_path leads to ${before} first, which has none. To go on with these, run: alter role ${String(role)} in database ${String(database)} set search_path = ${there}; to begin anew in ${before}, leave ${there} out of the search_path`,
   );
-}
-
-async function probed(
-  connections: Connections,
-  address: PostgresAddress,
-): Promise<{ readonly settings: readonly Row[]; readonly found: Row }> {
-  try {
-    const connection = await connections.take();
-    try {
-      const { rows: settings } = await connection.query(READ_SETTINGS, [], undefined, false);
-      const { rows } = await connection.query(SCHEMAS, [], undefined, false);
-      return { settings, found: rows[0] ?? [] };
-    } finally {
-      connection.release();
-    }
-  } catch (error) {
-    throw startFault(address, error);
-  }
 }
 
 /** Tries to find a connection of the server that a second client gets while the first one is there. */
@@ -241,8 +224,7 @@ async function requireConnectable({ url }: PostgresAddress): Promise<void> {
 }
 
 /** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
-async function refuseTransactionPooler(address: PostgresAddress): Promise<void> {
-  const { url, shown } = address;
+async function refuseTransactionPooler({ url, shown }: PostgresAddress): Promise<void> {
   const clients: Client[] = [];
   const connected = async (): Promise<Client> => {
     const client = new Client({ ...PROBE, connectionString: url });
@@ -260,8 +242,6 @@ async function refuseTransactionPooler(address: PostgresAddress): Promise<void> 
     for (let tries = 0; tries < POOLER_TRIES; tries += 1)
       if ((await backendOf(first)) === (await backendOf(second)))
         throw new StartError(`The database at ${shown} cannot be used like this: ${TRANSACTION_POOLER}`);
-  } catch (error) {
-    throw startFault(address, error);
   } finally {
     for (const client of clients) client.connection.stream.destroy();
   }

@@ -1,6 +1,6 @@
-/** A pool of connections, as many as the setting allows, and the settings of their sessions that the engine's SQL relies on. */
+/** Pools of connections, and the settings of their sessions that the engine's SQL relies on. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { StartError } from '../../problem.ts';
 import { literal } from '../dialect.ts';
@@ -46,14 +46,13 @@ interface TimeLimits {
 
 export const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
 
-interface ConnectionOptions
-  extends Pick<PostgresAddress, 'url' | 'pool' | 'prepared'>, Pick<DriverOptions, 'positions'> {
-  /** Whether the server answers, if that is watched. */
-  readonly isThere?: (() => boolean) | undefined;
-}
-
 export function createConnections(
-  { url, pool: max, prepared, positions = false, isThere = () => true }: ConnectionOptions,
+  {
+    url,
+    pool: max,
+    prepared,
+    positions = false,
+  }: Pick<PostgresAddress, 'url' | 'pool' | 'prepared'> & Pick<DriverOptions, 'positions'>,
   limits: TimeLimits,
 ): Connections {
   const options = { prepared, positions, timeout: limits.statement };
@@ -98,23 +97,21 @@ export function createConnections(
     for (const client of open) client.connection.stream.destroy();
   }
 
-  /** If the server takes no further connection, one of the open ones will come free. */
-  async function connected(): Promise<PoolClient> {
-    for (const end = performance.now() + WAIT_TIMEOUT; ;) {
-      if (!isThere()) throw Object.assign(new Error(`${new URL(url).host} does not answer`), { code: 'EHOSTUNREACH' });
-      try {
-        const client = await pool.connect();
-        if (!outdated.has(client)) return client;
-        client.release(true);
-      } catch (error) {
-        if (!isFull(error) || performance.now() > end) throw error;
-        await delay(FULL_PAUSE);
-      }
-    }
-  }
-
   return {
-    take: async (caller = PATIENT) => new PostgresConnection(await connected(), caller, options),
+    /** If the server takes no further connection, one of the open ones will come free. */
+    take: async (caller = PATIENT) => {
+      for (let end = 0; ;) {
+        try {
+          const client = await pool.connect();
+          if (!outdated.has(client)) return new PostgresConnection(client, caller, options);
+          client.release(true);
+        } catch (error) {
+          end ||= performance.now() + WAIT_TIMEOUT;
+          if (!isFull(error) || performance.now() > end) throw error;
+          await delay(FULL_PAUSE);
+        }
+      }
+    },
     renew: () => {
       for (const client of open) outdated.add(client);
     },

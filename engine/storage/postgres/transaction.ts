@@ -48,6 +48,8 @@ type Ask = (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise
 const readerThrough = (ask: Ask): Reader =>
   readerOf(async (statement, values, onRow) => (await ask(statement, values, onRow)).rows);
 
+const readerOn = (connection: PostgresConnection): Reader => readerThrough((...asked) => connection.query(...asked));
+
 /** Each statement in a snapshot of its own. */
 export const alone = (connections: Connections, caller = PATIENT): Reader =>
   readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
@@ -60,7 +62,7 @@ export function readIn<T>(
 ): Promise<T> {
   const begin = connections.opening(READ_ONLY);
   const attempt = (connection: PostgresConnection): Promise<T> =>
-    inTransaction(connection, begin, () => work(readerThrough((...asked) => connection.query(...asked))), end);
+    inTransaction(connection, begin, () => work(readerOn(connection)), end);
   return repeating(attempt, connections, caller);
 }
 
@@ -94,7 +96,7 @@ const isConstraint = (error: unknown): boolean => translate(error) instanceof Co
 
 /** What a broken constraint means is for the work to say; nothing else can be done in its transaction. */
 const writerOf = (connection: PostgresConnection): Writer => ({
-  ...readerThrough((...asked) => connection.query(...asked)),
+  ...readerOn(connection),
   run: async (statement, values) => {
     try {
       const { changes, rows } = await connection.query(statement, values);
@@ -186,8 +188,6 @@ const MOST_TOGETHER = 32;
 interface SharedWrite {
   readonly values: Values;
   readonly caller: Caller;
-  /** The same write in a transaction of its own. */
-  readonly alone: () => Promise<Row | undefined>;
   readonly resolve: (row: Row | undefined | Promise<Row | undefined>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -209,24 +209,24 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
   }
 
   async function sendTogether(statement: Statement, writes: readonly SharedWrite[]): Promise<void> {
+    const { together = statement } = statement;
     try {
-      const rows = writes.length > 1 ? await writeTogether(connections, statement, writes) : [];
-      for (const [index, write] of writes.entries()) write.resolve(rows[index] ?? write.alone());
+      const rows = writes.length > 1 ? await writeTogether(connections, together, writes) : [];
+      for (const [index, { values, caller, resolve }] of writes.entries())
+        resolve(rows[index] ?? writeSingle(connections, statement, values, caller));
     } catch (error) {
       for (const { reject } of writes) reject(error);
     }
   }
 
   return (statement, values, caller = PATIENT) => {
-    const single = (): Promise<Row | undefined> => writeSingle(connections, statement, values, caller);
-    const { together } = statement;
-    if (!together) return single();
+    if (!statement.together) return writeSingle(connections, statement, values, caller);
     return new Promise((resolve, reject) => {
       // Bodies that arrived in the same turn are read one after the other.
       if (gathered.size === 0) setImmediate(send);
-      const others = gathered.get(together) ?? [];
-      gathered.set(together, others);
-      others.push({ values, caller, alone: single, resolve, reject });
+      const writes = gathered.get(statement) ?? [];
+      gathered.set(statement, writes);
+      writes.push({ values, caller, resolve, reject });
     });
   };
 }
@@ -258,8 +258,10 @@ async function writeTogether(
 ): Promise<readonly (Row | undefined)[]> {
   const connection = await taken(connections, PATIENT);
   try {
-    const all = writes.map(({ values }) => values);
-    const answers = await connection.queryAll(statement, all);
+    const answers = await connection.queryAll(
+      statement,
+      writes.map(({ values }) => values),
+    );
     const rows = answers.map(({ rows: [row] }) => row);
     await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
