@@ -1,4 +1,4 @@
-/** Reads a database URL. The engine's own parameters are taken out of it; the client gets the others. */
+/** Reads a database URL, and takes the engine's own parameters out of it. */
 import { didYouMean } from '../../names.ts';
 import { onOrOff, wholeNumber } from '../../settings/settings.ts';
 import { StartError } from '../../problem.ts';
@@ -7,9 +7,9 @@ export interface PostgresAddress {
   readonly url: string;
   /** Connections for requests. */
   readonly pool: number;
-  /** Off behind a pooler that gives each transaction another connection. */
+  /** false behind a pooler in transaction mode. */
   readonly prepared: boolean;
-  /** How long a write waits for a row that another holds, in milliseconds. */
+  /** Milliseconds that a write waits for a row. */
   readonly lockTimeout: number;
   /** For messages: without the password. */
   readonly shown: string;
@@ -22,7 +22,7 @@ const CLIENT =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT.split(' ')]);
 
-/** Parameters of other clients, and where the same is set here. */
+/** Parameters of other clients -> where the same is set here. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['answer_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
   ['statement_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
@@ -30,7 +30,6 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['target_session_attrs', '; use the address of a proxy or a DNS name that leads to the primary'],
 ]);
 
-/** DATABASE_URL names one server: a proxy leads to the primary of several. */
 export function parseAddress(text: string): PostgresAddress {
   const addresses = parseAddresses(text, 'DATABASE_URL');
   const [address] = addresses;
@@ -43,7 +42,7 @@ export function parseAddress(text: string): PostgresAddress {
   return address;
 }
 
-/** One address for each host, in the order of the URL. `setting`: the name of the setting that holds the URL. */
+/** One address for each host, in the order of the URL. `setting` is the name of the setting. */
 export function parseAddresses(text: string, setting: string): readonly PostgresAddress[] {
   return urlsIn(text, setting).map((url) => addressOf(url, setting));
 }

@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL: the server parses each statement once, and a statement can be cancelled. */
+/** One connection to PostgreSQL, which parses each statement once, and whose statements can be cancelled. */
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
@@ -12,9 +12,9 @@ import { numbered, postgresDialect } from './dialect.ts';
 import { abortedBefore, isCancelled, isDividedByZero, isSilent, silent } from './errors.ts';
 import { POSITION } from './replicas.ts';
 
-/** Milliseconds until a request to cancel is repeated: the server forgets one that it gets before it has read the statement. */
+/** Milliseconds until a cancellation is repeated: the server forgets one that comes before the statement. */
 const CANCEL_AGAIN = 200;
-/** Milliseconds for the request to cancel: a server that has not taken it by then will not. */
+/** Milliseconds that a cancellation may take. */
 const CANCEL_PATIENCE = 2000;
 
 export interface Answered {
@@ -34,14 +34,14 @@ interface ConnectionOptions {
   readonly positions: boolean;
 }
 
-/** Sent together with COMMIT: where the tables have changed, it fails, and nothing is committed. */
+/** Sent with COMMIT: fails where the tables have changed, so that nothing is committed. */
 const UNCHANGED: Statement = {
   sql: `select 1 / count(*) from (${postgresDialect.revision.sql}) as now (revision) where revision = ?::text`,
 };
 
 const uncork = (stream: Writable): void => stream.uncork();
 
-/** A connection for as long as it is taken. When the caller leaves, its statement is cancelled in the server. */
+/** A connection for as long as one caller has it: when the caller leaves, its statement is cancelled in the server. */
 export class PostgresConnection {
   readonly #client: PoolClient;
   readonly #caller: Caller;
@@ -59,18 +59,17 @@ export class PostgresConnection {
     this.#stop = caller.onGone(() => this.#cancel());
   }
 
-  /** `named` false for statements that are run once. Rejects with CallerGone once the caller has left. */
+  /** `named` is false for statements that are run once. */
   query(statement: Statement, values: Values, onRow?: OnRow<Row>, named = true): Promise<Answered> {
     if (this.#caller.isGone) return Promise.reject(new CallerGone());
     return this.#isOver ? Promise.reject(lateStatement()) : this.#ask(statement, values, named, onRow);
   }
 
-  /** One statement or more, without values. */
   execute(sql: string): Promise<Answered> {
     return this.#isOver ? Promise.reject(lateStatement()) : this.#ask({ sql }, [], false);
   }
 
-  /** The statement with one after the other of the values, in one transaction and one round trip: one answer for each. */
+  /** Runs the statement with each of the values, in one transaction and one round trip. */
   queryAll(statement: Statement, all: readonly Values[]): Promise<readonly Answered[]> {
     return new Promise((resolve, reject) => this.#send(statement, all, true, undefined, resolve, reject));
   }
@@ -98,7 +97,7 @@ export class PostgresConnection {
       else reject(reason);
     };
     this.#running += 1;
-    // Queries of one turn of the event loop are written together: a write to the socket costs more than most statements.
+    // Queries of one turn are written together: a write to the socket costs more than most statements.
     const { stream } = this.#client.connection;
     stream.cork();
     process.nextTick(uncork, stream);
@@ -116,13 +115,12 @@ export class PostgresConnection {
   }
 
   #explained(error: unknown): unknown {
-    // The server may still be running a statement that it does not answer.
     if (isSilent(error)) this.#cancel();
     if (!isCancelled(error)) return error;
     return this.#cancelling === undefined ? tooSlow(this.#options.timeout, error) : new CallerGone();
   }
 
-  /** Tells callers the position after their write, if positions are wanted. Never rejects. */
+  /** Tells callers the position after their write. Never rejects. */
   async tellPosition(callers: readonly Caller[] = [this.#caller]): Promise<void> {
     if (!this.#options.positions) return;
     const { rows } = await this.#ask(POSITION, [], true).catch(() => NOTHING);
@@ -130,10 +128,7 @@ export class PostgresConnection {
     if (typeof position === 'string') for (const caller of callers) caller.wrote?.(position);
   }
 
-  /**
-   * Throws if the transaction had been given up because a statement failed, or if the tables no longer have the revision;
-   * undefined asks for none.
-   */
+  /** Throws if a statement of the transaction had failed, or the tables no longer have the revision. */
   async commit(revision?: SqlValue): Promise<void> {
     this.#isOver = true;
     this.#stop();
@@ -142,7 +137,7 @@ export class PostgresConnection {
       () => undefined,
       (error: unknown) => (isDividedByZero(error) ? new Overtaken() : error),
     );
-    // The server answers ROLLBACK, without an error, if the transaction had been given up.
+    // After a failed statement, the server answers ROLLBACK without an error.
     if ((await this.#ask({ sql: 'commit' }, [], false)).tag !== 'COMMIT') throw (await unchanged) ?? abortedBefore();
   }
 
@@ -151,20 +146,20 @@ export class PostgresConnection {
     await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.spoil());
   }
 
-  /** Closes the connection when it is released. */
+  /** The connection is closed when it is released. */
   spoil(): void {
     this.#isSpoilt = true;
   }
 
   release(): void {
     this.#stop();
-    // A cancel that comes late must not end the statement of another caller.
+    // A late cancellation must not end the statement of another caller.
     if (this.#cancelling) void this.#cancelling.then(() => this.#client.release(this.#isSpoilt));
     else this.#client.release(this.#isSpoilt);
   }
 }
 
-/** Parts of pg's clients and connections that its types leave out. */
+/** Members that the types of pg leave out. */
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
@@ -178,10 +173,10 @@ interface Wire extends Connection {
   cancel(processID: number, secretKey: number): void;
 }
 
-/** Milliseconds after which this side gives up, too: the server does not answer at all then. */
+/** Milliseconds after the deadline of a statement in which the server must have reported it. */
 const GRACE = 1000;
 
-/** Ends a connection whose server, or the network before it, is gone without a word. `timeout`: of a statement. */
+/** Ends a connection if its server, or the network, is silent for longer than a statement may take. */
 export function endWhenSilent(client: ClientBase, timeout: number): void {
   const { connection } = client as ClientBase & Backend;
   // Each write and each answer begins the time anew: a timer for each statement would cost a tenth of a short read.
@@ -191,8 +186,8 @@ export function endWhenSilent(client: ClientBase, timeout: number): void {
 }
 
 /**
- * Sends CancelRequest over a new connection; poolers pass it on too. Resolves when the server has closed that connection:
- * from then on it cannot end another statement. `false` if the server did not close it.
+ * Sends CancelRequest over a new connection, as poolers allow too. Resolves when the server has closed it, with `false` if
+ * it does not: then the request may still end another statement.
  */
 function cancelStatement(client: Client): Promise<boolean> {
   const { processID, secretKey } = client as Client & Backend;
@@ -220,7 +215,7 @@ type Parse = (text: string) => SqlValue;
 
 const toNumber: Parse = (text) => Number(text);
 
-/** By type OID (pg_type.oid): whole numbers are read as numbers, the rest as text. */
+/** By pg_type.oid: whole numbers are read as numbers, the rest as text. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [20, toNumber],
   [21, toNumber],
@@ -234,7 +229,7 @@ export const types = { getTypeParser: (oid: number): Parse => PARSERS.get(oid) ?
 interface Compiled {
   readonly text: string;
   readonly name: string;
-  /** Parsers of its columns. They stay: if the tables change, the server refuses the statement. */
+  /** Parsers of its columns: if the tables change, the server refuses the statement. */
   columns: readonly Parse[] | undefined;
 }
 
@@ -244,14 +239,13 @@ function compile(statement: Statement): Compiled {
   const known = compiled.get(statement);
   if (known) return known;
   const text = numbered(statement.sql);
-  // The name is made from the text: instances that share connections through a pooler must mean the same by a name.
+  // Instances that share connections through a pooler must mean the same by a name.
   const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
   const fresh = { text, name, columns: undefined };
   compiled.set(statement, fresh);
   return fresh;
 }
 
-/** Names of statements that a connection has parsed, or is about to. */
 interface ParsedNames {
   readonly parsedStatements: Readonly<Record<string, string>>;
   readonly submittedNamedStatements: Record<string, string>;
@@ -259,13 +253,9 @@ interface ParsedNames {
 
 const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
 
-/**
- * A query as pg runs it, which calls these methods for the messages of the server. pg's own asks for the columns of a
- * statement each time: a fifth of the cost of a short read.
- */
+/** pg calls these methods for the server's messages. Its own query asks for the columns each time: a fifth of a short read. */
 class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
-  /** pg notes it as parsed when the server says so. */
   readonly name: string;
   readonly #statement: Statement;
   readonly #all: readonly Values[];
@@ -276,10 +266,7 @@ class RowsQuery extends Query {
   #rows: Row[] = [];
   #refused: { readonly error: unknown } | undefined;
 
-  /**
-   * `name`: empty for a statement that the server is not to keep. `onRefused` is called once `onRow` has thrown: the
-   * other rows are not wanted.
-   */
+  /** `name` is empty if the server is not to keep the statement. `onRefused` is called once `onRow` has thrown. */
   constructor(
     statement: Statement,
     name: string,
@@ -298,7 +285,7 @@ class RowsQuery extends Query {
 
   override readonly submit = (connection: Connection): void => {
     const { name: statement } = this;
-    // A portal would hold its snapshot until the transaction ends, and indexes that are built beside it would wait.
+    // A portal would hold its snapshot until the transaction ends, and keep indexes from being built.
     if (statement === '' && this.#all.every((values) => values.length === 0))
       return connection.query(this.#statement.sql);
     const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;

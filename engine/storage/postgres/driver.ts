@@ -1,4 +1,4 @@
-/** PostgreSQL behind the driver's interface: one pool serves requests, another the lists that are streamed. */
+/** The driver for PostgreSQL: one pool serves requests, another one whole lists. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
@@ -22,26 +22,25 @@ import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireS
 import { watchReplica } from './replicas.ts';
 import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transaction.ts';
 
-/** Connections without limits, which change tables: one holds the lock of a start, one works, and one looks meanwhile. */
+/** Connections that change tables: one holds the lock of a start, one works, and one looks meanwhile. */
 const UNLIMITED_CONNECTIONS = 3;
-/** Milliseconds between two looks at whether the lock is free. */
+/** Milliseconds until the lock is tried again. */
 const LOCK_PAUSE = 50;
 /** Milliseconds until a probe connects anew: clients may send probes as often as they like. */
 const CONNECT_PAUSE = 500;
-/** Milliseconds that a transaction may wait for its next statement; that of a streamed list waits for the client. */
+/** Milliseconds that a transaction, and a whole list, may wait for the next statement. */
 const MAX_IDLE = 10_000;
 const MAX_SLOW = 3_600_000;
-/** Milliseconds that work may wait for its turn, and a write at least. */
+/** Milliseconds that work may wait for its turn. */
 const MAX_WAIT = 5000;
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
 };
 const PING: Statement = { sql: 'select 1' };
-/** Two numbers that nothing else in this database should use. */
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
 
-// Read committed: what a write compares and merges, it has locked before; and a snapshot would keep indexes from being built.
+// A write locks what it compares, and a snapshot would keep indexes from being built.
 const BEGIN = 'begin isolation level read committed';
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
@@ -78,7 +77,6 @@ interface Opened {
   readonly pools: readonly Connections[];
 }
 
-/** Connections are opened when they are needed. */
 function driverOf(address: PostgresAddress, options: DriverOptions): Opened {
   const { pool, prepared, lockTimeout } = address;
   const { statementTimeout, maxStreams = pool } = options;
@@ -94,14 +92,14 @@ function driverOf(address: PostgresAddress, options: DriverOptions): Opened {
   );
   const unlimited = createConnections({ ...address, pool: UNLIMITED_CONNECTIONS }, NO_LIMITS);
   const pools = [connections, streams, unlimited];
-  /** Until the tables are those of the descriptors, work takes as long as it needs. */
+  /** Until the tables are those of the descriptors, work has no deadline. */
   let used = connections;
   const requests: Connections = {
     ...connections,
     take: (caller) => used.take(caller),
     opening: (own) => used.opening(own),
   };
-  // Writes wait for rows, and searches take long: together they leave some connections to reads, and writes one to searches.
+  // Writes and searches, which may take long, leave some connections to reads.
   const long = Math.max(1, pool - Math.max(1, Math.floor(pool / 5)));
   // Behind a pooler, only a transaction has limits.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
@@ -134,7 +132,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions): Opened {
     migrate: (migration) => migrate(unlimited, migration),
     finishMigration: (watch) => finishMigration(unlimited, watch),
     abandonMigration: (watch) => abandonMigration(unlimited, watch),
-    // A rehearsal would lock the tables: the catalogue tells instead.
+    // A rehearsal would lock the tables.
     rehearse: () => undefined,
     existing: () => alone(requests).column(EXISTING, []),
     ping: async () => {
@@ -159,8 +157,8 @@ function driverOf(address: PostgresAddress, options: DriverOptions): Opened {
 }
 
 /**
- * Instances that start together wait for each other; a lock that a transaction holds survives a pooler, and no crash. A
- * process that waits keeps no connection: behind a pooler, the one that holds the lock may need it.
+ * A lock of a transaction survives a pooler, and no crash. A process that waits keeps no connection: behind a pooler, the
+ * holder of the lock may need it.
  */
 async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
   for (;;) {
@@ -179,7 +177,7 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
   }
 }
 
-/** The schema in which tables are made, the first one in the path that has the engine's tables, the role and the database. */
+/** Encoding, the schema of new tables, the first one in the path that has the engine's tables, role, database. */
 const SCHEMAS: Statement = {
   sql: `select current_setting('server_encoding'), current_schema(), (select name from unnest(current_schemas(false)) with ordinality as path (name, place)
     join pg_namespace on nspname = name join pg_class on relnamespace = pg_namespace.oid and relname = ${literal(`${ENGINE_PREFIX}model`)} order by place limit 1),
@@ -207,11 +205,10 @@ async function probe(connections: Connections, { shown, prepared }: PostgresAddr
   );
 }
 
-/** Tries to find a connection of the server that a second client gets while the first one is there. */
 const POOLER_TRIES = 3;
 const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
 
-/** A server that shuts down answers on the connections that are open, and refuses new ones. One that is full is not down. */
+/** A server that shuts down refuses connections, though it answers on those that are open. A full one is not down. */
 async function requireConnectable({ url }: PostgresAddress): Promise<void> {
   const client = new Client({ ...PROBE, connectionString: url }).on('error', () => undefined);
   try {
@@ -223,7 +220,7 @@ async function requireConnectable({ url }: PostgresAddress): Promise<void> {
   }
 }
 
-/** A pooler in transaction mode gives two clients that are connected at the same time one connection of the server. */
+/** A pooler in transaction mode gives one connection of the server to two clients at a time. */
 async function refuseTransactionPooler({ url, shown }: PostgresAddress): Promise<void> {
   const clients: Client[] = [];
   const connected = async (): Promise<Client> => {
@@ -236,7 +233,6 @@ async function refuseTransactionPooler({ url, shown }: PostgresAddress): Promise
     (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
   try {
     const first = await connected();
-    // Without a pooler, the server has told the client which process it has.
     if ((await backendOf(first)) === (first as Client & { readonly processID: number | null }).processID) return;
     const second = await connected();
     for (let tries = 0; tries < POOLER_TRIES; tries += 1)

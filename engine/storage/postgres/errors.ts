@@ -1,4 +1,4 @@
-/** SQLSTATEs -> problems. An error that is not listed is a fault of the engine and is passed on unchanged. */
+/** SQLSTATEs -> problems. Any other error is a fault of the engine and is passed on unchanged. */
 import { answerTooLong, Problem, NotYetThere, StartError } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
@@ -16,16 +16,16 @@ type Translate = (cause: unknown) => Error;
 
 const busy: Translate = (cause) => unavailable('busy', cause);
 const unreachable: Translate = (cause) => unavailable('unreachable', cause);
-/** Requests are validated first: only rules of newer descriptors, or of others, can refuse them here. */
+/** Requests are valid: only rules of newer descriptors, or of others, refuse them here. */
 const refused: Translate = (cause) => refusedByOthers(messageOf(cause), cause);
 const tooLong: Translate = (cause) =>
   new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
 const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
-/** An error with the words of the server, for the log. */
+/** For the log: the server's message. */
 const told = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
-/** `SQLSTATE routine` -> problem, the first one that fits. The routine is the function of the server that failed. */
+/** `SQLSTATE routine` -> problem, the first one that fits. The routine is a function of the server. */
 const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^23505/, (cause) => new ConstraintError('unique', cause)],
   [/^(23503|23001)/, (cause) => new ConstraintError('reference', cause)],
@@ -34,7 +34,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(42501 ExecWithCheckOptions|23|44|22001|22003)/, refused],
   [/^42501/, (cause) => missingPrivilege(told(cause))],
   [/^(42P01|42703|3F000)/, (cause) => new MissingObject(told(cause))],
-  // The SQLSTATE tells of ENOSPC; only the functions that make files longer tell of EFBIG and EDQUOT.
+  // ENOSPC has a SQLSTATE; EFBIG and EDQUOT only show in functions that make files longer.
   [/^(53100|XX000 (mdextend|mdzeroextend|BufFileDumpBuffer)$)/, (cause) => diskFull(cause)],
   [/^58030/, (cause) => unavailable('broken', cause)],
   [/^25006/, (cause) => unavailable('readOnly', cause)],
@@ -45,12 +45,11 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(40001|40P01|25P02|55P03|53)/, busy],
 ];
 
-/** Conflicts, limits, lost and cancelled statements: they say nothing of the row. */
+/** Conflicts, limits, lost and cancelled statements, which no row causes. */
 const OF_NO_ROW = /^(08|25|40|53|57|58|55P03|42501)/;
-/** The context of an error names a function that neither the engine has made nor a migration runs. */
+/** The error comes from a function that is not the engine's. */
 const OTHERS = /\bfunction (?!inline_code_block|"?_records_)/;
 
-/** The error that callers of the driver see. */
 export function translate(error: unknown): unknown {
   const state = sqlStateOf(error);
   if (state !== '' && !OF_NO_ROW.test(state) && OTHERS.test(textOf(error, 'where'))) return refused(error);
@@ -64,27 +63,25 @@ export function translate(error: unknown): unknown {
 const sqlStateOf = (error: unknown): string =>
   /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
-/** SQLSTATEs, and codes of Node's sockets, whose errors have no SQLSTATE. */
+/** SQLSTATEs, and codes of Node's sockets. */
 const LOST =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** The client knew before it sent anything. */
 const UNSENT = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
 const CUT = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
 
-/** It is not known what became of a statement that was running. */
 export const isConnectionLost = (error: unknown): boolean =>
   LOST.test(codeOf(error)) || UNSENT.test(messageOf(error)) || CUT.test(messageOf(error));
 
-/** Nothing says whether a statement was done; with 57P01 and 57P05, the server has said that it was not. */
+/** It is not known whether a statement was done; 57P01 and 57P05 say that it was not. */
 export const isUnanswered = (error: unknown): boolean =>
   isConnectionLost(error) && !/^57P0[15]/.test(codeOf(error)) && !UNSENT.test(messageOf(error));
 
 export const silent = (): Error => new Error('Query read timeout');
 
-/** The connection is there, and nothing came back on it in time. */
 export const isSilent = (error: unknown): boolean => messageOf(error) === 'Query read timeout';
 
-/** The server ended a statement: its time was over, or it was cancelled. */
+/** The statement was cancelled, or its time was over. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
 export const isDividedByZero = (error: unknown): boolean => codeOf(error) === '22012';
@@ -93,14 +90,14 @@ export const isDividedByZero = (error: unknown): boolean => codeOf(error) === '2
 export const abortedBefore = (): Error =>
   Object.assign(new Error('A statement of the transaction had failed'), { code: '25P02' });
 
-/** The server takes no writes, or took none when the connection was opened. */
+/** The server takes no writes, or did not when the connection was opened. */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
-/** Another process changed a table for which this connection has a prepared statement. */
+/** A table of a prepared statement was changed by another process. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
 
-/** The whole transaction was given up, and may succeed if it is repeated. */
+/** The transaction may succeed if it is repeated. */
 export const isRepeatable = (error: unknown): boolean =>
   ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
 
@@ -109,17 +106,17 @@ const FULL = /^53300|no more connections allowed/;
 /** The server, or a pooler, has as many connections as it may have. */
 export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);
 
-/** Whether the error, or one that it was caused by, is of the server and in these states. */
+/** Whether the SQLSTATE of the error, or of its cause, matches. */
 const isIn = (error: unknown, states: RegExp): boolean => {
   const state = sqlStateOf(error);
   if (state !== '') return states.test(state);
   return error instanceof Error && error.cause !== undefined && isIn(error.cause, states);
 };
 
-/** Rows do not fit the statement: a constraint, or a value that cannot be another type. */
+/** A constraint, or a value that cannot be converted. */
 export const isRefusal = (error: unknown): boolean => isIn(error, /^2[23]/);
 
-/** The database refused a statement, and would refuse it again: no lock, limit or lost connection. */
+/** The database would refuse the statement again: no lock, limit or lost connection. */
 export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53|55|57|58)/);
 
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
@@ -127,17 +124,16 @@ export const postgresReasonOf = (error: unknown): string => messageOf(error) || 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
 const TELLING = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
-/** The message of the database for operators, without values of records. */
+/** The database's message for operators, without values of records. */
 export function stateOf(error: unknown): string {
   const said = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = codeOf(said);
   if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(said);
-  // The detail names the objects that depend on it.
   const detail = code.startsWith('2B') ? `: ${textOf(said, 'detail')}` : '';
   return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}${detail}` : `SQLSTATE ${code}`;
 }
 
-/** Waiting may help: nobody answers there, the server is still starting, or a pooler cannot reach it. */
+/** Waiting may help: nobody answers, or the server is still starting, also behind a pooler. */
 const isNotYetThere = (error: unknown): boolean =>
   (isConnectionLost(error) && sqlStateOf(error) !== '08P01') ||
   /^connect ENOENT|cannot connect to server|server login (has been )?fail|server_login/i.test(messageOf(error));
@@ -145,7 +141,7 @@ const isNotYetThere = (error: unknown): boolean =>
 export const TRANSACTION_POOLER =
   'there is a pooler in transaction mode (PgBouncer) before the server: add prepared=off to the URL, or give this service a pool in session mode';
 
-/** `SQLSTATE message` -> cure, the first one that fits. */
+/** `SQLSTATE message` -> cure; the first one that fits. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [
     /password must be a string|no password supplied|empty password/i,
@@ -167,16 +163,15 @@ const CURES: readonly (readonly [RegExp, string])[] = [
     /certificate|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/i,
     'sslmode=prefer, require and verify-ca all verify the certificate here: name its issuer with sslrootcert=FILE, or set sslmode=no-verify to encrypt without verifying',
   ],
-  // A statement by name on a connection that has not learned it, or a setting of the session from a pooler.
+  // The connection does not know a statement by this name, or the pooler refuses a setting.
   [/^26000|^42P05|prepared statement|bind message supplies|unsupported startup parameter/, TRANSACTION_POOLER],
   [/^42501/, 'grant it to the user of the URL, for the schema with GRANT USAGE, CREATE ON SCHEMA'],
 ];
 
-/** The cure of an error of the server, for operators; undefined if its message says all. */
+/** What helps against an error; undefined if its message says all. */
 export const cureOf = (error: unknown): string | undefined =>
   CURES.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1];
 
-/** `… (SQLSTATE 28P01): message of the server. What helps: cure`. */
 export function startFault({ shown }: PostgresAddress, error: unknown): StartError {
   if (error instanceof StartError) return error;
   const [state, cure] = [sqlStateOf(error), cureOf(error)];

@@ -9,27 +9,27 @@ import type { PostgresAddress } from './address.ts';
 import { endWhenSilent, PostgresConnection, types } from './connection.ts';
 import { isFull } from './errors.ts';
 
-/** Milliseconds that a request waits for a connection to come free, and that a new one may take to be prepared. */
+/** Milliseconds that a request waits for a connection, and that a new one may take. */
 const WAIT_TIMEOUT = 5_000;
-/** Milliseconds until a server that has taken no further connection is asked again. */
+/** Milliseconds until a full server is asked again. */
 const FULL_PAUSE = 50;
-/** Milliseconds until an idle connection is probed, and until it is closed. */
+/** Milliseconds until an idle connection is probed by TCP, and until it is closed. */
 const KEEP_ALIVE_DELAY = 10_000;
 const IDLE_TIMEOUT = 30_000;
-/** Seconds. Where a proxy or a DNS name leads to another server meanwhile, connections get there without a restart. */
+/** Seconds after which a connection is replaced: a proxy or a DNS name may lead to another server meanwhile. */
 const MAX_LIFETIME = 600;
-/** Clients choose the shapes of lists, and each connection keeps their statements: it is replaced after this many requests. */
+/** Requests after which a connection is replaced: it keeps the statements of lists, whose shapes clients choose. */
 const MAX_USES = 10_000;
-/** Milliseconds that connections may take to end in order, before they are closed. */
+/** Milliseconds that connections may take to end in order. */
 const END_TIMEOUT = 250;
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
   /** Replaces the open connections: they may lead to a server that takes no writes any more. */
   renew(): void;
-  /** Breaks the open connections, so that requests that wait for an answer continue on another server. */
+  /** Breaks the open connections, so that their requests continue on another server. */
   cut(): void;
-  /** BEGIN, with the limits of the transaction where connections keep no settings. */
+  /** BEGIN, with its limits where connections keep no settings. */
   opening(begin: string): string;
   usage(): PoolUsage;
   close(): Promise<void>;
@@ -59,7 +59,6 @@ export function createConnections(
   const open = new Set<Client>();
   const outdated = new WeakSet<Client>();
 
-  /** Registered before it is connected. */
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionString: url });
@@ -90,7 +89,7 @@ export function createConnections(
     maxUses: MAX_USES,
     application_name: 'records',
   });
-  // The pool forgets a connection that breaks; a running statement reports it.
+  // A broken connection is reported by its statement.
   pool.on('error', () => undefined);
 
   function cut(): void {
@@ -98,7 +97,7 @@ export function createConnections(
   }
 
   return {
-    /** If the server takes no further connection, one of the open ones will come free. */
+    // Where the server is full, one of the open connections will come free.
     take: async (caller = PATIENT) => {
       for (let end = 0; ;) {
         try {
@@ -125,7 +124,7 @@ export function createConnections(
     usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
-      // A server that does not answer does not end connections either.
+      // A silent server does not end them.
       cut();
     },
   };
@@ -136,7 +135,7 @@ const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'l
 
 interface SessionSetting {
   readonly value: string;
-  /** Other values that do as well; missing where any value does that the server may have. */
+  /** Values that do as well; missing where any value does. */
   readonly accepted?: RegExp;
 }
 
@@ -151,11 +150,10 @@ const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   quote_all_identifiers: { value: 'off' },
   row_security: { value: 'on' },
   exit_on_error: { value: 'off', accepted: /^off$/ },
-  // It holds for statements without a transaction around them.
   default_transaction_isolation: { value: 'read committed' },
   // Each statement has a deadline of its own.
   transaction_timeout: { value: '0' },
-  // Once per second, the server checks whether the client of a running statement is still there.
+  // Milliseconds between two checks whether the client of a running statement is there.
   client_connection_check_interval: { value: '1000' },
 };
 
@@ -164,13 +162,10 @@ const APPLY_SETTINGS = `select set_config(name, value, false) from (values ${Obj
   .map(([name, { value }]) => `(${literal(name)}, ${literal(value)})`)
   .join(', ')}) as wanted (name, value) where current_setting(name, true) <> value`;
 
-/**
- * All searches together get as many parallel workers as the server would give to each: with three processes for each of
- * them, a read of one record had to wait too long for a processor.
- */
+/** All searches share the parallel workers that the server gives to each: otherwise reads wait for a processor. */
 const PARALLEL = `select set_config('max_parallel_workers', least(current_setting('max_parallel_workers')::int, current_setting('max_parallel_workers_per_gather')::int)::text, false)`;
 
-/** Only a superuser's role or database can set it. With another value, the server checks no references. */
+/** With another value, which only a superuser can set, the server checks no references. */
 const ROLE = 'session_replication_role';
 
 const required = new Map([
@@ -178,13 +173,13 @@ const required = new Map([
   [ROLE, /^(origin|local)$/] as const,
 ]);
 
-/** A row for each setting: its name and value, the role, and the database. */
+/** Rows of name, value, role and database. */
 export const READ_SETTINGS: Statement = {
   sql: `select name, current_setting(name, true), quote_ident(session_user), quote_ident(current_database())
     from (values ${[...required.keys()].map((name) => `(${literal(name)})`).join(', ')}) as wanted (name)`,
 };
 
-/** `applied`: connections set what they rely on, as far as they may. */
+/** `applied`: connections set what they may. */
 export function requireSettings(rows: readonly Row[], shown: string, applied: boolean): void {
   for (const [setting, value, role, database] of rows) {
     const name = String(setting);

@@ -1,12 +1,12 @@
-/** A replica: how far it has replayed the log, asked several times a second on a connection of its own. */
+/** How far a replica has replayed the log, asked several times a second on a connection of its own. */
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
 import type { Statement } from '../driver.ts';
 
-/** Milliseconds between two looks, and for each: together less than a second, after which a lost replica is no longer asked. */
+/** Milliseconds between two looks, and for each: a lost replica is left out within a second. */
 const LOOK_EVERY = 300;
 const LOOK_PATIENCE = 600;
-/** Milliseconds until a replica that does not connect is tried anew. */
+/** Milliseconds for a connection. */
 const LOOK_CONNECT = 2000;
 
 interface ReplicaWatch {
@@ -15,19 +15,15 @@ interface ReplicaWatch {
   close(): void;
 }
 
-/** How far a primary has written its log, on a timeline of its own: `2-16/B374D848`. */
+/** How far a primary has written its log, with its timeline: `2-16/B374D848`. */
 const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
 
 export const POSITION: Statement = { sql: `select ${WRITTEN}` };
 
-/**
- * How far a standby has replayed the log, and a timeline that it surely is on: that of its last restart point, or the one
- * that it receives. A standby of a replaced primary may be farther, on a timeline that nobody continues.
- */
+/** How far a standby has replayed the log, with the timeline of its last restart point, or the one that it receives. */
 const REPLAYED = `(select to_hex(greatest(timeline_id, (select received_tli from pg_stat_wal_receiver))) from pg_control_checkpoint()) || '-' || pg_last_wal_replay_lsn()`;
 
 interface LogPosition {
-  /** 0 if it is not told. */
   readonly timeline: number;
   readonly place: bigint;
 }
@@ -41,12 +37,10 @@ function parsePosition(text: string): LogPosition | undefined {
 
 const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITTEN} end, pg_postmaster_start_time()::text`;
 
-/** `onLost` is called when the replica stops answering. */
 export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
   let client: Client | undefined;
-  /** As long as the server runs, it does not go back to an earlier timeline. Without its primary, it does not tell the last one. */
+  /** A running server never goes back to an earlier timeline, but reports one while it has no primary. */
   let reached = { started: '', timeline: 0 };
-  /** undefined if it does not answer in time. */
   let seen: LogPosition | undefined;
   let looking: Promise<void> | undefined;
 
@@ -67,7 +61,7 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
     lost?.connection.stream.destroy();
     if (client !== lost) return;
     client = undefined;
-    // A server that starts again may have less than it had.
+    // After a restart, it may have less than it had.
     if (seen !== undefined) onLost();
     seen = undefined;
   }
@@ -93,7 +87,7 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
     covers: (position) => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);
-      // A replaced primary that does not know it yet goes on with its log, and so do its standbys: timelines are compared, too.
+      // A primary that was replaced, and its standbys, may go on with a log that nobody continues.
       return wanted !== undefined && wanted.place <= seen.place && wanted.timeline <= seen.timeline;
     },
     close: () => {

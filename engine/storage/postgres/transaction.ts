@@ -1,4 +1,4 @@
-/** Transactions: begun with the first statement, repeated if that is safe, and never if it is not known how they ended. */
+/** Transactions: repeated where that is safe, and never where it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -31,16 +31,15 @@ import {
 } from './errors.ts';
 import type { Connections } from './pool.ts';
 
-/** Each conflict means that another transaction succeeded: many may have to wait for one row. */
+/** Each conflict means that another transaction succeeded. */
 const MAX_CONFLICTS = 50;
-/** Connections that may be lost under one piece of work. */
 const MAX_LOST = 2;
-/** Milliseconds before a transaction that conflicted is tried again, at most. */
+/** Milliseconds before a transaction that conflicted is tried again. */
 const LONGEST_PAUSE = 20;
 
 const READ_ONLY = 'begin isolation level repeatable read read only';
 
-/** A COMMIT, or a statement that writes, got no answer: nobody knows how it ended, so it is not repeated. */
+/** A COMMIT, or a statement that writes, got no answer: it is not known how it ended. */
 class Unknown extends Error {}
 
 type Ask = (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<Answered>;
@@ -50,11 +49,11 @@ const readerThrough = (ask: Ask): Reader =>
 
 const readerOn = (connection: PostgresConnection): Reader => readerThrough((...asked) => connection.query(...asked));
 
-/** Each statement in a snapshot of its own. */
+/** Reads each statement in a snapshot of its own. */
 export const alone = (connections: Connections, caller = PATIENT): Reader =>
   readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
 
-/** Runs the work on one snapshot. It only reads, so it can be repeated. */
+/** Runs work that only reads on one snapshot. */
 export function readIn<T>(
   connections: Connections,
   work: (reader: Reader) => Awaitable<T>,
@@ -66,7 +65,7 @@ export function readIn<T>(
   return repeating(attempt, connections, caller);
 }
 
-/** The rows that were read are valid, however their transaction ends. */
+/** Rows are valid however the transaction that read them ends. */
 const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.spoil());
 
 export async function writeIn<T>(
@@ -124,7 +123,7 @@ async function inTransaction<T>(
   work: () => Awaitable<T>,
   finish: (connection: PostgresConnection) => Promise<void>,
 ): Promise<T> {
-  // BEGIN is sent together with the first statement. Where it fails, so does that statement.
+  // Sent together with the first statement, which fails if BEGIN does.
   const begun = connection.execute(begin);
   begun.catch(() => undefined);
   try {
@@ -138,7 +137,6 @@ async function inTransaction<T>(
   }
 }
 
-/** Takes a connection for each attempt. */
 async function repeating<T>(
   attempt: (connection: PostgresConnection) => Promise<T>,
   connections: Connections,
@@ -147,7 +145,7 @@ async function repeating<T>(
   let [lost, conflicts] = [0, 0];
 
   function mayRepeat(error: unknown): boolean {
-    // The caller has waited long enough: the next connection may be as silent.
+    // The next connection may be as silent.
     if (isSilent(error)) return false;
     // The next connection may lead to a server that takes writes.
     if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_LOST;
@@ -182,7 +180,7 @@ export async function taken(connections: Connections, caller: Caller): Promise<P
   }
 }
 
-/** Writes of one transaction: the rows that it has locked are free again after a few milliseconds. */
+/** Writes of one transaction, which locks their rows for a few milliseconds. */
 const MOST_TOGETHER = 32;
 
 interface SharedWrite {
@@ -194,8 +192,7 @@ interface SharedWrite {
 
 /**
  * Writes of one statement, without a transaction around it. Those that wait for nobody, and arrive in one turn of the event
- * loop with the same statement, share a transaction: one write to a socket, one read and one commit, which are most of
- * their cost.
+ * loop, share a transaction: a write to a socket, a read and a commit are most of their cost.
  */
 export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
   let gathered = new Map<Statement, SharedWrite[]>();
@@ -222,7 +219,7 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
   return (statement, values, caller = PATIENT) => {
     if (!statement.together) return writeSingle(connections, statement, values, caller);
     return new Promise((resolve, reject) => {
-      // Bodies that arrived in the same turn are read one after the other.
+      // Bodies of the same turn are read one after the other.
       if (gathered.size === 0) setImmediate(send);
       const writes = gathered.get(statement) ?? [];
       gathered.set(statement, writes);
@@ -231,7 +228,6 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
   };
 }
 
-/** If it gets no answer, the server may have done it: it is not repeated. */
 function writeSingle(
   connections: Connections,
   statement: Statement,
@@ -250,7 +246,7 @@ function writeSingle(
   return repeating(attempt, connections, caller);
 }
 
-/** The row of each write that was done. None was if the transaction was given up: each may succeed alone. */
+/** The row of each write that was done; none if the transaction failed: each may succeed alone. */
 async function writeTogether(
   connections: Connections,
   statement: Statement,
@@ -274,7 +270,7 @@ async function writeTogether(
   }
 }
 
-/** Rows that are fetched together: few, until it is known how long they are. */
+/** Rows that are fetched together: few, until their length is known. */
 const FIRST_ROWS = 4;
 const MOST_ROWS = 256;
 /** Characters that rows fetched together should have. */
@@ -282,7 +278,7 @@ const PIECE_LENGTH = 256 * 1024;
 /** A piece is held twice: as it was received, and in the answer. */
 const COPIES = 2;
 
-/** Opens a list that is streamed, in a transaction of its own, on a connection that nothing else uses. */
+/** Opens a list that is streamed, on a connection of its own. */
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
   const ask: PostgresConnection['query'] = async (...asked) => {
@@ -306,7 +302,7 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
   };
 }
 
-/** The first connection may have been closed by the server while it was idle. */
+/** The server may have closed the first connection while it was idle. */
 async function beginSnapshot(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   for (let attempt = 0; ; attempt += 1) {
     const connection = await taken(connections, caller);

@@ -1,4 +1,4 @@
-/** Copies of an SQLite file: made while others write, verified before they get their name, and restored. */
+/** Copies of an SQLite file: made while others write, verified, and restored. */
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { codeOf, COMPANIONS, newFile } from '../../files.ts';
@@ -11,7 +11,7 @@ import { sqliteDialect } from './dialect.ts';
 interface Verified {
   readonly tables: number;
   readonly rows: number;
-  /** Triggers, views and tables that the engine did not make. */
+  /** Objects that the engine did not make. */
   readonly foreign: readonly string[];
 }
 
@@ -44,7 +44,7 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
     } finally {
       source.close();
     }
-    // A copy of a file in WAL mode is in WAL mode: without it, the copy is one file.
+    // Without WAL mode, the copy is one file.
     const made = new Database(partial);
     made.pragma('journal_mode = delete');
     made.close();
@@ -53,7 +53,7 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
   }
 }
 
-/** Throws a StartError if the file is not a complete database of this engine. Reads only. */
+/** Throws a StartError unless the file is a complete database of this engine. */
 export function verify(file: string): Verified {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
   return reading(file, (database) => {
@@ -100,14 +100,11 @@ const column = (database: Database.Database, sql: string): readonly string[] =>
   database.prepare<[], string>(sql).pluck().all();
 
 interface Restored extends Verified {
-  /** The new name of the database that was there before, if any. */
+  /** The new name of the database that it replaced. */
   readonly former: string | undefined;
 }
 
-/**
- * Replaces `file` with a copy of `from`. Nothing is changed unless the copy is verified and `approve` does not throw, and
- * no process has `file` open.
- */
+/** Replaces `file` with a copy of `from`, unless the copy is damaged, `approve` throws, or a process has `file` open. */
 export async function restore(
   from: string,
   file: string,
@@ -130,7 +127,7 @@ export async function restore(
   }
 }
 
-/** Returns the new name of the file that was there. It keeps its old name, too, until the copy takes it. */
+/** Returns a new name of the file. It keeps the old one, too, until the copy takes it. */
 function keepFormer(file: string, next: string): string | undefined {
   if (!existsSync(file)) return undefined;
   const former = timestamped(file, 'before');
@@ -167,17 +164,13 @@ interface SchemaRow {
   readonly sql: string | null;
 }
 
-/** A hostile file may hold very many objects: so many are named. */
 const MAX_NAMED = 20;
 
 export const listed = (foreign: readonly string[]): string =>
   foreign.slice(0, MAX_NAMED).join(', ') +
   (foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '');
 
-/**
- * Objects that the engine did not make, like `trigger "x" of "things"`: triggers run with each write, and a view may look
- * like a table.
- */
+/** Objects that the engine did not make, like `trigger "x" of "things"`. */
 function foreignObjects(database: Database.Database): readonly string[] {
   const [text] = column(database, `select applied from ${MODEL_TABLE}`);
   const applied: unknown = text === undefined ? undefined : JSON.parse(text);
@@ -199,7 +192,7 @@ function foreignObjects(database: Database.Database): readonly string[] {
   });
 }
 
-/** A start checks files of at most so many bytes, which takes a fifth of a second; a backup checks larger ones. */
+/** Bytes that a start checks, in a fifth of a second; a backup checks larger files. */
 const MAX_LOOKED_THROUGH = 128 * 1024 * 1024;
 
 /** Refuses a damaged file, or one of another program, before anything is written to it. */
@@ -222,7 +215,7 @@ export function refuseUnusableFile(file: string): void {
   });
 }
 
-/** The faults that SQLite finds. `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
+/** `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
 const damageOf = (
   database: Database.Database,
   check: 'quick_check' | 'integrity_check',

@@ -1,4 +1,4 @@
-/** Connections to an SQLite file: each prepares a statement once, and a read-only one answers the requests. */
+/** Connections to an SQLite file. Each prepares a statement once. */
 import { statSync, utimesSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -23,7 +23,6 @@ import { FOLDED } from './dialect.ts';
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
   iterate(statement: Statement, values: Values): IterableIterator<Row>;
-  /** Runs a statement that is kept prepared and returns nothing. */
   command(statement: Statement): void;
   execute(sql: string): void;
   close(): void;
@@ -34,7 +33,7 @@ type Prepared = Database.Statement<SqlValue[]>;
 export const BEGIN: Statement = { sql: 'begin' };
 export const COMMIT: Statement = { sql: 'commit' };
 export const ROLLBACK: Statement = { sql: 'rollback' };
-/** Bytes that the log (`-wal`) may keep. SQLite copies it into the database at 4 MB; a longer one was held by a reader. */
+/** Bytes that the log (`-wal`) may keep. SQLite copies it into the database at 4 MB unless a reader holds it. */
 export const LONG_LOG = 8 * 1024 * 1024;
 
 /** Triggers and views of others cannot call these functions. */
@@ -94,7 +93,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
   };
 }
 
-/** Never throws: it is called where an error is on its way already. A transaction may stay open if the disk fails. */
+/** Never throws, since it follows another error. If the disk fails, the transaction stays open. */
 export function rollBack({ database, command }: SqliteConnection): void {
   try {
     if (database.inTransaction) command(ROLLBACK);
@@ -103,11 +102,9 @@ export function rollBack({ database, command }: SqliteConnection): void {
   }
 }
 
-/**
- * Reads within one turn of the event loop share one snapshot: to begin and to end one costs as much as to read a record.
- */
+/** Reads of one turn of the event loop share a snapshot: to begin and end one costs as much as reading a record. */
 interface TurnReader extends Reader {
-  /** Ends the snapshot: later reads see what was committed, and checkpoints need not wait for earlier ones. */
+  /** Ends the snapshot, so that later reads see what was committed, and a checkpoint can copy the log. */
   refresh(): void;
   /** Another value after each commit, of any process. */
   version(): unknown;
@@ -129,7 +126,7 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
     setImmediate(end);
   }
 
-  /** On a damaged file, a COMMIT may fail: the reads have reported it, and the next one rolls back. */
+  /** A COMMIT fails on a damaged file: the reads have reported it, and the next one rolls back. */
   function end(): void {
     if (!open) return;
     [open, version] = [false, undefined];
@@ -165,15 +162,12 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
 
 export type OnPiece = (texts: readonly string[]) => void;
 
-/** KiB of the file that a light list caches, and rows and characters that it reads in one turn: a millisecond. */
+/** KiB of the file that a light list caches; rows and characters that it reads in one turn, which takes a millisecond. */
 const LIGHT_CACHE = 1000;
 const LIGHT_ROWS = 100;
 const LIGHT_LENGTH = 64 * 1024;
 
-/**
- * Reads a list whose rows an index finds one after the other, between the requests, on a connection of its own. `onPiece`
- * is called with the texts of each piece.
- */
+/** Reads a list that an index serves, between the requests, on a connection of its own. */
 export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   const connection = connect(file, true);
   connection.execute(`pragma cache_size = -${LIGHT_CACHE}; begin`);
@@ -181,13 +175,21 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   let isOpen = true;
 
   async function* texts(statement: Statement, values: Values): AsyncGenerator<readonly string[]> {
+    let [some, length]: [string[], number] = [[], 0];
     rows = connection.iterate(statement, values);
-    for (let some = nextPiece(rows); some.length > 0; some = nextPiece(rows)) {
+    for (const row of rows) {
+      const text = String(row[0]);
+      some.push(text);
+      length += text.length;
+      if (some.length < LIGHT_ROWS && length < LIGHT_LENGTH) continue;
       onPiece(some);
       yield some;
       await nextTurn();
       if (!isOpen) throw unavailable('stopping');
+      [some, length] = [[], 0];
     }
+    onPiece(some);
+    if (some.length > 0) yield some;
   }
 
   const { all, get, value, column } = connection;
@@ -206,24 +208,12 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   };
 }
 
-function nextPiece(rows: IterableIterator<Row>): readonly string[] {
-  const some: string[] = [];
-  for (let length = 0; some.length < LIGHT_ROWS && length < LIGHT_LENGTH;) {
-    const found = rows.next();
-    if (found.done === true) break;
-    const text = String(found.value[0]);
-    some.push(text);
-    length += text.length;
-  }
-  return some;
-}
-
-// SQLite's result codes -> problems. An error that is not listed is a fault of the engine and is passed on unchanged.
+// SQLite's result codes -> problems. Any other error is a fault of the engine and is passed on unchanged.
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
-/** A deletion takes along records that take others along, more than 1,000 levels deep: each level is a trigger. */
+/** A cascade of more than 1,000 levels: each is a trigger. */
 const TOO_DEEP = 'triggers nested too deep';
 
 const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
@@ -249,9 +239,7 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   },
 };
 
-/** The error that callers of the driver see. */
 export function translate(error: unknown, file: string): unknown {
-  // Errors are told apart by their codes: the native module keeps the first class it was loaded with.
   const code = codeOf(error);
   // `SQLITE_IOERR` for `SQLITE_IOERR_READ`.
   const primary = code.split('_', 2).join('_');
@@ -259,7 +247,7 @@ export function translate(error: unknown, file: string): unknown {
   return (translations[code] ?? translations[primary])?.(error) ?? error;
 }
 
-/** The file system may have become read-only after an error of its disk. SQLite does not tell why it cannot write. */
+/** A file system becomes read-only after an error of its disk; SQLite only reports that it cannot write. */
 function isReadOnly(file: string): boolean {
   try {
     const { atime, mtime } = statSync(file);

@@ -4,7 +4,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, jsonObject, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
-/** An estimate of rows looks at so many pieces of the table, of so many identifiers each. */
+/** An estimate looks at this many pieces of the table, of this many identifiers each. */
 const PIECES = 40;
 const PIECE_IDS = 250;
 
@@ -12,7 +12,6 @@ const PASSING = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
-/** Name of the SQL function that folds a text. */
 export const FOLDED = 'records_folded';
 
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
@@ -78,7 +77,6 @@ export const sqliteDialect: Dialect = {
   integer: 'integer',
   identifier: (builder, column) => void builder.increments(column),
   namesConstraints: false,
-  // Null is the least value in SQLite.
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),

@@ -1,4 +1,4 @@
-/** The driver for SQLite: one connection writes, one reads, and separate processes read many rows. */
+/** The driver for SQLite: one connection writes, one reads, and processes of their own search. */
 import { mkdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
@@ -29,11 +29,11 @@ import { createReaders } from './readers.ts';
 
 /** Milliseconds that another process may hold the file when it is opened. */
 const OPEN_TIMEOUT = 5000;
-/** Rows of a table that are counted between the requests: without an index, 500,000 rows of 500 bytes take 400 ms. */
+/** Rows that are counted between the requests: without an index, 500,000 rows of 500 bytes take 400 ms. */
 const MOST_COUNTED = 100_000;
-/** Reader processes: at least two, so that one search does not stop all others; more would only take memory. */
+/** Reader processes: at least two, so that one search does not stop all others. */
 const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
-/** Whole lists at a time: each holds a snapshot, which stops checkpoints. Milliseconds that one waits for others to end. */
+/** Whole lists at a time, each with a snapshot that stops checkpoints, and milliseconds that one waits for others. */
 const MAX_STREAMS = 64;
 const LIST_PATIENCE = 5000;
 /** Copies of a record that a waiting list holds: its pages, its columns, and its JSON as it grows. */
@@ -77,7 +77,7 @@ export function openSqlite(
     column: reader.column,
     mostCounted: MOST_COUNTED,
     version: reader.version,
-    // Reads do not wait, and writes wait for each other: only searches and lists have to be admitted.
+    // Only searches and lists have to be admitted: reads do not wait, and writes share transactions.
     slots: {
       most: { stream: maxStreams, slowList: MAX_READERS - 1 },
       shared: [{ kinds: ['scan', 'slowList'], most: MAX_READERS }],
@@ -89,11 +89,10 @@ export function openSqlite(
         stream: LIST_PATIENCE,
       },
     },
-    // The work waits only for this connection, so it ends in the turn in which it began.
     read: (work) => work(reader),
     write: commits.write,
     define: (statements) => apart(() => define(writer, statements)),
-    // The first process that defines tables locks the file; the next one finds them.
+    // The first process to define tables locks the file.
     exclusively: async (work) => work(),
     existing: () => reader.column(EXISTING, []),
     migrate: (migration) => apart(() => migrate(file, migration)),
@@ -109,7 +108,7 @@ export function openSqlite(
       }
     },
     ping: () => {
-      // A file that was moved or replaced can still be read and written here, but nobody would see it.
+      // A file that was moved or replaced can still be written here, but nobody would see it.
       if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },
@@ -136,7 +135,7 @@ export function openSqlite(
   };
 }
 
-/** Charges the memory that SQLite holds for the longest record so far; for one that is longer than a page, two pages. */
+/** Charges the memory that SQLite holds for the longest record so far: at most two pages. */
 function holding(caller: Caller): OnPiece {
   let charged = 0;
   return (piece) => {

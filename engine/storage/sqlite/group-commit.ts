@@ -1,7 +1,6 @@
 /**
- * Writes that arrive together share one transaction and one fsync; all are answered after the commit. Each but the first
- * has a savepoint, so that one that fails takes back what it did, and nothing else. Long work leaves the event loop to
- * other requests after each slice of time: they read what was committed before.
+ * Writes that arrive together share one transaction and one fsync, and are answered after the commit. Each but the first
+ * has a savepoint, so that a failure undoes only its own work. Other requests get a turn after each slice of time.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
@@ -10,12 +9,12 @@ import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
 
-/** A group ends at this many writes, or milliseconds, so that the first of them do not wait long for their answers. */
+/** Writes, and milliseconds, after which a group is committed: its first write waits for the last one. */
 const GROUP_JOBS = 128;
 const GROUP_TIME = 20;
-/** Milliseconds of writes before other requests have a turn. A single statement may exceed them. */
+/** Milliseconds of writes before other requests have a turn. */
 const SLICE = 10;
-/** Milliseconds that another process may hold the write lock before a write is given up, and between two tries. */
+/** Milliseconds that another process may hold the write lock, and between two tries. */
 const BUSY_TIMEOUT = 5000;
 const BUSY_STEP = 10;
 
@@ -34,12 +33,12 @@ interface QueuedWrite {
 
 interface GroupCommit {
   write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
-  /** Resolves when every write is answered. From now on, writes do not wait for other processes. */
+  /** Resolves when every write is answered; they no longer wait for other processes. */
   drained(): Promise<void>;
 }
 
 interface CommitOptions {
-  /** Ends this process's read snapshot: before a transaction, for checkpoints; after it, so that reads see what was written. */
+  /** Ends the read snapshot of this process: before a transaction, for checkpoints; after it, so that reads see its writes. */
   refresh(): void;
   now?(): number;
 }
@@ -52,7 +51,7 @@ export function createGroupCommit(
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
-  /** When this turn of the event loop has done enough, and the next one, if statements wait for it. */
+  /** The end of this slice, and the turn that begins the next one, if statements wait for it. */
   let sliceEnd = now() + SLICE;
   let turn: Promise<void> | undefined;
 
@@ -62,7 +61,7 @@ export function createGroupCommit(
     turn = undefined;
   }
 
-  /** Refuses statements that work asks for after its end: they would run in the next transaction. */
+  /** After the end of its work, a statement would run in the next transaction: it is refused. */
   function writerUntil(isOver: () => boolean): Writer {
     const inTime =
       <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
@@ -103,14 +102,11 @@ export function createGroupCommit(
       await gather();
       await commitGroup();
     }
-    // Set in the same turn as the queue was last checked: a write that comes now begins a new drain.
+    // In the same turn as the last look at the queue: the next write begins a new drain.
     draining = undefined;
   }
 
-  /**
-   * The check phase comes after every socket that was ready has been read: their writes are in the queue by then. As long
-   * as each turn brings more writes, the next one may, too: sharing an fsync is worth more than beginning at once.
-   */
+  /** Waits as long as each turn of the event loop brings more writes: sharing an fsync is worth more than an early start. */
   async function gather(): Promise<void> {
     let before: number;
     do {
@@ -122,7 +118,7 @@ export function createGroupCommit(
   async function commitGroup(): Promise<void> {
     const group: QueuedWrite[] = [];
     try {
-      // A transaction that could not be rolled back must not be committed with these writes.
+      // One that could not be rolled back must not be committed with these writes.
       if (database.inTransaction) command(ROLLBACK);
       refresh();
       await runGroup(group);
@@ -164,7 +160,7 @@ export function createGroupCommit(
     }
   }
 
-  /** A trigger's RAISE(ROLLBACK) in the last write has undone those before it, too: they run once more. */
+  /** RAISE(ROLLBACK) in a trigger has undone the earlier writes, too: they run once more. */
   function beginAgain(group: QueuedWrite[], isFirst: boolean, error: unknown): void {
     if (isFirst) return;
     if (!(error instanceof Problem && error.code === 'refused-by-database')) throw error;

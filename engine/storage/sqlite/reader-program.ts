@@ -1,23 +1,17 @@
-/**
- * The program of a reader process: reads of many rows run here, on a read-only connection. SQLite cannot be interrupted
- * from JavaScript; a process can be killed at any time.
- */
+/** The program of a reader process. SQLite cannot be interrupted from JavaScript, but a process can be killed at any time. */
 import { statSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { codeOf } from '../../files.ts';
-import { createCache } from '../../memo.ts';
 import { reasonOf } from '../../problem.ts';
-import type { Row, Statement, Values } from '../driver.ts';
+import type { Row, Values } from '../driver.ts';
 import { BEGIN, COMMIT, connect, LONG_LOG } from './connection.ts';
 
 /** KiB of the file that a process keeps; a sort that needs more goes to the disk. */
 const CACHE = 16_000;
 /** Milliseconds that a process waits for another one that recovers the log. */
 const BUSY = 1000;
-/** Statements that a process keeps prepared. */
-const STATEMENTS = 200;
 /** A piece ends with this many rows, characters or milliseconds: a long message would hold up requests. */
 const PIECE = { rows: 256, length: 256 * 1024, time: 50 };
 
@@ -29,16 +23,13 @@ export interface Piece {
   readonly isLast: boolean;
 }
 
-/**
- * One for each question, in order. The first reply says that the process is ready. Errors lose their class when they are
- * sent; SQLite's errors are recognized by their code.
- */
+/** One for each question, in order, after the first one, `ready`. An error loses its class on the way, but not its code. */
 export type Reply = 'ready' | Piece | { readonly failure: { readonly message: string; readonly code: string } };
 
 const [, , file = ''] = process.argv;
 
 try {
-  // The service goes before its searches where processors are scarce: it answers all other requests.
+  // Where processors are scarce, the service comes first: it answers all other requests.
   setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
 } catch {
   // A sandbox may forbid it.
@@ -47,8 +38,6 @@ try {
 const connection = connect(file, true);
 connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY}`);
 let rows: IterableIterator<Row> | undefined;
-/** The same statement is the same object, so that it is prepared once. */
-const statements = createCache<Statement>(STATEMENTS);
 
 const lengthOf = (row: Row): number =>
   row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 8);
@@ -74,25 +63,22 @@ function answerTo(question: Question): Piece {
   rows = undefined;
   if (question === 'end') return endSnapshot();
   if (!connection.database.inTransaction) connection.command(BEGIN);
-  rows = connection.iterate(
-    statements(question.sql, () => ({ sql: question.sql })),
-    question.values,
-  );
+  rows = connection.iterate({ sql: question.sql }, question.values);
   return piece();
 }
 
-/** A process that cannot end its snapshot would show old records to the next search. */
 function endSnapshot(): Piece {
   try {
     if (connection.database.inTransaction) connection.command(COMMIT);
   } catch {
+    // The next search would see old records.
     process.exit(1);
   }
   copyLog();
   return { rows: [], isLast: true };
 }
 
-/** Copies a log that this snapshot has held: otherwise the next commit would copy all of it. */
+/** Copies a log that this snapshot has held, so that the next commit need not copy all of it. */
 function copyLog(): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LONG_LOG) return;
   try {
@@ -108,16 +94,15 @@ function reply(question: Question): Reply {
   try {
     return answerTo(question);
   } catch (error) {
-    // The error of SQLite itself is sent, as it was before its translation.
     const original: unknown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return { failure: { message: reasonOf(original), code: codeOf(original) } };
   }
 }
 
-/** The service may have been killed: without a callback, the error would be thrown. */
+/** Without a callback, `send` would throw if the service was killed. */
 const send = (message: Reply): void => void process.send?.(message, () => undefined);
 
-// A pipe closes when the service ends. A thread watches it, since a statement may be running here by then.
+// The pipe closes when the service ends, however it ends. A thread watches it while a statement runs here.
 const WATCH = `new (require('node:net').Socket)({ fd: 4 })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
 new Worker(WATCH, {
@@ -127,7 +112,7 @@ new Worker(WATCH, {
 }).unref();
 
 process.title = 'records reader';
-// Signals to the process group are handled by the service, which ends its readers.
+// The service ends its readers: signals to the process group are left to it.
 process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
 process.on('message', (question: Question) => send(reply(question)));
 send('ready');

@@ -1,4 +1,4 @@
-/** Reader processes. Each serves one search at a time, so that a search can be ended by killing its process. */
+/** Reader processes. Each serves one search at a time, which ends when its process is killed. */
 import { fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
@@ -12,7 +12,7 @@ import type { Piece, Question, Reply } from './reader-program.ts';
 const IDLE = 30_000;
 
 interface Readers {
-  /** A snapshot in a process of its own. `onPiece` is called with the texts of each piece of a list. */
+  /** `onPiece` is called with the texts of each piece of a list. */
   snapshot(caller: Caller, onPiece: OnPiece): Snapshot;
   close(): void;
 }
@@ -84,11 +84,11 @@ export function createReaders(file: string, patience: number): Readers {
   };
 }
 
-/** One piece is read ahead while the one before is sent, and no more: a slow client slows the scan down. */
+/** Reads one piece ahead, and no more: a slow client slows the scan down. */
 async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Values): AsyncGenerator<readonly Row[]> {
   for (let piece = await ask({ sql, values }); ;) {
     const next = piece.isLast ? undefined : ask('more');
-    // It may fail while the piece before is being sent: it is awaited later, or never.
+    // It may fail before it is awaited.
     next?.catch(() => undefined);
     if (piece.rows.length > 0) yield piece.rows;
     if (!next) return;
@@ -97,7 +97,6 @@ async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Value
 }
 
 interface ReaderProcess {
-  /** Kills the process if there is no answer in time. */
   readonly ask: (question: Question) => Promise<Piece>;
   /** Ends the process at once; questions without an answer fail with the reason. */
   readonly kill: (reason?: Error) => void;
@@ -110,22 +109,19 @@ interface PendingAnswer {
   timer?: NodeJS.Timeout;
 }
 
-/** `.js` for compiled code, `.ts` for sources as tests run them. */
+/** `.ts` in tests. */
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
-/** The process only holds the pieces that it sends. */
 const OPTIONS = [
   '--max-old-space-size=96',
   '--max-semi-space-size=2',
   ...(EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : []),
 ];
 
-/** `onEnd` is called once, when the process is gone. */
 function startReader(file: string, patience: number, onEnd: () => void): ReaderProcess {
   const child = fork(PROGRAM, [file], {
     execArgv: OPTIONS,
     serialization: 'advanced',
-    // The last pipe closes when this process ends, however it ends.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
   });
   /** Answers come in the order of the questions. */
@@ -133,7 +129,7 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
   let ready = false;
   let gone: Error | undefined;
 
-  /** While no question is open, the service may end. */
+  /** An idle reader does not keep the service running. */
   function hold(isBusy: boolean): void {
     child[isBusy ? 'ref' : 'unref']();
     child.channel?.[isBusy ? 'ref' : 'unref']();
@@ -174,7 +170,7 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
   child.on('message', (reply) => settle(reply as Reply));
   child.on('error', failed);
   child.on('exit', (code, signal) => failed(new Error(`a reader process ended: ${signal ?? code}`)));
-  // The pipe is a socket, though its type does not say so. If no process could be started, there is none.
+  // A socket, though its type does not say so; missing if no process could be started.
   const lifeline = (child.stdio as typeof child.stdio | undefined)?.[4];
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
   hold(false);
