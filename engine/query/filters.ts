@@ -114,7 +114,6 @@ class FilterReader {
     );
   }
 
-  /** Each item is about a record of its own. */
   #set(path: SetPath, word: string, unread: Unread): readonly Filter[] | undefined {
     const { parameters, at } = unread;
     const kind = QUANTIFIERS.get(word);

@@ -7,7 +7,6 @@ import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
 import type { Parameter } from './parameters.ts';
 
-/** What a response shows of a record. */
 export interface View {
   readonly key: string;
   readonly type: RecordType;
@@ -112,7 +111,6 @@ export interface Measure {
 }
 
 export interface SummaryOrder {
-  /** The index among the keys and then the measures. */
   readonly column: number;
   readonly descending: boolean;
 }

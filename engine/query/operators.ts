@@ -93,7 +93,6 @@ export function rangeOfPattern(text: string): readonly [from: string, below: str
   return [first, String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)];
 }
 
-/** Whether the text begins with the first segment, ends with the last, and has the others between them in order. */
 function hasSegments(text: string, [first = '', ...others]: readonly string[]): boolean {
   const last = others.pop();
   if (last === undefined) return text === first;
@@ -108,8 +107,6 @@ function hasSegments(text: string, [first = '', ...others]: readonly string[]): 
 }
 
 const lowered = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-
-// Checks.
 
 type ValueOf = (field: Field) => JsonValue;
 

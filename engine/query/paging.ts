@@ -133,7 +133,6 @@ function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = In
 
 // `after=` and `before=`: a page that starts or ends at a cursor, stable while rows are added and deleted.
 
-/** A longer one would break the header or the URL that carries it. */
 const MAX_CURSOR_LENGTH = 2048;
 const BINDING_LENGTH = 12;
 

@@ -83,7 +83,6 @@ export const didYouMeanHint = (hint: string | undefined): string =>
 // Arrays: a repeated key, `[]` after it, indices in any order, or commas where items have none.
 
 interface WireArray {
-  /** How the items are written; `plain`: without brackets of their own. */
   readonly form: 'plain' | 'brackets' | 'indices';
   readonly items: ReadonlyMap<number, readonly Parameter[]>;
 }

@@ -133,7 +133,6 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
 
 // Views: the default ones, and those that `include` and `fields` choose.
 
-/** What a view shows: the fields of the record (default: all), and relations. */
 interface Parts {
   fields?: 'all' | Set<Field>;
   readonly relations: Map<Relation, Parts>;

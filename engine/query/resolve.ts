@@ -78,7 +78,6 @@ export const ON = 'on';
 
 interface QueryKind {
   readonly plain: readonly string[];
-  /** Whether it finds records by `_cnd[…]`, or why it does not. */
   readonly conditions: true | string;
   readonly resolve: (reading: QueryReading) => unknown;
 }

@@ -7,7 +7,6 @@ export interface Column {
   readonly name: string;
   readonly field: Field | undefined;
   readonly reference: Reference | undefined;
-  /** The field whose text it holds folded. */
   readonly folds: Field | undefined;
   readonly nullable: boolean;
   /** null if there is no default. */
@@ -19,7 +18,6 @@ export const columnOf = (member: Field | Relation): string => {
   return member.link.at === 'source' ? member.link.reference.column : '';
 };
 
-/** SQL that reads a column as its type decodes it. */
 export const readSql = (
   { name, field }: Pick<Column, 'name' | 'field'>,
   dialect: DialectName,

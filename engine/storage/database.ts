@@ -1,8 +1,7 @@
 /**
- * A driver with what surrounds every statement: admission, timing, outages in the log, and the check that the tables are still
- * those that this service knows. Requests that changed tables can no longer answer get 503, and a write during which they
- * changed is rolled back. On SQLite each snapshot shows a change; on PostgreSQL each write checks before it commits, and reads
- * notice within a second.
+ * A driver with admission, timing, outages in the log, and the check that the tables are still those that this service knows:
+ * otherwise requests get 503, and writes are rolled back. On SQLite, each snapshot shows a change; on PostgreSQL, each write
+ * checks before it commits, and reads notice within LOOK_MS.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
@@ -48,7 +47,6 @@ export interface DatabaseObserver {
   readonly onStatement?: OnStatement | undefined;
   /** Called when tables stop, or start again, to fit this service. `narrower`: those that it only reads. */
   readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
-  /** Called with the served model: at start, and whenever the tables have changed. */
   readonly onServed?: (model: Model) => void;
   readonly log?: Log | undefined;
 }
@@ -225,7 +223,6 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
 // Admission: each kind of work has its share of the database, the rest waits in a bounded queue, and clients take turns.
 
-/** The reason for refusing work that has waited too long. */
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
 /** Maximum of each queued kind per client; memory bounds them in all, and connections bound other work. */
 const MOST_WAITING = 100;
@@ -237,7 +234,6 @@ const WRITES_OF_ROW = 2;
 interface Work {
   readonly kind: Kind;
   readonly origin: string;
-  /** The row that a write changes, if known. */
   readonly row: string | undefined;
 }
 
@@ -332,7 +328,6 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
 
 const CHANGES = ['insert into ', 'update ', 'delete from '];
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
-/** Milliseconds between two checks on PostgreSQL, and so for how long a change may go unnoticed by reads. */
 export const LOOK_MS = 1000;
 
 function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
@@ -343,9 +338,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
   let atStart: AppliedModel | undefined;
   let known: SqlValue | undefined;
   let misfits: ReturnType<typeof servedModel>['misfits'] = [];
-  /** The tables are those that the service started with. */
   let isSame = true;
-  /** Checked in this turn of the event loop. */
   let isSure = false;
   /** A request missed a table, a column or a privilege. */
   let isMissing = false;

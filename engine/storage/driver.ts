@@ -97,7 +97,6 @@ export interface Driver extends Reader, Migrating {
   /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
-  /** Rejects if the database does not answer, or is not where it was opened. */
   ping(): Awaitable<void>;
   readonly slots: Slots;
   usage?(): PoolUsages;
@@ -134,7 +133,6 @@ export interface DriverOptions {
   readonly statementTimeout: number;
   /** Whole lists that may be read at the same time; undefined leaves it to the driver. */
   readonly maxStreams?: number | undefined;
-  /** Whether callers get the log position of what they wrote. */
   readonly positions?: boolean;
 }
 

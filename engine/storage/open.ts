@@ -112,11 +112,8 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
   }
 }
 
-// Databases by their URL.
-
 export interface Location {
   open(options?: DriverOptions): Awaitable<Driver>;
-  /** They need not answer yet. */
   replicas(options: DriverOptions): Awaitable<readonly Replica[]>;
   /** Set if `open` would create the database. */
   readonly newDialect: Dialect | undefined;
@@ -155,7 +152,6 @@ function createReplicaReads(
 ) {
   const all = replicas.map(({ driver: inner, covers }) => {
     const driver = createDatabase(inner, { onStatement, onWait, log });
-    // A replica that is not there yet is compared as soon as it is.
     driver.hold(placed).catch(() => undefined);
     return { driver, covers, reads: createReads(driver) };
   });
@@ -207,7 +203,6 @@ export async function insertSeeds(model: Model, driver: Driver, clock?: WriteOpt
 
 async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
   const done = new Set(await writer.column(DONE, [type.name]));
-  // Together, so that they may refer to each other.
   const bodies = type.seed.filter((body) => !done.has(Number(body[type.identifier.name])));
   const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
   if (bodies.length === 0) return;

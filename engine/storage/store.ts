@@ -99,7 +99,7 @@ export interface DeletedRecords extends Outcome {
 /** A record that is identified by unique values of its body, which are present, well-formed and not null. */
 export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
   readonly precondition?: Precondition | undefined;
-  /** Called if no record is found. Throws a Problem if the client expects one. */
+  /** Throws a Problem if the client expects that there is a record. */
   readonly absent: () => void;
 }
 
@@ -187,7 +187,6 @@ export interface Store extends WriteVerbs {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
   };
   forgetKeys(hours: number): Promise<void>;
-  /** Rejects if records cannot be read. */
   ready(): Promise<ModelNumbers>;
   usage(): readonly ServerUsage[];
   close(): Promise<void>;

@@ -91,7 +91,6 @@ export function defineJoinTable(table: JoinTable, dialect: Dialect): TableStatem
   return { create: [...create, ...(dialect.namesConstraints ? [key] : [])], links };
 }
 
-/** The primary key serves the first side; this the other one. */
 export function joinIndex(table: JoinTable): TableIndex {
   const [, { column }] = sidesOf(table);
   const name = generatedName(table.name, column, 'index');
@@ -160,7 +159,6 @@ function defineLink(
 
 const plainColumn = (name: string): TableIndex['columns'][number] => ({ name, term: (quoted) => quoted });
 
-/** An index holds the terms that lists order and compare by, so that it serves them. */
 function indexedColumn(member: Field | Relation, dialect: Dialect['name']): TableIndex['columns'][number] {
   if ('link' in member) {
     if (member.link.at !== 'source') throw new Error(`"${member.name}" has no column to index`);
@@ -193,19 +191,16 @@ export function createIndex(
   return `${words}${quote(now)} on ${quote(table)} (${terms.join(', ')})`;
 }
 
-// The engine's own tables.
-
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
 export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
-/** Finds old keys, which are deleted. */
 const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
 
 /** The progress of a migration that does not run in one transaction. */
 export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
 
-/** The DDL of each table by its name; indexes come after their tables. */
+/** The DDL of the engine's own tables and indexes by name, in order. */
 export function engineTables({ quote, tableOptions, integer, locks }: Dialect): ReadonlyMap<string, string> {
   const table = (name: string, columns: string, keyed = false): readonly [string, string] => [
     name,

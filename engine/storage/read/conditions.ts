@@ -26,11 +26,9 @@ export type JoinedTables = ReturnType<typeof createJoinedTables>;
 
 /** FROM of one statement: collects each join once. `root`: the alias of the table that the paths start at. */
 export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS) {
-  /** Joins by the alias that a relation starts at, and its name. */
   const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
   let sets = 0;
 
-  /** The alias of the record that relations to one record lead to. */
   const row = (relations: readonly Relation[]): string =>
     relations.reduce((parent, relation) => {
       const key = `${parent}.${relation.name}`;
@@ -70,9 +68,7 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
     from: `${dialect.quote(type.table)} as ${root}`,
     path,
     row,
-    /** A new alias for the records of a set. */
     set: () => `${root}_s${sets++}`,
-    /** The joins of the paths asked for so far. */
     joins: () => [...joins.values()].map(({ sql }) => sql).join(' '),
   };
 }

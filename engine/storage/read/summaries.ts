@@ -115,7 +115,6 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<
   ] as const;
   const select = `select ${dialect.object(parts, undefined)} from`;
   return {
-    // Only what is answered is put together.
     page: { sql: `${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}` },
     count: { sql: `select count(*) from (${count}) as groups$` },
   };

@@ -26,18 +26,15 @@ export interface RecordLine {
   readonly texts: ReadonlyMap<string, string>;
   /** Identifiers by the column that refers to them. */
   readonly references: Readonly<Record<string, number | null>>;
-  /** Keys that no field names, as JSON text; only of open types. */
   readonly open?: string;
 }
 
-/** Two records that a manyToMany connects. */
 export interface PairLine {
   readonly pair: string;
   readonly left: number;
   readonly right: number;
 }
 
-/** Identifiers up to this one were used. */
 export interface SequenceLine {
   readonly sequence: string;
   readonly last: number;
@@ -54,7 +51,6 @@ export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
 /** A line that was read, or what is wrong with it. */
 export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
 
-/** A fault: the line cannot be read. */
 export type LineText = string | Fault;
 
 /** Opens the lines again each time: a transaction may have to be repeated. */
@@ -148,12 +144,10 @@ async function otherLines(reader: Reader, types: readonly RecordType[], dialect:
   return [...lines, ...seeds.map(([type, identifier]) => ({ seed: String(type), identifier: Number(identifier) }))];
 }
 
-// Reading a file in bounded memory: a chunk at a time, and no line longer than a limit.
-
 const CHUNK = 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** `longest`: bytes of a line. Throws a StartError if the file cannot be read. */
+/** Reads a file in bounded memory. `longest`: bytes of a line. Throws a StartError if the file cannot be read. */
 export async function* readLines(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
   const message = `The line is longer than ${longest} bytes, 16 times BODY_LIMIT; raise that to read it`;
   /** The line that the last chunk ended in; undefined if it was too long. */

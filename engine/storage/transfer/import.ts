@@ -27,7 +27,6 @@ interface Intake {
   readonly source: LineSource;
   readonly check: CheckLine;
   readonly progress: (done: number, all: number) => void;
-  /** The import ends after this many faults. */
   readonly mostFaults: number;
 }
 
@@ -109,7 +108,6 @@ class Import {
   readonly #intake: Intake;
   readonly #rowOf: ReturnType<typeof createRows>;
   readonly #faults: LineFault[] = [];
-  /** The greatest identifier ever used, by type. */
   readonly #sequences = new Map<string, number>();
   #batch: Batch | undefined;
   #sent: Promise<void> = Promise.resolve();
@@ -151,7 +149,6 @@ class Import {
     return count;
   }
 
-  /** Throws `LinesRefused` at the last fault that is wanted. */
   #refuse(line: number, fault: Fault): void {
     this.#faults.push({ line, fault });
     if (this.#faults.length >= this.#intake.mostFaults) throw new LinesRefused(this.#faults);
@@ -293,8 +290,6 @@ class Import {
   }
 }
 
-// The rows that lines become.
-
 interface Target {
   /** How many of the first columns identify a row. */
   readonly keys: number;
@@ -302,7 +297,6 @@ interface Target {
   readonly one: Statement;
   /** Bound: rows as `rowsJson`. Answers the keys of the inserted rows. Undefined if it is not faster. */
   readonly many: Statement | undefined;
-  /** Why a row was left out. */
   readonly conflict: (values: Values) => Awaitable<Fault>;
 }
 
@@ -402,7 +396,6 @@ function placeOf(member: Field | Relation | undefined): string {
 
 // References are checked after the last line, since records may refer to later ones.
 
-/** Maximum faults that are listed of one reference. */
 const MOST_DANGLING = 100_000;
 
 interface ReferenceRow {
