@@ -10,7 +10,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { entityTag, get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
-import type { WriteOperation } from '../operations/operation.ts';
+import type { ListResult, WriteOperation } from '../operations/operation.ts';
 import { isOffered, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, NO_BODY, readBody, textOf, update, updateMany } from '../operations/write.ts';
 import { faultyRequest, Problem } from '../problem.ts';
@@ -107,10 +107,25 @@ export async function serveCall(
     if (!isOffered(entry, type, rights))
       throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
     const service = serviceOf(type);
-    if (name === 'list' || name === 'summary') return rowsOf(service, name, parameters, call, caller);
-    if (name === 'get') return get(service, parseIdentifier(String(call.id)), service.queries.view(parameters), caller);
-    return write(service, CALLS[name], parameters, call, caller);
+    const { store, queries } = service;
+    if (name === 'get') return get(service, parseIdentifier(String(call.id)), queries.view(parameters), caller);
+    if (name !== 'list' && name !== 'summary') return write(service, CALLS[name], parameters, call, caller);
+    const { count = type.count } = call.options;
+    if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
+    if (name === 'list') return whole(await list(service, queries.list(parameters), count, caller), caller);
+    const { groups, total } = await store.summary(queries.summary(parameters), count, caller);
+    return { json: `[${groups.join(',')}]`, total };
   });
+}
+
+async function whole(found: ListResult, caller: Caller): Promise<CallResult> {
+  if ('rows' in found) return { ...found, json: `[${found.rows.join(',')}]` };
+  const all: string[] = [];
+  for await (const rows of found.stream) {
+    if (caller.isGone) throw new CallerGone();
+    for (const row of rows) all.push(row);
+  }
+  return { json: `[${all.join(',')}]`, total: found.total };
 }
 
 export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): RecordType {
@@ -119,28 +134,6 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
   const known = [...types.keys()].filter((one) => canRead(rights, one));
   const text = String(name);
   throw new Problem('path-not-found', `There is no type "${shortened(text)}"${didYouMean(text, known)}`);
-}
-
-async function rowsOf(
-  service: Service,
-  name: 'list' | 'summary',
-  parameters: Parameters,
-  { options: { count = service.type.count } }: Call,
-  caller: Caller,
-): Promise<CallResult> {
-  if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
-  if (name === 'summary') {
-    const { groups, total } = await service.store.summary(service.queries.summary(parameters), count, caller);
-    return { json: `[${groups.join(',')}]`, total };
-  }
-  const result = await list(service, service.queries.list(parameters), count, caller);
-  if ('rows' in result) return { ...result, json: `[${result.rows.join(',')}]` };
-  const all: string[] = [];
-  for await (const rows of result.stream) {
-    if (caller.isGone) throw new CallerGone();
-    for (const row of rows) all.push(row);
-  }
-  return { json: `[${all.join(',')}]`, total: result.total };
 }
 
 async function write(

@@ -12,10 +12,10 @@ import { canRead, type Rights } from '../model/rights.ts';
 import { asNamed, codedTag, CODING_NAMES, isKnown } from '../operations/operation.ts';
 import type { Preconditions, WriteResult } from '../operations/operation.ts';
 import { JSON_TYPE } from '../operations/table.ts';
-import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
+import { answerTooLong, MAX_ERRORS, Problem, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
-import { fullPath, linger, targetOf } from './request.ts';
+import { linger } from './request.ts';
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
@@ -86,27 +86,6 @@ function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly
 
 // Errors (RFC 9457).
 
-type ProblemAnswer = Answer & { readonly body: string };
-
-/** The codes of the problems that requests were answered with, for log and metrics. */
-const answered = new WeakMap<IncomingMessage, ProblemCode>();
-export const problemAnswered = (request: IncomingMessage): ProblemCode | undefined => answered.get(request);
-
-export function problemAnswer(
-  error: unknown,
-  request: IncomingMessage,
-  response: ServerResponse,
-  log: Log,
-): ProblemAnswer {
-  const problem = problemFor(error, requestIdOf(request, response), log);
-  const { code, message } = problem;
-  const { method = '', headers } = request;
-  answered.set(request, code);
-  const isRepeatable = method === 'PUT' || method === 'DELETE' || headers['idempotency-key'] !== undefined;
-  const isRetried = code === 'outcome-unknown' && isRepeatable;
-  return render(isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem, fullPath(targetOf(request)));
-}
-
 /** An error that is not a Problem is a fault of the service: it is logged, and not sent. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
   if (error instanceof Problem) {
@@ -128,7 +107,7 @@ function isTooLong(error: unknown): boolean {
 }
 
 /** `instance` is undefined if the request could not be parsed. */
-export function render(problem: Problem, instance?: string): ProblemAnswer {
+export function render(problem: Problem, instance?: string): Answer & { readonly body: string } {
   const { code, status, message, errors, headers, retryAfter } = problem;
   return {
     status,

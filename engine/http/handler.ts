@@ -7,7 +7,7 @@ import { CallerGone, type Position } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { withCurrentModel } from '../operations/operation.ts';
-import { Problem } from '../problem.ts';
+import { Problem, type ProblemCode } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OnStatement } from '../storage/database.ts';
@@ -58,8 +58,16 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
     return serve({ request, caller, target, identifier, mediaType });
   }
 
-  const refusal = (error: unknown, request: IncomingMessage, response: ServerResponse): Answer =>
-    answers.problemAnswer(error, request, response, log);
+  const refusal = (error: unknown, request: IncomingMessage, response: ServerResponse): Answer => {
+    const problem = answers.problemFor(error, answers.requestIdOf(request, response), log);
+    const { code, message } = problem;
+    const { method = '', headers } = request;
+    answered.set(request, code);
+    const isRepeatable = method === 'PUT' || method === 'DELETE' || headers['idempotency-key'] !== undefined;
+    const isRetried = code === 'outcome-unknown' && isRepeatable;
+    const shown = isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem;
+    return answers.render(shown, fullPath(targetOf(request)));
+  };
 
   async function respond(
     request: IncomingMessage,
@@ -109,6 +117,9 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   return { handler, host: { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse } };
 }
+
+/** The codes of the problems that requests were answered with, for log and metrics. */
+const answered = new WeakMap<IncomingMessage, ProblemCode>();
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 
@@ -164,7 +175,7 @@ export function createObservers(
     response.once('close', () => {
       const { statusCode: status, writableFinished } = response;
       const milliseconds = performance.now() - started;
-      const problem = answers.problemAnswered(request);
+      const problem = answered.get(request);
       metrics?.observe({ label: watched.label, status, problem, milliseconds });
       if (!accessLog) return;
       const answer = { method: request.method ?? '', path, status, aborted: !writableFinished, problem };

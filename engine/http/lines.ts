@@ -60,9 +60,7 @@ class LineReader {
   readonly #limits: BodyLimits;
   readonly #records: ParsedRecord[] = [];
   readonly #lines: number[] = [];
-  readonly #faults: Fault[] = [];
-  /** Other lines may be misread after a fault of syntax, so that these faults are reported alone. */
-  readonly #unreadable: { readonly code: ProblemCode; readonly fault: Fault }[] = [];
+  readonly #refused: { readonly line: number; readonly code: ProblemCode; readonly fault: Fault }[] = [];
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
@@ -77,8 +75,7 @@ class LineReader {
   }
 
   refuse(line: number, code: ProblemCode, fault: Fault): void {
-    if (code === 'invalid-body') this.#faults.push(fault);
-    else this.#unreadable.push({ code, fault: atLine(fault, line) });
+    this.#refused.push({ line, code, fault });
   }
 
   /** Reads the next record, or the value in it at this pointer. */
@@ -95,18 +92,18 @@ class LineReader {
 
   body(): Body {
     const { bodyKeys } = this.#limits;
-    const [first] = this.#unreadable;
-    if (first) {
-      const alike = this.#unreadable.filter(({ code }) => code === first.code);
-      throw faultyRequest(
-        first.code,
-        alike.map(({ fault }) => fault),
-      );
+    // Other lines may be misread after a fault of syntax, so that such faults are reported alone.
+    const unreadable = this.#refused.find(({ code }) => code !== 'invalid-body');
+    if (unreadable) {
+      const alike = this.#refused.filter(({ code }) => code === unreadable.code);
+      const faults = alike.map(({ line, fault }) => atLine(fault, line));
+      throw faultyRequest(unreadable.code, faults);
     }
     if (this.keys > bodyKeys)
       throw new Problem('content-too-large', `The body has more than ${bodyKeys} keys; send it in parts`);
     const raw = this.raw.size === 0 ? NO_RAW_VALUES : this.raw;
-    return { records: this.#records, lines: this.#lines, raw, isArray: true, faults: this.#faults };
+    const faults = this.#refused.map(({ fault }) => fault);
+    return { records: this.#records, lines: this.#lines, raw, isArray: true, faults };
   }
 }
 

@@ -94,28 +94,22 @@ export const summaryServer: Server = (service) => {
     if (related) throw relationInTable('by', `"${related.name}" is a record; name one of its fields`);
     const { count, applied } = countPreference(request.headers.prefer, type.count);
     const { groups, total, hasNext } = await store.summary(query, count, caller);
-    const links = groupLinks(`${target.base}${path}/${SUMMARY}`, target.query, query, hasNext);
+    const { limit, offset } = query;
+    let links: string | undefined;
+    if (limit !== undefined) {
+      // Links have offsets: the position of a group can change with every record.
+      const searchOf = offsetSearches(target.query, limit);
+      links = linksTo(`${target.base}${path}/${SUMMARY}`, {
+        first: searchOf(0),
+        next: hasNext && limit > 0 ? searchOf(offset + limit) : undefined,
+        prev: offset > 0 ? searchOf(Math.max(0, offset - limit)) : undefined,
+      });
+    }
     const body = whole(groups, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType));
     const headers = { ...(links === undefined ? {} : { Link: links }), ...(count === 'estimated' ? {} : applied) };
     return rowsAnswer(service, exchange, body, total, headers, `${total ?? ''}\n${links ?? ''}`);
   };
 };
-
-/** Links have offsets: the position of a group can change with every record. */
-function groupLinks(
-  url: string,
-  search: string,
-  { limit, offset }: SummaryQuery,
-  hasNext: boolean,
-): string | undefined {
-  if (limit === undefined) return undefined;
-  const searchOf = offsetSearches(search, limit);
-  return linksTo(url, {
-    first: searchOf(0),
-    next: hasNext && limit > 0 ? searchOf(offset + limit) : undefined,
-    prev: offset > 0 ? searchOf(Math.max(0, offset - limit)) : undefined,
-  });
-}
 
 /** The tag covers `tagged` besides the body. An answer in pieces has none. */
 function rowsAnswer(

@@ -180,18 +180,15 @@ export function writePreferences(header: PreferHeader, isLimited: boolean) {
   if (header === undefined && !isLimited) return { minimal: false, most: 0, applied: {} };
   const known = preferencesIn(header);
   const value = ['minimal', 'representation'].find((one) => one === known.get('return'));
-  const most = isLimited ? maxAffected(known.get('max-affected')) : 0;
-  const limit = isLimited ? [`max-affected=${most}`] : [];
+  const most = known.get('max-affected');
+  if (isLimited && !/^\d{1,15}$/.test(most ?? '')) {
+    const given = most === undefined ? 'is missing' : `is "${shortened(most)}"`;
+    const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;
+    throw inHeader('invalid-header', 'Prefer', most === undefined ? 'required' : 'invalid-value', message);
+  }
+  const limit = isLimited ? [`max-affected=${Number(most)}`] : [];
   const applied = applying(...limit, ...(value === undefined ? [] : [`return=${value}`]));
-  return { minimal: value === 'minimal', most, applied };
-}
-
-/** The number is required: a filter that is too wide could empty a table. */
-function maxAffected(text: string | undefined): number {
-  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
-  const given = text === undefined ? 'is missing' : `is "${shortened(text)}"`;
-  const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;
-  throw inHeader('invalid-header', 'Prefer', text === undefined ? 'required' : 'invalid-value', message);
+  return { minimal: value === 'minimal', most: isLimited ? Number(most) : 0, applied };
 }
 
 /** How to count a list, `usual` without a preference. An estimate is always named, so that no client takes it for exact. */

@@ -320,7 +320,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
-  const unfit = keyFaultsIn(type, all, query.unique, unknown, faults, isArray);
+  const unfit = keyFaultsIn(type, all, query.unique, unknown, faults);
   const shared = { ...requestOf(context, given), raw };
   // No record can be looked for by such values: the faults of one record are reported as of a new one.
   if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
@@ -359,8 +359,8 @@ function keyFaultsIn(
   { members }: UniqueMembers,
   items: readonly WriteItem[],
   known: readonly Fault[],
-  isArray: boolean,
 ): readonly Fault[] {
+  const isArray = items[0]?.pointer !== '';
   const strange = new Set(known.map((fault) => ('pointer' in fault ? fault.pointer : '')));
   const records = items.filter(({ pointer }) => !strange.has(pointer));
   const missing = records.flatMap(({ body, pointer }) =>
