@@ -122,9 +122,9 @@ export async function withDatabase<T>(
   }
 }
 
-const INTERVAL_MS = 1000;
+const INTERVAL_MS = 5000;
 
-/** Returns a function that prints on standard error, at most once a second, how many rows, or lines of all lines, are done. */
+/** Returns a function that prints on standard error, at most once in five seconds, how many rows, or lines of all lines, are done. */
 export function createProgress(): (done: number, all?: number) => void {
   let shownAt = performance.now();
   return (done, all) => {
