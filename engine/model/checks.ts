@@ -26,21 +26,17 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
       return { field: named(field), operator, operand, other: other === undefined ? undefined : named(other) };
     });
   const { must, when = {}, message = sentence(descriptor), at } = descriptor;
-  const parts = { must: resolved(conditionsIn(must)), when: resolved(conditionsIn(when)) };
-  const all = comparisonsOf([...parts.must, ...parts.when]);
-  const compared = all.flatMap(({ field, other }) => (other ? [field, other] : [field]));
+  const compared = [...fieldsOf(descriptor)].map(named);
   const [first] = compared;
   if (first === undefined) throw new Error('A check without conditions was not refused by the descriptor stage');
   return {
-    ...parts,
+    must: resolved(conditionsIn(must)),
+    when: resolved(conditionsIn(when)),
     message,
     at: at === undefined ? first : named(at),
-    fields: [...new Set(compared)],
+    fields: compared,
   };
 }
-
-const comparisonsOf = (conditions: readonly CheckCondition[]): readonly CheckComparison[] =>
-  conditions.flatMap((one) => ('group' in one ? one.items.flatMap(comparisonsOf) : [one]));
 
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
