@@ -186,7 +186,7 @@ function notBefore({ path: { comparable, nullable }, descending, operand }: Key)
 const MAX_SKIPPED = 10_000;
 const RANGES: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte']);
 
-/** A column that an index may have. Every index ends in the identifier. */
+/** A column that an index may have. */
 type IndexedColumn = Field | Relation | 'identifier';
 
 type ListShape = Pick<ListQuery, 'filters' | 'order' | 'offset'> & { readonly view: Pick<View, 'type'> };
@@ -200,28 +200,25 @@ export function isHeavy({ view: { type }, filters, order, offset }: ListShape): 
   const conditions = filters.map(conditionOf);
   const terms = order.map(({ path }) => columnOf(path));
   const isOneDirection = order.every(({ descending }) => descending === order[0]?.descending);
-  if (offset > MAX_SKIPPED || !isOneDirection || !terms.every((column) => column !== undefined)) return true;
-  if (!conditions.every((condition) => condition !== undefined)) return true;
+  if (offset > MAX_SKIPPED || !isOneDirection || !conditions.every((condition) => condition !== undefined)) return true;
   const fixed = new Set(conditions.flatMap(({ column, isRange }) => (isRange ? [] : column)));
-  const [...ordered] = terms.filter((column) => !fixed.has(column));
-  const [first] = ordered;
-  if (ordered.at(-1) === 'identifier') ordered.pop();
-  const isInOrder = conditions.every(({ column, isRange }) => !isRange || column === first);
-  return !isInOrder || !hasIndex(type, fixed, ordered);
+  const ordered = terms.filter((column) => column === undefined || !fixed.has(column));
+  if (!conditions.every(({ column, isRange }) => !isRange || column === ordered[0])) return true;
+  // An index serves the list if it begins with the fixed columns, in any order, and goes on with the ordered ones.
+  return !indexesOf(type).some(
+    (columns) =>
+      columns.length === fixed.size + ordered.length &&
+      columns.slice(0, fixed.size).every((column) => fixed.has(column)) &&
+      ordered.every((column, index) => columns[fixed.size + index] === column),
+  );
 }
 
-const hasIndex = (
-  { indexes, references }: RecordType,
-  fixed: ReadonlySet<IndexedColumn>,
-  ordered: readonly IndexedColumn[],
-): boolean =>
-  fixed.size + ordered.length === 0 ||
-  [...indexes.map(({ members }) => members), ...references.map(({ relation }) => (relation ? [relation] : []))].some(
-    (members) =>
-      members.length === fixed.size + ordered.length &&
-      members.slice(0, fixed.size).every((member) => fixed.has(member)) &&
-      ordered.every((column, index) => members[fixed.size + index] === column),
-  );
+/** Every index ends in the identifier. */
+const indexesOf = ({ indexes, references }: RecordType): readonly (readonly IndexedColumn[])[] => [
+  ['identifier'],
+  ...indexes.map(({ members }) => [...members, 'identifier' as const]),
+  ...references.flatMap(({ relation }) => (relation ? [[relation, 'identifier' as const]] : [])),
+];
 
 /** Whether the filter finds at most one record for each of its values. */
 function findsFew({ indexes }: RecordType, filter: Filter): boolean {
