@@ -11,8 +11,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
-import { compileList, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf } from './lists.ts';
-import { compileSummary, shapeOfSummary } from './summaries.ts';
+import { compileList, compileSummary, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf, shapeOfSummary } from './lists.ts';
 import {
   createDeepLimit,
   createFindViewRows,
