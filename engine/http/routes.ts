@@ -61,7 +61,15 @@ function writing<Q>(
     const { request, caller, target, identifier } = exchange;
     const content = await readContent(request, caller, taken?.mediaTypes ?? []);
     const key = request.headers['idempotency-key']?.toString();
-    const once = onceOf(key, service, () => hashed(exchange, content));
+    // A retry under the same key must repeat the text of the request.
+    const once = onceOf(key, service, () => {
+      const mediaType = requests.bodyTypeOf(request);
+      return [
+        `${request.method ?? ''} ${requests.fullPath(target)}?${target.query}\n`,
+        mediaType === table.JSON_TYPE ? '' : `${mediaType}\n`,
+        'parsed' in content ? JSON.stringify(content.parsed) : content,
+      ];
+    });
     const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
     const body = taken ? bodyIn(exchange, content, taken.shape, service) : writes.NO_BODY;
@@ -83,16 +91,6 @@ function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, se
   const text = 'parsed' in content ? writes.textOf(content.parsed) : decode(content);
   const body = writes.readBody(text, shape, type, limits);
   return translate ? translate(body, exchange.identifier) : body;
-}
-
-/** The request text that a retry under the same idempotency key must repeat. */
-function hashed({ request, target }: Exchange, content: Content): readonly (string | Buffer)[] {
-  const mediaType = requests.bodyTypeOf(request);
-  return [
-    `${request.method ?? ''} ${requests.fullPath(target)}?${target.query}\n`,
-    mediaType === table.JSON_TYPE ? '' : `${mediaType}\n`,
-    'parsed' in content ? JSON.stringify(content.parsed) : content,
-  ];
 }
 
 function requireUpdates({ type, rights }: Service): void {

@@ -205,9 +205,13 @@ async function run(name: string, tool: AgentTool, given: JsonObject, { model, ca
   });
   const { json = 'null', total = null, next } = found;
   if (dry_run === true) return json;
-  const head = isPaged ? { total, ...(next === undefined ? {} : { next }) } : etagFor(found.tag, view);
+  // The tag is about one view of the record. It names the view, so that a write need not repeat `fields` and `include`.
+  const named = new URLSearchParams();
+  for (const one of VIEW) if (view[one] !== undefined) named.set(one, String(view[one]));
+  const newTag = found.tag && found.tag.replaceAll('"', '') + (named.size > 0 ? `?${named.toString()}` : '');
+  const head = { ...DATA, ...(isPaged ? { total, next } : { etag: newTag }) };
   // The JSON text is put into the object as it is, so that numbers stay as they were written.
-  return `${JSON.stringify({ ...DATA, ...head }).slice(0, -1)},"${records ? 'records' : result}":${json}}`;
+  return `${JSON.stringify(head).slice(0, -1)},"${records ? 'records' : result}":${json}}`;
 }
 
 /** A warning for the model: anybody who may write records can put a text there that reads like an order. */
@@ -254,14 +258,6 @@ function refuseArguments(name: string, { required, optional }: AgentTool, given:
     faults.push(fault('record', 'required', `${name} needs "record", or "records" for several`));
   if (record && records) faults.push(fault('records', 'contradiction', 'Give "record" or "records", not both'));
   if (faults.length > 0) throw faultyRequest('invalid-query', faults);
-}
-
-/** The tag of a record in one view: it names the view too, so that a write need not repeat `fields` and `include`. */
-function etagFor(tag: string | undefined, view: JsonObject): JsonObject {
-  if (tag === undefined) return {};
-  const named = new URLSearchParams();
-  for (const name of VIEW) if (view[name] !== undefined) named.set(name, String(view[name]));
-  return { etag: tag.replaceAll('"', '') + (named.size > 0 ? `?${named.toString()}` : '') };
 }
 
 /** The view of a write, and the tag that the record must have in it. A view in the arguments replaces that of the tag. */

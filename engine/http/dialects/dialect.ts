@@ -5,7 +5,7 @@ import { memoized } from '../../memo.ts';
 import type { RecordType, Variant } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
-import type { Body, ParsedRecord } from '../../operations/write.ts';
+import type { Body } from '../../operations/write.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver } from '../../query/resolve.ts';
@@ -121,32 +121,27 @@ function asId(type: RecordType): RecordType {
 }
 
 /** Renames the identifier in place. `addressed` is the identifier in the path, and empty for a new record. */
-function withoutId(body: Body, type: RecordType, addressed: string): Body {
-  const faults = body.records.flatMap((record) => faultsIn(record, type, addressed));
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-  const { name, inRecord } = type.identifier;
+function withoutId(body: Body, { identifier: { name, inRecord } }: RecordType, addressed: string): Body {
+  const faults: Fault[] = [];
   const raw = new Map(body.raw);
-  for (const { body: record } of body.records) {
+  for (const { body: record, pointer } of body.records) {
+    const given = record[ID] ?? null;
+    if (inRecord && Object.hasOwn(record, name)) {
+      const message = `Unknown key "${name}"; the identifier is called "${ID}" here`;
+      faults.push({ pointer: `${pointer}/${name}`, code: 'unknown-key', message });
+    }
+    if (!inRecord && given !== null && String(given) !== addressed) {
+      const message =
+        addressed === ''
+          ? `The service numbers these records itself; leave "${ID}" out`
+          : `The identifier of this record is ${addressed} and cannot be changed`;
+      faults.push({ pointer: `${pointer}/${ID}`, code: 'read-only', message });
+    }
     const members = [...(raw.get(record) ?? [])].filter(([key]) => key !== ID);
     raw.set(record, new Map(members));
     if (inRecord && ID in record) Reflect.set(record, name, record[ID]);
     Reflect.deleteProperty(record, ID);
   }
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   return { ...body, raw };
-}
-
-function faultsIn({ body, pointer }: ParsedRecord, { identifier }: RecordType, addressed: string): readonly Fault[] {
-  const { name, inRecord } = identifier;
-  const faults: Fault[] = [];
-  if (inRecord && Object.hasOwn(body, name)) {
-    const message = `Unknown key "${name}"; the identifier is called "${ID}" here`;
-    faults.push({ pointer: `${pointer}/${name}`, code: 'unknown-key', message });
-  }
-  const given = body[ID] ?? null;
-  if (inRecord || given === null || String(given) === addressed) return faults;
-  const message =
-    addressed === ''
-      ? `The service numbers these records itself; leave "${ID}" out`
-      : `The identifier of this record is ${addressed} and cannot be changed`;
-  return [...faults, { pointer: `${pointer}/${ID}`, code: 'read-only', message }];
 }

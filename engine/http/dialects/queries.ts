@@ -309,7 +309,12 @@ const JSON_LIMITS = { bodyKeys: Infinity, bodyItems: Infinity, bodyDepth: 32 };
 function readParameter(key: string, text: string, to: Translation): readonly Parameter[] {
   const parameter = Object.hasOwn(JSON_PARAMETERS, key) ? JSON_PARAMETERS[key] : undefined;
   if (!parameter)
-    return to.refuse(key, 'unknown-parameter', `Unknown parameter ${quote(key)}`, () => hint(key, to.names));
+    return to.refuse(key, 'unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+      const { fields, identifier } = to.names.type;
+      if (key.startsWith('_cnd')) return FOR_API;
+      const isField = fields.has(key) || key === identifier.name;
+      return isField ? `; did you mean "filter={"${key}":…}"?` : didYouMean(key, Object.keys(JSON_PARAMETERS));
+    });
   const { usage, read } = parameter;
   try {
     const { value, faults } = readJson(text, { limits: JSON_LIMITS, what: key });
@@ -319,12 +324,6 @@ function readParameter(key: string, text: string, to: Translation): readonly Par
     if (!(error instanceof Problem)) throw error;
     return to.refuse(key, 'invalid-value', `${error.message}; ${usage}`);
   }
-}
-
-function hint(key: string, { type }: PathNames): string {
-  if (key.startsWith('_cnd')) return FOR_API;
-  if (type.fields.has(key) || key === type.identifier.name) return `; did you mean "filter={"${key}":…}"?`;
-  return didYouMean(key, Object.keys(JSON_PARAMETERS));
 }
 
 function filtered(key: string, value: JsonValue, to: Translation): readonly Parameter[] {
