@@ -4,17 +4,16 @@ import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
-import { BudgetCaller, type Service } from '../http/request.ts';
+import { BudgetCaller } from '../http/request.ts';
 import { textFault } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { entityTag, get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
-import type { ListResult, WriteOperation } from '../operations/operation.ts';
+import type { ListResult } from '../operations/operation.ts';
 import { isOffered, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, NO_BODY, readBody, textOf, update, updateMany } from '../operations/write.ts';
 import { faultyRequest, Problem } from '../problem.ts';
-import type { WriteQuery } from '../query/list-query.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { Parameter, Parameters } from '../query/parameters.ts';
 import { DRY_RUN } from '../query/resolve.ts';
@@ -97,24 +96,42 @@ export async function serveCall(
   caller: Caller,
 ): Promise<CallResult> {
   const parameters = parametersOf(call, CALLS[name].options);
-  call.options.signal?.throwIfAborted();
+  const { id, options, body } = call;
+  options.signal?.throwIfAborted();
   return withCurrentModel(async () => {
     const { model, rights, serviceOf } = served();
     const type = typeOf(model, typeName, rights);
-    const { entry } = CALLS[name];
+    const entry: OperationEntry = CALLS[name].entry;
     if (type.operations.has(entry.right) && !can(rights, type, entry.right))
       throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
     if (!isOffered(entry, type, rights))
       throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
     const service = serviceOf(type);
-    const { store, queries } = service;
-    if (name === 'get') return get(service, parseIdentifier(String(call.id)), queries.view(parameters), caller);
-    if (name !== 'list' && name !== 'summary') return write(service, CALLS[name], parameters, call, caller);
-    const { count = type.count } = call.options;
-    if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
-    if (name === 'list') return whole(await list(service, queries.list(parameters), count, caller), caller);
-    const { groups, total } = await store.summary(queries.summary(parameters), count, caller);
-    return { json: `[${groups.join(',')}]`, total };
+    const { store, queries, limits, path } = service;
+    if (name === 'get') return get(service, parseIdentifier(String(id)), queries.view(parameters), caller);
+    if (name === 'list' || name === 'summary') {
+      const { count = type.count } = options;
+      if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
+      if (name === 'list') return whole(await list(service, queries.list(parameters), count, caller), caller);
+      const { groups, total } = await store.summary(queries.summary(parameters), count, caller);
+      return { json: `[${groups.join(',')}]`, total };
+    }
+    const { bodyLimit } = limits;
+    const text = entry.body ? textOf(body) : '';
+    if (Buffer.byteLength(text) > bodyLimit)
+      throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
+    const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
+    const result = await CALLS[name].write(service, {
+      once: onceOf(options.idempotencyKey?.toString(), service, () => [asked, text]),
+      id: entry.path === 'item' ? parseIdentifier(String(id)) : 0,
+      query: queries.write(parameters),
+      body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
+      preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
+      minimal: false,
+      most: 0,
+      caller,
+    });
+    return result.effects ? { json: writeAnswer(result, path, {}, rights).body } : result;
   });
 }
 
@@ -134,31 +151,6 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
   const known = [...types.keys()].filter((one) => canRead(rights, one));
   const text = String(name);
   throw new Problem('path-not-found', `There is no type "${shortened(text)}"${didYouMean(text, known)}`);
-}
-
-async function write(
-  service: Service,
-  { entry, write: operation }: { readonly entry: OperationEntry; readonly write: WriteOperation<WriteQuery> },
-  parameters: Parameters,
-  { id, options, body }: Call,
-  caller: Caller,
-): Promise<CallResult> {
-  const { type, limits, rights, path, queries } = service;
-  const text = entry.body ? textOf(body) : '';
-  if (Buffer.byteLength(text) > limits.bodyLimit)
-    throw new Problem('content-too-large', `The body is larger than ${limits.bodyLimit} bytes; send an array in parts`);
-  const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
-  const result = await operation(service, {
-    once: onceOf(options.idempotencyKey?.toString(), service, () => [asked, text]),
-    id: entry.path === 'item' ? parseIdentifier(String(id)) : 0,
-    query: queries.write(parameters),
-    body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
-    preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
-    minimal: false,
-    most: 0,
-    caller,
-  });
-  return result.effects ? { json: writeAnswer(result, path, {}, rights).body } : result;
 }
 
 // The options of a call as the parameters of a query.

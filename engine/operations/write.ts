@@ -131,14 +131,6 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
   return open && key !== ITEM_TAG && key !== '__proto__' && !(identifier.inRecord && key === identifier.name);
 }
 
-const requestOf = <Q>({ type, author, rights }: OperationContext, { query, caller }: WriteArguments<Q>) => ({
-  type,
-  author,
-  rights,
-  caller,
-  ...query,
-});
-
 /** Writes, and under an idempotency key only once. Dry runs and bodies with faults keep no key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
@@ -285,10 +277,10 @@ function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): rea
 
 /** Returns the record as it was, which no longer has a tag. */
 export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
-  const { type, store } = context;
-  const { id: identifier, preconditions, minimal } = given;
+  const { type, store, author, rights } = context;
+  const { id: identifier, query, preconditions, caller, minimal } = given;
   const precondition = conditions.preconditionOf(preconditions, type.preconditions);
-  const request = { ...requestOf(context, given), identifier, precondition };
+  const request = { type, identifier, ...query, author, rights, caller, precondition };
   return done(context, given, request, store.delete, store.once.delete, ({ body, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : body,
@@ -298,11 +290,11 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
 
 /** Deletes all records that the filters find or none, and never more than `most`. */
 export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) => {
-  const { type, store } = context;
-  const { preconditions, minimal, most } = given;
+  const { type, store, author, rights } = context;
+  const { query, preconditions, caller, minimal, most } = given;
   const cure = 'a collection has no entity tag to compare: leave it out';
   conditions.refusePreconditions(preconditions, type.preconditions, cure);
-  const request = { ...requestOf(context, given), most };
+  const request = { ...query, most, author, rights, caller };
   return done(context, given, request, store.deleteFound, store.once.deleteFound, ({ deleted, affected, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : JSON.stringify({ deleted, affected }),
@@ -312,8 +304,8 @@ export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) =
 
 /** Updates the record that has the unique values of a body, or creates it. */
 export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
-  const { type, store, validators, rights } = context;
-  const { query, preconditions, minimal } = given;
+  const { type, store, validators, author, rights } = context;
+  const { query, preconditions, caller, minimal } = given;
   const { records, raw, isArray, faults } = given.body;
   const mode = type.preconditions;
   if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
@@ -321,7 +313,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
   const unfit = keyFaultsIn(type, all, query.unique, unknown, faults);
-  const shared = { ...requestOf(context, given), raw };
+  const shared = { type, raw, ...query, author, rights, caller };
   // No record can be looked for by such values: the faults of one record are reported as of a new one.
   if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const found = faultsIn(context, () => unfit, unknown);
@@ -336,7 +328,12 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
       body: record.body,
       pointer: record.pointer,
       precondition: isArray ? ownPrecondition(type, record) : soleTag,
-      absent: () => (isArray ? refuseTag(type, record) : conditions.refuseAnyMatch(preconditions, mode)),
+      absent: () => {
+        if (!isArray) return conditions.refuseAnyMatch(preconditions, mode);
+        if (mode === 'off' || record.tag === undefined) return;
+        const message = `There is no record with these values; leave "${ITEM_TAG}" out to create it`;
+        throw conditions.preconditionFailed({ pointer: tagAt(record.pointer) }, message);
+      },
     })),
     faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, [...faults, ...tags]),
     unread: isArray && minimal,
@@ -345,12 +342,6 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
     recordsResult(type, given, written, !isArray && written.made > 0);
   return done(context, given, request, store.upsert, store.once.upsert, answer);
 };
-
-function refuseTag({ preconditions: mode }: RecordType, { pointer, tag }: ParsedRecord): void {
-  if (mode === 'off' || tag === undefined) return;
-  const message = `There is no record with these values; leave "${ITEM_TAG}" out to create it`;
-  throw conditions.preconditionFailed({ pointer: tagAt(pointer) }, message);
-}
 
 /** All faults if a value that identifies a record is missing or malformed, else none. `known` are those of items that are not records. */
 function keyFaultsIn(
