@@ -145,7 +145,7 @@ const explanations: Readonly<Record<string, Explain>> = {
   },
   type: ({ params, data }, path) => {
     const types: unknown = params['type'];
-    // Operands of checks are the only values of several kinds.
+    // Among all keys, only operands of checks take several types.
     const isOperand = path[0] === 'checks' && Array.isArray(types);
     const advice = isOperand ? operandHint(path.at(-1), data) : hint(types, data);
     const message = `${subject(path)} must be ${kindsOf(types)}, not ${found(data)}${advice}`;

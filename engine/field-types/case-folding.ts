@@ -37,7 +37,7 @@ const ASCII = /^[\0-\x7f]*$/;
 const JOINING = String.raw`\p{M}\u1160-\u11ff`;
 /** Normalization takes time by the square of the marks behind one letter: a letter with so many loses them all. */
 export const PILE_OF_MARKS = 255;
-/** Marks of a text that may have such a pile: composed letters hold up to three themselves. */
+/** Only texts with so many marks can have such a pile: a composed letter hides up to three. */
 export const MAYBE_PILE = 250;
 const MANY_MARKS = new RegExp(`[${JOINING}]{${MAYBE_PILE}}`, 'u');
 const PILE = new RegExp(`[${JOINING}]{${PILE_OF_MARKS},}`, 'gu');
@@ -64,7 +64,7 @@ export const joiningRanges = (): readonly (readonly [first: number, last: number
   return ranges;
 };
 
-/** A code point that the version does not know stays, and nothing is composed with it. */
+/** Code points that the fixed version of Unicode lacks stay, and nothing is composed with them. */
 function normalized(text: string): string {
   if (!LATER.test(text)) return composed(text);
   return text

@@ -32,7 +32,7 @@ export const instantText = {
   postgres: (column: string): string => `${withoutZeros(postgresUtc(column, 'YYYY-MM-DD"T"HH24:MI:SS.US'))} || 'Z'`,
 } as const;
 
-/** SQL: the instant of a text. PostgreSQL refuses the year 0 and offsets above 15:59; the calendar repeats after 146097 days. */
+/** PostgreSQL refuses the year 0 and offsets above 15:59, so the time is made 400 years (146097 days) later, and moved back. */
 function postgresInstant(text: string): string {
   const whole = (from: number, length: number): string => `substr(${text}, ${from}, ${length})::int`;
   const seconds = `substring(${text} from '^.{17}([0-9.]+)')::double precision`;

@@ -42,7 +42,7 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
       // Null counts as absent.
       ...(identifier.inRecord ? { [identifier.name]: withNull(write.identifier(type, largest)) } : {}),
       ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
-      // A field that is not accepted here is no unknown key of an open record.
+      // An open record takes unknown keys, but not its fields that are refused here.
       ...(open
         ? Object.fromEntries([...refused.map(({ name }) => name), ITEM_TAG].map((name) => [name, write.refused]))
         : {}),

@@ -60,7 +60,7 @@ export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string =
   return { must: written(must), ...(when.length > 0 ? { when: written(when) } : {}) };
 }
 
-/** Does not depend on the order of conditions. */
+/** Equal for rules that differ only in the order of their conditions. */
 export const ruleKey = ({ must, when = {} }: CheckRule): string =>
   JSON.stringify([keysOf(conditionsIn(must)), keysOf(conditionsIn(when))]);
 
@@ -94,7 +94,7 @@ export function sentence({ must, when = {} }: CheckRule): string {
   return phrases(demands, 0, isWhole) + (isWhole ? '' : ` if ${phrases(cases, 1, true)}`);
 }
 
-/** `form`: 0 for what must hold, 1 for what does. `isWhole`: nothing stands beside them. */
+/** `form`: 0 for demands ("must be"), 1 for facts ("is"). `isWhole`: no other phrase surrounds these. */
 const phrases = (conditions: readonly WrittenCondition[], form: 0 | 1, isWhole = false): string =>
   conditions
     .map((one) =>

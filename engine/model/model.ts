@@ -69,7 +69,7 @@ export interface Reference {
 export interface JoinTable {
   readonly name: string;
   readonly exportName: string;
-  /** The side that its rows begin with. */
+  /** The side whose column is the first of the table. */
   readonly first: 'left' | 'right';
   readonly left: { readonly column: string; readonly type: RecordType };
   readonly right: { readonly column: string; readonly type: RecordType };

@@ -168,7 +168,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
     connected.add(one);
     if (other) connected.add(other);
   }
-  // The relations were added in the order of connecting.
+  // Relations were added as they were connected: restores the order of the descriptors.
   for (const { type, relations = {} } of descriptors) {
     const known = typeOf(type).relations;
     typeOf(type).relations = new Map(Object.keys(relations).map((name) => [name, must(known.get(name), name)]));

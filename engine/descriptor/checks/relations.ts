@@ -84,7 +84,7 @@ function mismatch(
 ): readonly [key: string, why: string] | undefined {
   const { type, name } = side;
   const { type: target, inverse, kind: back, through: there } = other.relation;
-  // If the other side leads nowhere, or names nothing, that is reported there.
+  // Faults of the other side itself are reported there.
   if (!other.target || (inverse !== undefined && !schema.named(other))) return undefined;
   if (other === side) return ['inverse', `${sideName(side)} cannot be its own inverse`];
   if (target !== type.name) return ['inverse', `${sideName(other)} leads to ${target ?? ''}, not to ${type.name}`];
