@@ -2,10 +2,10 @@
 import { sortable } from './date.ts';
 import type { SqlValue } from './field-type.ts';
 
-interface Total<T> {
-  readonly start: () => T;
-  readonly step: (total: T, value: SqlValue) => T;
-  readonly result: (total: T) => SqlValue;
+export interface Total<T> {
+  start(): T;
+  step(total: T, value: unknown): T;
+  result(total: T): SqlValue;
 }
 
 /** Decimals have at most this many digits on either side of the point. */
@@ -79,18 +79,12 @@ export const sumOfIntegers = (column: string): string =>
 const whole = (high: SqlValue, low: SqlValue): SqlValue =>
   high === null || low === null ? null : String(BigInt(high) * BigInt(PART) + BigInt(low));
 
-const aggregate = <T>({ start, step, result }: Total<T>) => ({
-  start,
-  step: (total: unknown, value: unknown): unknown => step(total as T, value as SqlValue),
-  result: (total: unknown): unknown => result(total as T),
-});
-
 export const SQLITE_AGGREGATES = {
-  records_sum: aggregate(sum),
-  records_least: aggregate(extreme(1, true)),
-  records_greatest: aggregate(extreme(-1, true)),
-  records_least_number: aggregate(extreme(1, false)),
-  records_greatest_number: aggregate(extreme(-1, false)),
+  records_sum: sum,
+  records_least: extreme(1, true),
+  records_greatest: extreme(-1, true),
+  records_least_number: extreme(1, false),
+  records_greatest_number: extreme(-1, false),
 } as const;
 
 export const SQLITE_FUNCTIONS = {

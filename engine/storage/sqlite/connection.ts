@@ -3,7 +3,7 @@ import { statSync, utimesSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS } from '../../field-types/totals.ts';
+import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, type Total } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
 import { answerTooLong } from '../../problem.ts';
 import { foldedText } from '../columns.ts';
@@ -43,7 +43,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
   const database = new Database(file, { readonly, timeout: 0 });
   for (const [name, work] of [[FOLDED, foldedText], ...Object.entries(SQLITE_FUNCTIONS)] as const)
     database.function(name, IN_STATEMENTS, work);
-  for (const [name, aggregate] of Object.entries(SQLITE_AGGREGATES))
+  for (const [name, aggregate] of Object.entries<Total<unknown>>(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
   const prepared = { raw: new WeakMap<Statement, Prepared>(), pluck: new WeakMap<Statement, Prepared>() };
 
