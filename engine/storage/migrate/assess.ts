@@ -128,24 +128,24 @@ interface Shown {
   readonly notes?: boolean;
 }
 
-export const formatSteps = (steps: readonly Assessed[], shown: Shown = {}): string =>
-  steps.map((one) => formatStep(one, shown)).join('\n');
-
-function formatStep({ step, state, affected, obstacles }: Assessed, { sql = false, notes = false }: Shown): string {
-  const older = notes ? olderInstances(step) : undefined;
-  const lines = [
-    // `3 records: the value of "isbn" is lost (1, 2, 5)`
-    ...affected.map(({ count, identifiers, says }) => {
-      const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
-      return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
-    }),
-    ...obstacles,
-    ...(older ? [olderWords[older]] : []),
-    ...(state === 'ready' || state === 'blocked' ? [] : [`--allow ${stepId(step)}`]),
-    ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
-  ];
-  return [`${marks[state]}${step.description}`, ...lines.map((line) => `    ${line}`)].join('\n');
-}
+export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = false }: Shown = {}): string =>
+  steps
+    .flatMap(({ step, state, affected, obstacles }) => {
+      const older = notes ? olderInstances(step) : undefined;
+      const lines = [
+        // `3 records: the value of "isbn" is lost (1, 2, 5)`
+        ...affected.map(({ count, identifiers, says }) => {
+          const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
+          return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
+        }),
+        ...obstacles,
+        ...(older ? [olderWords[older]] : []),
+        ...(state === 'ready' || state === 'blocked' ? [] : [`--allow ${stepId(step)}`]),
+        ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
+      ];
+      return [`${marks[state]}${step.description}`, ...lines.map((line) => `    ${line}`)];
+    })
+    .join('\n');
 
 export const formatDrift = (drift: readonly Drift[]): string =>
   drift

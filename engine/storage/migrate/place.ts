@@ -170,33 +170,19 @@ function placeJoins(placement: Placement, joinTables: readonly JoinTable[]): voi
         .filter(({ own, other }) => isSide(join.left, own) && isSide(join.right, other))
         .find(({ own, other }) => isRelation(join.left, own) || isRelation(join.right, other));
       if (!found || kept.has(join)) continue;
-      left.delete(found.before);
+      const { before, own, other } = found;
+      left.delete(before);
       kept.add(join);
-      placeJoin(placement, join, found.before, found.own, found.other);
+      const columnNow = (column: string): string => (column === join.left.column ? own.column : other.column);
+      for (const { type } of [join.left, join.right])
+        for (const { link } of type.relations.values())
+          if (link.at === 'join' && link.table === join) {
+            const [sourceColumn, targetColumn] = [columnNow(link.sourceColumn), columnNow(link.targetColumn)];
+            revise(placement, link, { sourceColumn, targetColumn });
+          }
+      revise(placement, join, { name: before.table, first: own === before.left ? 'left' : 'right' });
+      revise(placement, join.left, { column: own.column });
+      revise(placement, join.right, { column: other.column });
     }
   for (const join of joinTables) if (!kept.has(join)) revise(placement, join, { name: freeTable(join.name) });
-}
-
-/** `left`, `right`: the former sides, in the order of the present ones. */
-function placeJoin(
-  placement: Placement,
-  join: JoinTable,
-  before: AppliedJoin,
-  left: AppliedJoin['left'],
-  right: AppliedJoin['left'],
-): void {
-  const columns = new Map([
-    [join.left.column, left.column],
-    [join.right.column, right.column],
-  ]);
-  for (const { type } of [join.left, join.right])
-    for (const { link } of type.relations.values())
-      if (link.at === 'join' && link.table === join)
-        revise(placement, link, {
-          sourceColumn: columns.get(link.sourceColumn),
-          targetColumn: columns.get(link.targetColumn),
-        });
-  revise(placement, join, { name: before.table, first: left === before.left ? 'left' : 'right' });
-  revise(placement, join.left, { column: left.column });
-  revise(placement, join.right, { column: right.column });
 }

@@ -36,8 +36,14 @@ export function servedModel(
     const { table, identifier } = type;
     if (now.identifier !== identifier.column) unusable(table, `it has no column "${identifier.column}"`);
     if (type.open && !now.open) unusable(table, 'it is closed to unknown keys');
-    if (type.open)
-      for (const [own, other] of renamedIn(pair))
+    const names = [
+      [type.identifier.name, identifierNameOf(now)] as const,
+      ...pair.fields.kept.map(({ after, before }) => [after.name, before.name] as const),
+      ...pair.references.kept.map(({ after, before }) => [after.relation?.name, before.belongsTo] as const),
+    ];
+    // Clients of the other version could send the other name as an open key.
+    for (const [own, other] of type.open ? names : [])
+      if (own !== undefined && other !== null && own !== other)
         unusable(table, `"${own}" is called "${other}" now, and it is open to keys of either name`);
     serveFields(pair);
     serveReferences(pair);
@@ -126,15 +132,6 @@ export function servedModel(
   }
   for (const { name } of joins.added) unusable(name, 'there is no such table');
   return { model: revisions.size > 0 ? revised(model, revisions) : model, misfits };
-}
-
-/** Members with another name in the tables: clients of the other version could send it as an open key. */
-function renamedIn({ type, before, fields, references }: TypePair) {
-  return [
-    [type.identifier.name, identifierNameOf(before)] as const,
-    ...fields.kept.map((pair) => [pair.after.name, pair.before.name] as const),
-    ...references.kept.map((pair) => [pair.after.relation?.name, pair.before.belongsTo] as const),
-  ].filter(([own, other]) => own !== undefined && other !== null && own !== other);
 }
 
 const needed = (name: string): string =>

@@ -18,33 +18,33 @@ export const stepKinds = {
   'claim-key': ['safe', 'Take the name "{name}" of {type} from open keys'],
   'close-type': ['destructive', 'Close {type} to keys that no field names'],
   'drop-type': ['destructive', 'Drop type {type} and its table {was}'],
-  'add-field': ['safe', 'Add field "{name}" of {type}'],
-  'add-required-field': ['needsCheck', 'Add field "{name}" of {type}'],
+  'add-field': ['safe', 'Add {field}'],
+  'add-required-field': ['needsCheck', 'Add {field}'],
   'rename-field': ['safe', 'Rename field "{was}" of {type} to "{name}"'],
-  'convert-field': ['safe', 'Turn field "{name}" of {type} from {was} into {now}'],
-  'replace-field': ['needsCheck', 'Turn field "{name}" of {type} from {was} into {now}'],
-  'narrow-field': ['needsCheck', 'Let field "{name}" of {type} accept less: {detail}'],
-  'widen-field': ['safe', 'Let field "{name}" of {type} accept more: {detail}'],
-  'relax-field': ['safe', 'Let field "{name}" of {type} be null'],
-  'require-field': ['needsCheck', 'Let field "{name}" of {type} no longer be null'],
-  'fill-field': ['destructive', 'Let field "{name}" of {type} no longer be null'],
-  'change-default': ['safe', 'Give field "{name}" of {type} the default {now}, not {was}'],
-  'generate-field': ['safe', 'Let the service fill in field "{name}" of {type}: {now}'],
-  'stop-generating': ['safe', 'Let requests set field "{name}" of {type}, which was {was}'],
-  'add-caseless': ['safe', 'Ignore case in field "{name}" of {type}'],
-  'drop-caseless': ['safe', 'Let case count again in field "{name}" of {type}'],
-  'drop-field': ['destructive', 'Drop field "{name}" of {type}'],
-  'add-relation': ['safe', 'Add relation "{name}" of {type}{detail}'],
-  'add-required-relation': ['needsCheck', 'Add relation "{name}" of {type}'],
+  'convert-field': ['safe', 'Turn {field} from {was} into {now}'],
+  'replace-field': ['needsCheck', 'Turn {field} from {was} into {now}'],
+  'narrow-field': ['needsCheck', 'Let {field} accept less: {detail}'],
+  'widen-field': ['safe', 'Let {field} accept more: {detail}'],
+  'relax-field': ['safe', 'Let {field} be null'],
+  'require-field': ['needsCheck', 'Let {field} no longer be null'],
+  'fill-field': ['destructive', 'Let {field} no longer be null'],
+  'change-default': ['safe', 'Give {field} the default {now}, not {was}'],
+  'generate-field': ['safe', 'Let the service fill in {field}: {now}'],
+  'stop-generating': ['safe', 'Let requests set {field}, which was {was}'],
+  'add-caseless': ['safe', 'Ignore case in {field}'],
+  'drop-caseless': ['safe', 'Let case count again in {field}'],
+  'drop-field': ['destructive', 'Drop {field}'],
+  'add-relation': ['safe', 'Add {relation}{detail}'],
+  'add-required-relation': ['needsCheck', 'Add {relation}'],
   'rename-relation': ['safe', 'Rename relation "{was}" of {type} to "{name}"'],
-  'relax-relation': ['safe', 'Let relation "{name}" of {type} be null'],
-  'require-relation': ['needsCheck', 'Let relation "{name}" of {type} no longer be null'],
-  'share-relation': ['safe', 'Let several {detail} share relation "{name}" of {type}'],
-  'unshare-relation': ['needsCheck', 'Let no two {detail} share relation "{name}" of {type}'],
-  'forbid-cycles': ['needsCheck', 'Let relation "{name}" of {type} no longer lead in circles'],
-  'allow-cycles': ['safe', 'Let relation "{name}" of {type} lead in circles'],
-  'change-deletion': ['safe', 'On deletion, relation "{name}" of {type}: {now}, not {was}'],
-  'drop-relation': ['destructive', 'Drop relation "{name}" of {type}'],
+  'relax-relation': ['safe', 'Let {relation} be null'],
+  'require-relation': ['needsCheck', 'Let {relation} no longer be null'],
+  'share-relation': ['safe', 'Let several {detail} share {relation}'],
+  'unshare-relation': ['needsCheck', 'Let no two {detail} share {relation}'],
+  'forbid-cycles': ['needsCheck', 'Let {relation} no longer lead in circles'],
+  'allow-cycles': ['safe', 'Let {relation} lead in circles'],
+  'change-deletion': ['safe', 'On deletion, {relation}: {now}, not {was}'],
+  'drop-relation': ['destructive', 'Drop {relation}'],
   'add-unique': ['needsCheck', 'Add a unique index over {detail} of {type}'],
   'drop-unique': ['safe', 'Drop the unique index over {detail} of {type}'],
   'add-index': ['safe', 'Add an index over {detail} of {type}'],
@@ -167,8 +167,11 @@ export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck
   return { ...rows, effect, says: filled(says, words) };
 }
 
-const filled = (text: string, words: Words): string =>
-  text.replaceAll(/\{(\w+)\}/g, (_, key: keyof Words) => words[key] ?? '');
+function filled(text: string, words: Words): string {
+  const named = `"${words.name}" of ${words.type}`;
+  const all: Readonly<Record<string, unknown>> = { ...words, field: `field ${named}`, relation: `relation ${named}` };
+  return text.replaceAll(/\{(\w+)\}/g, (_, key: string) => String(all[key] ?? ''));
+}
 
 /** The argument of `--allow`: `drop-field:Book.isbn`. */
 export const stepId = ({ code, type, name }: Pick<MigrationStep, 'code' | 'type' | 'name'>): string =>

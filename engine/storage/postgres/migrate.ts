@@ -207,14 +207,8 @@ export async function abandonMigration(connections: Connections, watch: Follower
   return true;
 }
 
-interface MigrationProgress {
-  readonly key: string;
-  readonly done: number;
-  readonly position: number;
-  readonly rest: readonly Task[] | undefined;
-}
-
-async function readProgress(reader: Reader): Promise<MigrationProgress | undefined> {
+/** `done`: tasks. `position`: the identifier that the next task has reached. `rest`: tasks, once the tables are changed. */
+async function readProgress(reader: Reader) {
   const row = await reader.get({ sql: `select key, done, position, rest from ${MIGRATION_TABLE}` }, []);
   if (row === undefined) return undefined;
   const [key, done, position, rest = null] = row;
