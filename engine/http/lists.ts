@@ -57,10 +57,14 @@ const linked: FrameList = ({ path }, { target }, { query, result }) => {
 };
 
 /** The `Link` header (RFC 8288): the query strings of other pages, by their relations to this one. */
-export const linksTo = (url: string, searches: Readonly<Record<string, string | undefined>>): string =>
-  Object.entries(searches)
-    .flatMap(([relation, search]) => (search === undefined ? [] : [`<${url}?${search}>; rel="${relation}"`]))
-    .join(', ');
+export function linksTo(url: string, searches: Readonly<Record<string, string | undefined>>): string {
+  let links = '';
+  for (const relation in searches) {
+    const search = searches[relation];
+    if (search !== undefined) links += `${links === '' ? '' : ', '}<${url}?${search}>; rel="${relation}"`;
+  }
+  return links;
+}
 
 export const linkedList: Server = (service) => framedList(service, linked, false);
 
