@@ -6,19 +6,16 @@ import { loadavg } from 'node:os';
 export interface Cores {
   readonly server: number;
   readonly driver: number;
-  /** Every one that may be used. */
-  readonly all: readonly number[];
 }
 
 /** The first two that this process may use. */
 export function chooseCores(): Cores {
   const [, list = '0'] = /Cpus_allowed_list:\s*(\S+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  const allowed = list.split(',').flatMap((range) => {
+  const [server = 0, driver = server] = list.split(',').flatMap((range) => {
     const [first = 0, last = first] = range.split('-').map(Number);
     return Array.from({ length: last - first + 1 }, (_, index) => first + index);
   });
-  const [server = 0, driver = server] = allowed;
-  return { server, driver, all: allowed };
+  return { server, driver };
 }
 
 const hasTaskset = ((): boolean => {

@@ -22,21 +22,14 @@ export function childrenOf(pid: number): readonly number[] {
   return children === '' ? [] : children.split(' ').map(Number);
 }
 
-/** Microseconds so far, by process. */
-export type CpuTimes = ReadonlyMap<number, number>;
-
-/** Of a process and its children. */
-export function cpuTimes(parent: number): CpuTimes {
-  const times = new Map<number, number>();
-  for (const pid of [parent, ...childrenOf(parent)])
+/** Microseconds so far of a process and its children. */
+export function cpuOf(parent: number): number {
+  return [parent, ...childrenOf(parent)].reduce((sum, pid) => {
     try {
-      times.set(pid, cpuTime(pid));
+      return sum + cpuTime(pid);
     } catch {
       // It has ended since.
+      return sum;
     }
-  return times;
+  }, 0);
 }
-
-/** Without processes that ended in between. */
-export const spentBetween = (before: CpuTimes, after: CpuTimes): number =>
-  [...after].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);

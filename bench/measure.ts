@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Cores, pinned } from './cores.ts';
-import { cpuTimes } from './cpu.ts';
+import { cpuOf } from './cpu.ts';
 import { SPARE } from './data.ts';
 import { type Job, type Outcome, sent } from './driver.ts';
 import type { Work } from './work.ts';
@@ -59,7 +59,7 @@ export async function startServer(
     name,
     byHand: name !== 'engine',
     url,
-    cpu: () => [...cpuTimes(child.pid ?? 0).values()].reduce((sum, time) => sum + time, 0),
+    cpu: () => cpuOf(child.pid ?? 0),
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

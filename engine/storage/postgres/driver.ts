@@ -71,13 +71,7 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
   });
 }
 
-interface Opened {
-  readonly driver: Driver;
-  readonly unlimited: Connections;
-  readonly pools: readonly Connections[];
-}
-
-function driverOf(address: PostgresAddress, options: DriverOptions): Opened {
+function driverOf(address: PostgresAddress, options: DriverOptions) {
   const { pool, prepared, lockTimeout } = address;
   const { statementTimeout, maxStreams = pool } = options;
   const isLimited = statementTimeout !== Infinity;

@@ -9,12 +9,6 @@ const LOOK_PATIENCE = 600;
 /** Milliseconds for a connection. */
 const LOOK_CONNECT = 2000;
 
-interface ReplicaWatch {
-  /** Whether it answers, and has everything up to this position; undefined asks for nothing. */
-  covers(position?: string): boolean;
-  close(): void;
-}
-
 /** How far a primary has written its log, with its timeline: `2-16/B374D848`. */
 const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
 
@@ -37,7 +31,7 @@ function parsePosition(text: string): LogPosition | undefined {
 
 const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITTEN} end, pg_postmaster_start_time()::text`;
 
-export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
+export function watchReplica(url: string, onLost: () => void) {
   let client: Client | undefined;
   /** A running server never goes back to an earlier timeline, but reports one while it has no primary. */
   let reached = { started: '', timeline: 0 };
@@ -84,13 +78,14 @@ export function watchReplica(url: string, onLost: () => void): ReplicaWatch {
   void look();
   const timer = setInterval(() => void look(), LOOK_EVERY).unref();
   return {
-    covers: (position) => {
+    /** Whether it answers, and has everything up to this position; undefined asks for nothing. */
+    covers: (position?: string): boolean => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);
       // A primary that was replaced, and its standbys, may go on with a log that nobody continues.
       return wanted !== undefined && wanted.place <= seen.place && wanted.timeline <= seen.timeline;
     },
-    close: () => {
+    close: (): void => {
       clearInterval(timer);
       client?.connection.stream.destroy();
     },

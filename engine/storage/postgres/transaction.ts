@@ -155,17 +155,19 @@ async function repeating<T>(
   for (;;) {
     if (conflicts > 0) await delay(Math.random() * LONGEST_PAUSE);
     if (caller.isGone) throw new CallerGone();
-    const connection = await taken(connections, caller);
+    let connection: PostgresConnection | undefined;
     try {
+      connection = await connections.take(caller);
       return await attempt(connection);
     } catch (error) {
+      if (connection === undefined) throw translate(error);
       if (isUseless(error)) connection.spoil();
       if (isReadOnly(error)) connections.renew();
       if (mayRepeat(error)) continue;
       if (error instanceof Unknown) throw outcomeUnknown(error.cause);
       throw error instanceof Overtaken ? unavailable('busy', error) : translate(error);
     } finally {
-      connection.release();
+      connection?.release();
     }
   }
 }

@@ -10,7 +10,6 @@ import { foldedText } from '../columns.ts';
 import {
   ConstraintError,
   type OnRow,
-  type Reader,
   type Row,
   type Snapshot,
   type Statement,
@@ -102,18 +101,10 @@ export function rollBack({ database, command }: SqliteConnection): void {
   }
 }
 
-/** Reads of one turn of the event loop share a snapshot: to begin and end one costs as much as reading a record. */
-interface TurnReader extends Reader {
-  /** Ends the snapshot, so that later reads see what was committed, and a checkpoint can copy the log. */
-  refresh(): void;
-  /** Another value after each commit, of any process. */
-  version(): unknown;
-  close(): void;
-}
-
 const VERSION: Statement = { sql: 'pragma data_version' };
 
-export function createTurnReader(connection: SqliteConnection): TurnReader {
+/** Reads of one turn of the event loop share a snapshot: to begin and end one costs as much as reading a record. */
+export function createTurnReader(connection: SqliteConnection) {
   let open = false;
   let version: unknown;
 
@@ -148,12 +139,14 @@ export function createTurnReader(connection: SqliteConnection): TurnReader {
     get: within(connection.get),
     value: within(connection.value),
     column: within(connection.column),
+    /** Ends the snapshot, so that later reads see what was committed, and a checkpoint can copy the log. */
     refresh: end,
-    version: () => {
+    /** Another value after each commit, of any process. */
+    version: (): unknown => {
       begin();
       return (version ??= connection.value(VERSION, []));
     },
-    close: () => {
+    close: (): void => {
       end();
       connection.close();
     },

@@ -31,12 +31,6 @@ interface QueuedWrite {
   failure?: { readonly error: unknown } | undefined;
 }
 
-interface GroupCommit {
-  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T>;
-  /** Resolves when every write is answered; they no longer wait for other processes. */
-  drained(): Promise<void>;
-}
-
 interface CommitOptions {
   /** Ends the read snapshot of this process: before a transaction, for checkpoints; after it, so that reads see its writes. */
   refresh(): void;
@@ -46,7 +40,7 @@ interface CommitOptions {
 export function createGroupCommit(
   connection: SqliteConnection,
   { refresh, now = () => performance.now() }: CommitOptions,
-): GroupCommit {
+) {
   const { database, command } = connection;
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
@@ -186,7 +180,8 @@ export function createGroupCommit(
 
   return {
     write,
-    drained: async () => {
+    /** Resolves when every write is answered; they no longer wait for other processes. */
+    drained: async (): Promise<void> => {
       closing = true;
       await draining;
     },

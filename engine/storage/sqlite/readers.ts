@@ -11,14 +11,8 @@ import type { Piece, Question, Reply } from './reader-program.ts';
 /** Milliseconds that a process is kept for the next search; the last one stays. */
 const IDLE = 30_000;
 
-interface Readers {
-  /** `onPiece` is called with the texts of each piece of a list. */
-  snapshot(caller: Caller, onPiece: OnPiece): Snapshot;
-  close(): void;
-}
-
 /** `patience`: milliseconds that a statement may take; Infinity for commands. Processes start when they are first needed. */
-export function createReaders(file: string, patience: number): Readers {
+export function createReaders(file: string, patience: number) {
   const idle = new Map<ReaderProcess, NodeJS.Timeout>();
   const all = new Set<ReaderProcess>();
 
@@ -27,7 +21,12 @@ export function createReaders(file: string, patience: number): Readers {
     idle.delete(reader);
   }
 
-  function start(): ReaderProcess {
+  function taken(): ReaderProcess {
+    const [free] = idle.keys();
+    if (free) {
+      forget(free);
+      return free;
+    }
     const reader: ReaderProcess = startReader(file, patience, () => {
       all.delete(reader);
       forget(reader);
@@ -44,10 +43,9 @@ export function createReaders(file: string, patience: number): Readers {
   }
 
   return {
-    snapshot: (caller, onPiece) => {
-      const [free] = idle.keys();
-      if (free) forget(free);
-      const reader = free ?? start();
+    /** `onPiece` is called with the texts of each piece of a list. */
+    snapshot: (caller: Caller, onPiece: OnPiece): Snapshot => {
+      const reader = taken();
       const stop = caller.onGone(() => reader.kill(new CallerGone()));
       let open = true;
       return {
@@ -78,7 +76,7 @@ export function createReaders(file: string, patience: number): Readers {
         },
       };
     },
-    close: () => {
+    close: (): void => {
       for (const reader of all) reader.kill();
     },
   };
@@ -96,12 +94,7 @@ async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Value
   }
 }
 
-interface ReaderProcess {
-  readonly ask: (question: Question) => Promise<Piece>;
-  /** Ends the process at once; questions without an answer fail with the reason. */
-  readonly kill: (reason?: Error) => void;
-  readonly isBusy: () => boolean;
-}
+type ReaderProcess = ReturnType<typeof startReader>;
 
 interface PendingAnswer {
   readonly resolve: (piece: Piece) => void;
@@ -118,7 +111,7 @@ const OPTIONS = [
   ...(EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : []),
 ];
 
-function startReader(file: string, patience: number, onEnd: () => void): ReaderProcess {
+function startReader(file: string, patience: number, onEnd: () => void) {
   const child = fork(PROGRAM, [file], {
     execArgv: OPTIONS,
     serialization: 'advanced',
@@ -154,6 +147,7 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
     else asker?.resolve(reply);
   }
 
+  /** Questions without an answer fail with the reason. */
   function kill(reason: Error = unavailable('cutOff')): void {
     if (gone) return;
     gone = reason;
@@ -175,8 +169,8 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
   hold(false);
   return {
-    ask: (question) =>
-      new Promise((resolve, reject) => {
+    ask: (question: Question) =>
+      new Promise<Piece>((resolve, reject) => {
         if (gone) return reject(gone);
         hold(true);
         const one: PendingAnswer = { resolve, reject };
@@ -187,6 +181,6 @@ function startReader(file: string, patience: number, onEnd: () => void): ReaderP
         child.send(question, (error) => error && failed(error));
       }),
     kill,
-    isBusy: () => waiting.length > 0,
+    isBusy: (): boolean => waiting.length > 0,
   };
 }
