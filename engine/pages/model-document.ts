@@ -39,7 +39,7 @@ export function modelDocument(
   prefix: string,
 ): JsonObject {
   const types = [...seenModel(model, rights).types.values()];
-  const listed = types.filter(({ operations }) => operations.has('list'));
+  const listed = types.filter(({ operations }) => operations.has('list')).map(chainsFrom);
   return {
     title: about.title,
     version: about.version,
@@ -54,7 +54,7 @@ const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 
 const withoutTables = (described: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word)));
 
-function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly RecordType[]): JsonObject {
+function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly Chains[]): JsonObject {
   const isIndexed = (order: readonly OrderBy[]): boolean => servedByIndex({ view: { type }, order });
   const described = withoutTables(describeType(type));
   return {
@@ -93,34 +93,32 @@ const labelOf = (type: RecordType, shown: readonly Field[]): string | null => la
 
 /** Relations, each from the target of the one before. */
 type Chain = readonly Relation[];
+type Chains = ReadonlyMap<RecordType, readonly Chain[]>;
 
 const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
 
-function chainsBetween(from: RecordType, to: RecordType): readonly Chain[] {
-  const seen = new Set<RecordType>();
+/** The shortest chains to each type that relations lead to. */
+function chainsFrom(from: RecordType): Chains {
+  const found = new Map<RecordType, readonly Chain[]>();
   let chains: readonly Chain[] = [[]];
   for (let depth = 0; depth < MAX_INCLUDE_DEPTH; depth += 1) {
     const longer = chains.flatMap((chain) =>
-      [...(chain.at(-1)?.target ?? from).relations.values()].map((relation) => ({
-        relation,
-        chain: [...chain, relation],
-      })),
+      [...(chain.at(-1)?.target ?? from).relations.values()].map((relation) => [...chain, relation]),
     );
-    const found = longer.filter(({ relation }) => relation.target === to);
-    if (found.length > 0) return found.map(({ chain }) => chain);
-    const further = longer.filter(({ relation: { target } }) => !seen.has(target) && seen.add(target));
-    chains = further.map(({ chain }) => chain);
+    const fresh = Map.groupBy(longer, (chain) => chain.at(-1)?.target ?? from);
+    for (const [type, some] of fresh) if (!found.has(type)) found.set(type, some);
+    chains = [...fresh.values()].flatMap(([first]) => (first ? [first] : []));
   }
-  return [];
+  return found;
 }
 
 /** Lists and summaries that find records of a type without a list. Summaries cannot group by `toMany`: those come last. */
-const waysTo = (target: RecordType, listed: readonly RecordType[]): readonly JsonObject[] =>
+const waysTo = (target: RecordType, listed: readonly Chains[]): readonly JsonObject[] =>
   listed
-    .flatMap((from) => chainsBetween(from, target).map((chain) => ({ from, chain })))
-    .toSorted((a, b) => Number(isToOne(b.chain)) - Number(isToOne(a.chain)) || a.chain.length - b.chain.length)
-    .map(({ from, chain }) => ({
-      type: from.name,
+    .flatMap((chains) => chains.get(target) ?? [])
+    .toSorted((a, b) => Number(isToOne(b)) - Number(isToOne(a)) || a.length - b.length)
+    .map((chain) => ({
+      type: chain[0]?.source.name ?? '',
       relation: chain.map(({ name }) => name).join('.'),
       toMany: !isToOne(chain),
     }));
