@@ -78,16 +78,10 @@ function newApp(): Express {
   return app;
 }
 
-const aboutService = (settings: EngineSettings, hasAgents: boolean) => ({
-  agents: hasAgents,
-  title: settings.title,
-  publicUrl: settings.publicUrl,
-  dialects: settings.dialects,
-  studio: settings.studio,
-  limits: settings,
-  version: VERSION,
-  guarded: isGuarded(settings),
-});
+const aboutService = (settings: EngineSettings, hasAgents: boolean) => {
+  const guarded = isGuarded(settings);
+  return { ...settings, limits: settings, agents: hasAgents, version: VERSION, guarded };
+};
 
 const SECURITY_HEADERS = {
   'Content-Security-Policy': contentPolicy(),
