@@ -117,14 +117,11 @@ function printed(text: string): number {
 }
 
 function help(): string {
-  const lines = [...table].map(([name, { description }]) => `  ${name.padEnd(10)}${description}`);
-  return [
-    'Usage: records <command>',
-    '',
-    ...lines,
-    '',
-    'records help <command> shows its options, records --version the version.',
-  ].join('\n');
+  const lines = [...table].map(([name, { description }]) => `  ${name.padEnd(10)}${description}\n`);
+  return `Usage: records <command>
+
+${lines.join('')}
+records help <command> shows its options, records --version the version.`;
 }
 
 if (require.main === module) run(process.argv.slice(2));

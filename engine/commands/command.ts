@@ -8,7 +8,7 @@ import { printError, workerNumber } from '../process.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { type TypeNames, unknownTypes } from '../model/rights.ts';
+import { type Granted, unknownTypes } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Driver } from '../storage/driver.ts';
 import { databaseAt } from '../storage/open.ts';
@@ -97,10 +97,7 @@ export function typeNamed({ types }: Model, name: string): RecordType {
   throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}`);
 }
 
-export function refuseUnknownTypes(
-  model: Model,
-  rights: { readonly read: TypeNames; readonly write: TypeNames },
-): void {
+export function refuseUnknownTypes(model: Model, rights: Granted): void {
   const [unknown] = unknownTypes(model, rights);
   if (unknown !== undefined) typeNamed(model, unknown);
 }
