@@ -9,6 +9,8 @@ interface NodeFault {
   readonly message: string;
 }
 
+/** Nodes that aliases may repeat, in total: enough for shared fields, too few for a bomb. */
+const MAX_ALIASED = 10_000;
 const MAX_DEPTH = 100;
 
 interface Conversion {
@@ -17,11 +19,12 @@ interface Conversion {
   readonly anchors: Map<string, Node>;
   /** Anchored nodes that are being repeated. */
   readonly within: Set<Node>;
+  aliased: number;
 }
 
 /** Faulty values become null. */
 export function toJson(document: Document): { readonly value: JsonValue; readonly faults: readonly NodeFault[] } {
-  const walk: Conversion = { faults: [], anchors: new Map(), within: new Set() };
+  const walk: Conversion = { faults: [], anchors: new Map(), within: new Set(), aliased: 0 };
   return { value: convert(document.contents, walk, 0), faults: walk.faults };
 }
 
@@ -34,6 +37,7 @@ function convert(node: Node | null, walk: Conversion, depth: number): JsonValue 
   if (node === null) return null;
   if (depth >= MAX_DEPTH) return refuse(walk, 'not-json', node, `nested more than ${MAX_DEPTH} levels deep`);
   if (isAlias(node)) return alias(node, node.source, walk, depth);
+  if (walk.within.size > 0 && walk.aliased++ >= MAX_ALIASED) return null;
   if ('anchor' in node && typeof node.anchor === 'string') walk.anchors.set(node.anchor, node);
   if (isScalar(node)) return scalar(node, walk);
   if (isSeq<Node>(node)) return node.items.map((item) => convert(item, walk, depth + 1));
@@ -54,10 +58,14 @@ function alias(node: Node, name: string, walk: Conversion, depth: number): JsonV
   const target = walk.anchors.get(name);
   if (!target) return refuse(walk, 'yaml-syntax', node, `there is no anchor "&${name}"`);
   if (walk.within.has(target)) return refuse(walk, 'too-many-aliases', node, `"*${name}" is inside "&${name}" itself`);
+  const before = walk.aliased;
   walk.within.add(target);
   const value = convert(target, walk, depth);
   walk.within.delete(target);
-  return value;
+  const justExhausted = walk.within.size === 0 && before <= MAX_ALIASED && walk.aliased > MAX_ALIASED;
+  return justExhausted
+    ? refuse(walk, 'too-many-aliases', node, `aliases repeat more than ${MAX_ALIASED} values`)
+    : value;
 }
 
 function keyOf(key: Node, walk: Conversion): string | undefined {

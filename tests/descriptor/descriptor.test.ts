@@ -103,6 +103,10 @@ const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly s
     `type: A\n${'fields: {}\n'.repeat(MANY)}`,
     Array.from({ length: 100 }, (_, index) => `${index + 3}:1 duplicate-key`),
   ],
+  'an alias bomb': [
+    `type: A\nopen: true\nseed:\n- { id: 1, a0: &a0 [x] }\n${Array.from({ length: 10 }, (_, level) => `- { id: ${level + 2}, a${level + 1}: &a${level + 1} [${`*a${level}, `.repeat(10)}] }`).join('\n')}`,
+    ['8:36 too-many-aliases'],
+  ],
   'an alias to itself': ['type: A\nseed: &a [*a]\n', ['2:11 too-many-aliases']],
   'deep lists that are closed': [`type: A\n${anyField}${'['.repeat(200)}${']'.repeat(200)} } }`, ['2:136 not-json']],
   'deep mappings in lines': [
