@@ -21,8 +21,6 @@ import {
 } from './conditions.ts';
 import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS } from './views.ts';
 
-export type CompiledList = ReturnType<typeof compileList>;
-
 /** Stands for a long text: JSON never contains this character. */
 export const LONG_MARK = '\u0002';
 /** Bytes of the texts in a brief page. */

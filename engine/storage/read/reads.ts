@@ -12,15 +12,7 @@ import type { Driver, Reader, Row, Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
 import { compileList, compileSummary, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf, shapeOfSummary } from './lists.ts';
-import {
-  createDeepLimit,
-  createFindViewRows,
-  type FindViewRows,
-  limitedJson,
-  MARK,
-  ROOT_ALIAS,
-  tooMany,
-} from './views.ts';
+import { createDeepLimit, createFindViewRows, limitedJson, MARK, ROOT_ALIAS, tooMany } from './views.ts';
 
 /** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
 const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
@@ -34,7 +26,7 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
     identifiers: readonly number[],
     caller?: Caller,
   ): Promise<readonly (string | undefined)[]>;
-  readonly shown: FindViewRows;
+  readonly shown: ReturnType<typeof createFindViewRows>;
   /** The identifiers that a query finds, up to its limit. */
   found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
   /** The identifiers among these that the query finds, as this reader sees them. */

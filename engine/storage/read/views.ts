@@ -183,34 +183,29 @@ const pathsOf = (
     return [{ relations, type: related.type }, ...pathsOf(related, relations)];
   });
 
-/** `alias`: that of the rows that the relations lead to from ROOT. */
-function pathTables(relations: readonly Relation[], dialect: Dialect): Joined & { readonly alias: string } {
-  const aliases = [ROOT_ALIAS, ...relations.map((_, index) => `d${index}$`)];
+/** FROM and WHERE of the rows on a path from ROOT: its relations lead to the aliases `d0$`, `d1$` and so on. */
+function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect): string {
   const steps = relations.map((relation, index) =>
-    relatedTables(relation, aliases[index] ?? '', aliases[index + 1] ?? '', dialect),
+    relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index - 1}$`, `d${index}$`, dialect),
   );
-  const root = relations.slice(0, 1).map(({ source }) => `${dialect.quote(source.table)} as ${ROOT_ALIAS}`);
-  return {
-    tables: [...root, ...steps.flatMap(({ tables }) => tables)],
-    conditions: steps.flatMap(({ conditions }) => conditions),
-    alias: aliases.at(-1) ?? ROOT_ALIAS,
-  };
+  return fromTables({
+    tables: [...root.tables, ...steps.flatMap(({ tables }) => tables)],
+    conditions: [...root.conditions, ...steps.flatMap(({ conditions }) => conditions)],
+  });
 }
 
-export type DeepLimit = (reader: Reader, view: View, values: readonly SqlValue[]) => Promise<void>;
-
 /** Throws `too-many-related`. `identifiers`: a SELECT of those of the answer. Undefined if the view has one level. */
-export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect): DeepLimit | undefined {
+export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect) {
+  const { table, identifier } = compiledFor.type;
+  const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${identifiers})`;
+  const root = { tables: [`${dialect.quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
-    const { tables, conditions } = pathTables(relations, dialect);
-    const asked = `${ROOT_ALIAS}.${dialect.quote(compiledFor.type.identifier.column)} in (${identifiers})`;
-    const rows = fromTables({ tables, conditions: [asked, ...conditions] });
-    const count = { sql: `select ${countSql(rows, MAX_DEEP_RECORDS)}` };
+    const count = { sql: `select ${countSql(pathRows(relations, root, dialect), MAX_DEEP_RECORDS)}` };
     return { name: relations.map(({ name }) => name).join('.'), count };
   });
   if (counts.length === 0) return undefined;
-  return async (reader, view, values) => {
+  return async (reader: Reader, view: View, values: readonly SqlValue[]): Promise<void> => {
     let total = 0;
     for (const { name, count } of counts) {
       total += Number(await reader.value(count, values));
@@ -225,23 +220,20 @@ export interface ViewRow {
   readonly identifier: number;
 }
 
-/** The related records in a view, which a precondition locks; undefined if one relation leads to more than answers may show. */
-export type FindViewRows = (
-  reader: Reader,
-  view: View,
-  identifiers: readonly number[],
-) => Promise<readonly ViewRow[] | undefined>;
-
-/** For at most this many records, related ones are held and locked. */
+/** Related records of one relation, for each record up to this many. They are held and locked. */
 const MOST_RECORDS = 10;
 
-export function createFindViewRows(dialect: Dialect): FindViewRows {
+/** Finds the related records in a view, which preconditions lock; undefined if one relation leads to more than answers may show. */
+export function createFindViewRows(dialect: Dialect) {
   const statementOf = createShapeCache((view: View) => viewRowsStatement(view, dialect));
-  return async (reader, view, identifiers) => {
+  return async (
+    reader: Reader,
+    view: View,
+    identifiers: readonly number[],
+  ): Promise<readonly ViewRow[] | undefined> => {
     const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MOST_RECORDS);
     const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
-    const rows = await reader.all(statement, [JSON.stringify(identifiers), most + 1]);
-    const found = Map.groupBy(rows, ([path]) => Number(path));
+    const found = Map.groupBy(await reader.all(statement, [JSON.stringify(identifiers)]), ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
     return pathsOf(view).flatMap(({ type }, path) =>
       (found.get(path) ?? []).map(([, identifier]) => ({ type, identifier: Number(identifier) })),
@@ -249,19 +241,16 @@ export function createFindViewRows(dialect: Dialect): FindViewRows {
   };
 }
 
-/** Answers numbers of paths and identifiers. Bound: JSON array of identifiers, maximum rows of each path. */
+/** Answers numbers of paths and identifiers. Bound: JSON array of identifiers. */
 function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const { quote } = dialect;
-  const root = view.type;
+  const { table, identifier } = view.type;
+  const asked = `${ROOT_ALIAS}.${quote(identifier.column)} = asked$.id$`;
+  const root = { tables: ['asked$', `${quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
   const selects = pathsOf(view).map(({ relations, type }, path) => {
-    const { tables, conditions, alias } = pathTables(relations, dialect);
-    const asked = `${ROOT_ALIAS}.${quote(root.identifier.column)} = asked$.id$`;
-    const rows = fromTables({ tables: ['asked$', ...tables], conditions: [asked, ...conditions] });
-    const row = `${path} as path$, ${alias}.${quote(type.identifier.column)}`;
-    return `select * from (select ${row} from ${rows} limit (select most$ from bounds$)) as p${path}$`;
+    const row = `${path} as path$, d${relations.length - 1}$.${quote(type.identifier.column)}`;
+    const rows = pathRows(relations, root, dialect);
+    return `select * from (select ${row} from ${rows} limit ${MAX_SHOWN_ROWS * MOST_RECORDS + 1}) as p${path}$`;
   });
-  const asked = `select listed$.value as id$ from ${dialect.listed}`;
-  return {
-    sql: `with asked$ as (${asked}), bounds$ as (select cast(? as bigint) as most$) ${selects.join(' union all ')}`,
-  };
+  return { sql: `with asked$ as (select listed$.value as id$ from ${dialect.listed}) ${selects.join(' union all ')}` };
 }
