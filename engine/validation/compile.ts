@@ -192,6 +192,7 @@ export const unknownKey = (pointer: string, key: string, suggestion = ''): Fault
 // Bodies of clients that may not see or write everything: what is hidden does not exist, the rest is refused by name.
 
 interface Findings {
+  readonly rights: Rights;
   readonly forbidden: Fault[];
   readonly unknown: Fault[];
   /** By pointer, new records where the client may only link. */
@@ -209,10 +210,10 @@ export function validatedFor<R extends BodyRecord>(
   known: readonly Fault[] = [],
 ): { readonly faults: readonly Fault[]; readonly isHidden: boolean } {
   if (rights.key === '') return { faults: validate(records, known), isHidden: false };
-  const found: Findings = { forbidden: [], unknown: [], linkOnly: new Map(), names: new Map() };
+  const found: Findings = { rights, forbidden: [], unknown: [], linkOnly: new Map(), names: new Map() };
   const visible = records.map((record) => ({
     ...record,
-    body: visiblePart(rights, type, [...type.fields.values()], record.body, record.pointer, found),
+    body: visiblePart(found, type, [...type.fields.values()], record.body, record.pointer),
   }));
   if (found.forbidden.length > 0) throw faultyRequest('forbidden', found.forbidden);
   const isHidden = found.unknown.length > 0;
@@ -234,15 +235,8 @@ function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly F
 }
 
 /** The body without the keys that name a relation which the client may not see. */
-function visiblePart(
-  rights: Rights,
-  type: RecordType,
-  fields: readonly Field[],
-  body: JsonObject,
-  pointer: string,
-  found: Findings,
-): JsonObject {
-  const relations = relationsFor(rights, type);
+function visiblePart(found: Findings, type: RecordType, fields: readonly Field[], body: JsonObject, pointer: string) {
+  const relations = relationsFor(found.rights, type);
   const known = (): readonly string[] => [
     ...(type.identifier.inRecord ? [type.identifier.name] : []),
     ...fields.map(({ name }) => name),
@@ -257,12 +251,12 @@ function visiblePart(
       found.unknown.push(unknownKey(at, key, didYouMean(key, known())));
       return [];
     }
-    if (!canSet(rights, relation)) {
+    if (!canSet(found.rights, relation)) {
       const message = `"${key}" is stored in records of ${relation.target.name}, which this token may only read; leave it out`;
       found.forbidden.push({ pointer: at, code: 'forbidden', message });
     }
     const one = (item: JsonValue, place: string): JsonValue =>
-      isObject(item) ? visibleRecord(rights, relation, item, place, found) : item;
+      isObject(item) ? visibleRecord(found, relation, item, place) : item;
     const part = Array.isArray(value)
       ? (value as readonly JsonValue[]).map((item, index) => one(item, `${at}/${index}`))
       : one(value, at);
@@ -271,13 +265,8 @@ function visiblePart(
   return Object.fromEntries(members);
 }
 
-function visibleRecord(
-  rights: Rights,
-  relation: Relation,
-  body: JsonObject,
-  pointer: string,
-  found: Findings,
-): JsonObject {
+function visibleRecord(found: Findings, relation: Relation, body: JsonObject, pointer: string): JsonObject {
+  const { rights } = found;
   const { target, owned, toMany, nested } = relation;
   const { name } = target.identifier;
   // Only the database knows whether an owned to-one child exists.
@@ -294,5 +283,5 @@ function visibleRecord(
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;
   }
-  return visiblePart(rights, target, relation.fields, body, pointer, found);
+  return visiblePart(found, target, relation.fields, body, pointer);
 }

@@ -75,12 +75,14 @@ function added(set: RecordSet, { table }: RecordType, found: readonly number[]):
   return fresh;
 }
 
-/** `refusal`: the Problem of more than `most` rows; `through` names the relation that leads to them. */
+/** The Problem of too many rows; `through` names the relation that leads to them. */
+export type Refusal = (deletion: Deletion, through: string) => Problem;
+
 export async function walkCascade(
   session: WriteSession,
   deletions: readonly Deletion[],
   most: number,
-  refusal: (deletion: Deletion, through: string) => Problem,
+  refusal: Refusal,
 ): Promise<Cascade> {
   const { writer, tables, rights, gone } = session;
   const cascade: Cascade = { trees: [], unlinked: [], pairs: [], faults: [], rows: 0 };

@@ -1,15 +1,8 @@
 /** Finds the records that conflict with a write. The database only says that a constraint broke. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, inDocumentOrder } from '../../json/json.ts';
+import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import {
-  documentOf,
-  type Field,
-  type RecordType,
-  type Relation,
-  uniqueIndexes,
-  type UniqueMembers,
-} from '../../model/model.ts';
+import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
 import { columnOf, encode, heldOperand } from '../columns.ts';
@@ -21,6 +14,7 @@ import {
   nameOf,
   type Node,
   storedValue,
+  throwInOrder,
   willHold,
   type WriteSession,
 } from './session.ts';
@@ -38,7 +32,7 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
       for (const held of ofNode)
         if (!ofNode.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
   }
-  if (faults.length > 0) throw faultyRequest('unique-conflict', inDocumentOrder(faults, documentOf(session.records)));
+  throwInOrder(session, 'unique-conflict', faults);
 }
 
 /** The longest value of the index, or of all indexes if the database does not name it. */
@@ -91,11 +85,7 @@ const implies = (one: Held, other: Held): boolean =>
   one.members.every((member) => other.members.includes(member));
 
 /** Finds every record that would have the values of a stored one, and all but the first of records with equal new values. */
-async function heldAmong(
-  session: WriteSession,
-  index: UniqueMembers,
-  nodes: readonly Node[],
-): Promise<readonly Held[]> {
+async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: readonly Node[]) {
   const { members } = index;
   const equal = new Map<string, { readonly values: readonly (SqlValue | Node)[]; readonly nodes: Node[] }>();
   const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
@@ -138,12 +128,7 @@ async function heldAmong(
 const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
-export async function findHolder(
-  writer: Writer,
-  table: WriteTable,
-  index: UniqueMembers,
-  key: Values,
-): Promise<number | undefined> {
+export async function findHolder(writer: Writer, table: WriteTable, index: UniqueMembers, key: Values) {
   const found = key.includes(null) ? undefined : await writer.value(table.holder(index), [...key, 0]);
   return found === undefined ? undefined : Number(found);
 }

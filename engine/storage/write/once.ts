@@ -14,23 +14,22 @@ const KEEP: Statement = {
   sql: `update ${IDEMPOTENCY_TABLE} set status = ?, identifiers = ? where identity = ? and key = ?`,
 };
 
-function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hoursAgo'>) {
+/** An expired key counts as a new one. Where two come at once, the second waits here. Bound: identity, key, hash, 0, hours. */
+const claimOf = ({ hoursAgo }: Dialect): Statement => ({
+  sql: `insert into ${IDEMPOTENCY_TABLE} as known (identity, key, hash, created) values (?, ?, ?, ${hoursAgo})
+    on conflict (identity, key) do update set hash = excluded.hash, created = excluded.created
+    where known.created < ${hoursAgo}`,
+});
+
+/** Bound: hours, how many. */
+function forgetOf({ locks, hoursAgo }: Dialect): Statement {
   const expired = (columns: string): string =>
     `select ${columns} from ${IDEMPOTENCY_TABLE} where created < ${hoursAgo} order by created limit ?`;
   // As an array: PostgreSQL would join a subselect with the whole table.
   const found = locks
     ? `ctid = any (array(${expired('ctid')} for update skip locked))`
     : `(identity, key) in (${expired('identity, key')})`;
-  return {
-    /** An expired key counts as a new one. Where two come at once, the second waits here. Bound: identity, key, hash, 0, hours. */
-    claim: {
-      sql: `insert into ${IDEMPOTENCY_TABLE} as known (identity, key, hash, created) values (?, ?, ?, ${hoursAgo})
-        on conflict (identity, key) do update set hash = excluded.hash, created = excluded.created
-        where known.created < ${hoursAgo}`,
-    },
-    /** Bound: hours, how many. */
-    forget: { sql: `delete from ${IDEMPOTENCY_TABLE} where ${found}` },
-  };
+  return { sql: `delete from ${IDEMPOTENCY_TABLE} where ${found}` };
 }
 
 /**
@@ -38,7 +37,7 @@ function onceStatements({ locks, hoursAgo }: Pick<Dialect, 'locks' | 'hoursAgo'>
  * still finds. Throws a Problem where the key was used for something else.
  */
 export function createOnce(dialect: Dialect) {
-  const { claim } = onceStatements(dialect);
+  const claim = claimOf(dialect);
   return async <A extends KeptAnswer>(
     writer: Writer,
     { identity, key, hash, hours }: Once,
@@ -61,7 +60,7 @@ export function createOnce(dialect: Dialect) {
 }
 
 export async function forgetKeys({ dialect, write }: Pick<Driver, 'dialect' | 'write'>, hours: number): Promise<void> {
-  const { forget } = onceStatements(dialect);
+  const forget = forgetOf(dialect);
   for (let changes = FORGOTTEN_TOGETHER; changes >= FORGOTTEN_TOGETHER;)
     ({ changes } = await write(async (writer) => writer.run(forget, [hours, FORGOTTEN_TOGETHER])));
 }

@@ -5,7 +5,16 @@ import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { foldedText, withFolded } from '../columns.ts';
 import { type BoundStatement, ConstraintError } from '../driver.ts';
-import { type Cascade, type Deletion, isIn, removeTree, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
+import {
+  type Cascade,
+  type Deletion,
+  isIn,
+  type Refusal,
+  removeTree,
+  tooManyRows,
+  type Unlinked,
+  walkCascade,
+} from './cascade.ts';
 import { exchangeConflict, type Holder, holdersAmong, spareValue, tooLongForIndex } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
@@ -51,13 +60,7 @@ export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
   ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
 ];
 
-/** `most` and `refusal` as for `walkCascade`. */
-export async function planDeletion(
-  session: WriteSession,
-  deletion: Deletion,
-  most: number,
-  refusal: (deletion: Deletion, through: string) => Problem,
-): Promise<WritePlan & { readonly cascade: Cascade }> {
+export async function planDeletion(session: WriteSession, deletion: Deletion, most: number, refusal: Refusal) {
   const cascade = await walkCascade(session, [deletion], most, refusal);
   if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
   return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
@@ -159,19 +162,22 @@ async function walkDeletions(
 
 const MOST_ABOVE = 10_000;
 
-/** Refuses links that would put a record below itself. A new record without an identifier has none below it. */
+/** Refuses acyclic links that would put a record below itself. A new record without an identifier has none below it. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
-  const { existing, given, deleted } = session;
-  for (const type of new Set([...existing.keys(), ...given.keys()]))
+  const { existing, given, made, deleted } = session;
+  if (existing.size + given.size === 0) return;
+  const stored = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter(({ isLost }) => !isLost));
+  for (const [type, nodes] of Map.groupBy([...stored, ...made], (node) => node.type))
     for (const reference of type.references) {
       const { column, acyclic } = reference;
-      const named = [existing, given].flatMap((nodes) => [...(nodes.get(type)?.values() ?? [])]);
-      const moved = named.filter((node) => {
+      const moved = nodes.filter((node) => {
         const link = node.assigned.get(column)?.value ?? null;
-        return link !== null && link !== storedValue(node, column) && !node.isLost && !deleted.has(node);
+        return (
+          link !== null && link !== storedValue(node, column) && node.identifier !== undefined && !deleted.has(node)
+        );
       });
       if (!acyclic || moved.length === 0) continue;
-      const above = await parentsIn(session, type, reference, released);
+      const above = await parentsIn(session, [type, nodes], reference, released);
       const pointerOf = (node: Node): string => node.assigned.get(column)?.pointer ?? node.pointer;
       for (const node of moved) {
         if (!above) {
@@ -179,7 +185,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
           refuse(session, 'invalid-reference', pointerOf(node), 'too-deep', message);
           break;
         }
-        const [start, seen] = [idOf(node), new Set<TreePlace>()];
+        const [start, seen] = [idOf(node), new Set<number | Node>()];
         let place = above(start);
         for (; place !== null && place !== start && !seen.has(place); place = above(place)) seen.add(place);
         const message = `${nameOf(node)} would be below itself; link a record that is not below it`;
@@ -188,21 +194,17 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
     }
 }
 
-type TreePlace = number | Node;
-
-/** Returns the future parent of any record, from the body or as stored; undefined if too many records are above the body's. */
+/** Returns the future parent of a record, from the body or as stored; undefined if too many records are above the body's. */
 async function parentsIn(
-  { existing, made, deleted, tables, writer }: WriteSession,
-  type: RecordType,
+  { deleted, tables, writer }: WriteSession,
+  [type, nodes]: readonly [RecordType, readonly Node[]],
   reference: Reference,
   released: readonly Released[],
-): Promise<((place: TreePlace) => TreePlace | null) | undefined> {
-  const links = new Map<TreePlace, TreePlace | null>();
-  for (const node of [...(existing.get(type)?.values() ?? []), ...made]) {
-    const value = node.assigned.get(reference.column)?.value;
-    if (node.type !== type || node.isLost || (value === undefined && !deleted.has(node))) continue;
-    const isCut = deleted.has(node) || value === undefined || value === null;
-    links.set(idOf(node), isCut ? null : isNode(value) ? value : Number(value));
+) {
+  const links = new Map<number | Node, number | Node | null>();
+  for (const node of nodes) {
+    const value = deleted.has(node) ? null : node.assigned.get(reference.column)?.value;
+    if (value !== undefined) links.set(idOf(node), value === null || isNode(value) ? value : Number(value));
   }
   for (const { relation, identifiers } of released)
     if (
@@ -217,7 +219,7 @@ async function parentsIn(
   const rows = await writer.all(above, [JSON.stringify(parents), MOST_ABOVE + 1]);
   if (rows.length > MOST_ABOVE) return undefined;
   const stored = new Map(rows.map(([identifier, parent]) => [Number(identifier), parent ?? null]));
-  return (place) => {
+  return (place: number | Node): number | Node | null => {
     const link = links.get(place);
     if (link !== undefined || typeof place !== 'number') return link ?? null;
     const parent = stored.get(place) ?? null;

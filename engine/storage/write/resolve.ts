@@ -1,14 +1,7 @@
 /** A body -> nodes: depth first, the keys of a record before what is nested in it. values.ts resolves the fields. */
-import { enclosing, escapeStep, inDocumentOrder, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import {
-  documentOf,
-  identifierIn,
-  type Link,
-  type RecordType,
-  type Reference,
-  type Relation,
-} from '../../model/model.ts';
+import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
 import { can, canFollow, canWriteThrough } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import {
@@ -26,6 +19,7 @@ import {
   type Node,
   refuse,
   storedValue,
+  throwInOrder,
   throwRefused,
   touch,
   willHold,
@@ -72,9 +66,10 @@ async function resolveRecord(session: WriteSession, { node, body, place }: BodyI
     const pointer = `${place.pointer}/${escapeStep(key)}`;
     const relation = node.type.relations.get(key);
     if (!relation) resolveValue(session, node, body, key, { ...place, pointer });
-    else if (!session.faulty.has(pointer))
-      for (const item of await resolveRelation(session, node, relation, body[key] ?? null, { ...place, pointer }))
-        nested.push(item);
+    else if (!session.faulty.has(pointer)) {
+      const named: Named = { session, node, relation, place: { ...place, pointer }, targets: new Map() };
+      for (const item of await resolveRelation(named, body[key] ?? null)) nested.push(item);
+    }
   }
   return nested;
 }
@@ -88,15 +83,9 @@ interface Named {
 }
 
 /** The validator saw to it that to-one is an object or null, to-many an array of objects. */
-async function resolveRelation(
-  session: WriteSession,
-  node: Node,
-  relation: Relation,
-  value: JsonValue,
-  place: BodyPlace,
-): Promise<readonly BodyItem[]> {
+async function resolveRelation(named: Named, value: JsonValue): Promise<readonly BodyItem[]> {
+  const { session, node, relation, place } = named;
   const { link, toMany } = relation;
-  const named: Named = { session, node, relation, place, targets: new Map() };
   if (place.via?.relation.inverse === relation && !toMany) return namesParent(named, value, place.via.parent);
   const bodies = (toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
@@ -320,9 +309,7 @@ export function checkBody(session: WriteSession): void {
   compareSides(session);
   refuseRivals(session);
   refuseCycles(session);
-  const { contradictions, records } = session;
-  if (contradictions.length > 0)
-    throw faultyRequest('invalid-body', inDocumentOrder(contradictions, documentOf(records)));
+  throwInOrder(session, 'invalid-body', session.contradictions);
 }
 
 /** The validator cannot know whether an owned to-one child exists; if it is new, its required keys are checked here. */

@@ -219,12 +219,7 @@ function remember(session: WriteSession, type: RecordType, identifier: number, p
   return noteIn(session.existing, identifier, node);
 }
 
-export async function touch(
-  session: WriteSession,
-  type: RecordType,
-  identifier: number,
-  pointer: string,
-): Promise<Node> {
+export async function touch(session: WriteSession, type: RecordType, identifier: number, pointer: string) {
   const known = session.existing.get(type)?.get(identifier);
   if (known) return known;
   const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
@@ -322,14 +317,13 @@ export function contradict({ contradictions }: WriteSession, pointer: string, ot
   contradictions.push({ pointer, code: 'contradiction', message });
 }
 
-export function throwRefused(
-  { refusals, records }: WriteSession,
-  code: ProblemCode,
-  known: readonly Fault[] = [],
-): void {
-  const refused = refusals.flatMap((refusal) => (refusal.code === code ? [refusal.fault] : []));
-  if (refused.length + known.length > 0)
-    throw faultyRequest(code, inDocumentOrder([...known, ...refused], documentOf(records)));
+export function throwRefused(session: WriteSession, code: ProblemCode, known: readonly Fault[] = []): void {
+  const refused = session.refusals.flatMap((refusal) => (refusal.code === code ? refusal.fault : []));
+  throwInOrder(session, code, [...known, ...refused]);
+}
+
+export function throwInOrder({ records }: WriteSession, code: ProblemCode, faults: readonly Fault[]): void {
+  if (faults.length > 0) throw faultyRequest(code, inDocumentOrder(faults, documentOf(records)));
 }
 
 // Locks, in one order to avoid deadlocks: of the records that the body names, and of those that the tag in If-Match was made
@@ -425,12 +419,7 @@ async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet
 
 const isNamed = ({ pointer }: LockedRecord): boolean => pointer !== undefined;
 
-async function lockRun(
-  session: WriteSession,
-  type: RecordType,
-  run: readonly LockedRecord[],
-  held: Set<string>,
-): Promise<void> {
+async function lockRun(session: WriteSession, type: RecordType, run: readonly LockedRecord[], held: Set<string>) {
   const [first] = run;
   if (!first) return;
   const { lock, hold } = session.tables.of(type);

@@ -1,5 +1,5 @@
 /** The values of a record: what a body says, what the service fills in, and the checks of its type. */
-import type { SqlValue } from '../../field-types/field-type.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import {
   escapeStep,
   type JsonObject,
@@ -39,8 +39,11 @@ export function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly 
 const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
   raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
 
-export const textOf = (raw: RawMembers | undefined, key: string, value: JsonValue): string | null =>
-  value === null ? null : memberOf(raw, key, value).text;
+/** The stored form of what a body says of a field. */
+export function encodedAs(field: Field, dialect: DialectName, raw: RawMembers | undefined, value: JsonValue): SqlValue {
+  if (!field.type.keepsText) return encode(field, dialect, value);
+  return value === null ? null : memberOf(raw, field.name, value).text;
+}
 
 export function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: string, place: BodyPlace): void {
   const { type } = node;
@@ -55,13 +58,7 @@ export function resolveValue(session: WriteSession, node: Node, body: JsonObject
     if (!type.identifier.inRecord || key !== type.identifier.name)
       resolveOpenKey(session, node, key, memberOf(raw, key, value), place);
   } else if (field.generated === undefined || session.rules.readOnlyToo)
-    resolveField(
-      session,
-      node,
-      field,
-      field.type.keepsText ? textOf(raw, key, value) : encode(field, session.dialect, value),
-      place,
-    );
+    resolveField(session, node, field, encodedAs(field, session.dialect, raw, value), place);
 }
 
 function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, place: BodyPlace): void {

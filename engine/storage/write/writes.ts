@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, type Model, type RecordType, wholeBody } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import { encode, withFolded } from '../columns.ts';
+import { withFolded } from '../columns.ts';
 import { ConstraintError, type Driver, Overtaken, type Statement, type Values, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
@@ -28,7 +28,7 @@ import { effectsOf, numberNew, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
 import { createSession, type FindShown, lockNamed, NO_WRITER, onlyReading, type WriteSession } from './session.ts';
 import { createTables, rowOf, type WriteTable } from './tables.ts';
-import { type Clock, createStamp, type Stamp, stampValues, textOf } from './values.ts';
+import { type Clock, createStamp, encodedAs, type Stamp, stampValues } from './values.ts';
 
 interface Creation extends Omit<CreateRequest, 'view'> {
   /** Missing if nothing is answered. */
@@ -321,7 +321,7 @@ function valuesIn(
     if (field.generated !== undefined) continue;
     if (field.readOnly || (keepsText && mergePatch)) return undefined;
     const value = body[key] ?? null;
-    given.push([field.column, keepsText ? textOf(raw?.get(body), key, value) : encode(field, dialect, value)]);
+    given.push([field.column, encodedAs(field, dialect, raw?.get(body), value)]);
   }
   return given.length === 0 || keys < Object.keys(body).length ? undefined : withFolded(table, given);
 }
