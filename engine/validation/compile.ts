@@ -101,11 +101,9 @@ function validator(
   };
 }
 
-function otherIdentifier(
-  { identifier: { name, inRecord } }: RecordType,
-  { body, identifier, pointer }: BodyRecord,
-  mayBeNull: boolean,
-): readonly Fault[] {
+function otherIdentifier(type: RecordType, record: BodyRecord, mayBeNull: boolean): readonly Fault[] {
+  const { name, inRecord } = type.identifier;
+  const { body, identifier, pointer } = record;
   if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || body[name] === identifier) return [];
   if (mayBeNull && body[name] === null) return [];
   const message = `The identifier of this record is ${identifier} and cannot be changed`;

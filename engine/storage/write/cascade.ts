@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
-import { type Fault, MAX_ERRORS, Problem } from '../../problem.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
 import { ConstraintError, type Driver, type Writer } from '../driver.ts';
 import { inTheWay } from './conflicts.ts';
 import {
@@ -59,7 +59,6 @@ export interface Cascade {
     readonly column: string;
     readonly pairs: readonly (readonly [left: number, right: number])[];
   }[];
-  readonly faults: Fault[];
   rows: number;
 }
 
@@ -67,7 +66,7 @@ export const isIn = (set: RecordSet, { table }: RecordType, identifier: number):
   set.get(table)?.has(identifier) === true;
 
 /** Returns the records that are new: cycles end here. */
-function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
+export function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
   const known = set.get(table) ?? new Set<number>();
   set.set(table, known);
   const fresh = found.filter((identifier) => !known.has(identifier));
@@ -85,7 +84,7 @@ export async function walkCascade(
   refusal: Refusal,
 ): Promise<Cascade> {
   const { writer, tables, rights, gone } = session;
-  const cascade: Cascade = { trees: [], unlinked: [], pairs: [], faults: [], rows: 0 };
+  const cascade: Cascade = { trees: [], unlinked: [], pairs: [], rows: 0 };
   const cut: RecordSet = new Map();
   const seen = new Set<string>();
   const left = (known: number): number => most - cascade.rows + 1 + known;
@@ -97,8 +96,7 @@ export async function walkCascade(
     };
     count(identifiers.length, '');
     const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers) }];
-    const tree: Tree = { pointer, levels };
-    cascade.trees.push(tree);
+    cascade.trees.push({ pointer, levels });
     for (const above of levels) {
       const all = JSON.stringify(above.identifiers);
       for (const { type: child, reference } of above.type.referrers) {
@@ -130,32 +128,28 @@ export async function walkCascade(
         count(fresh.length, above.through ?? nameOfLink(rights, type, table) ?? 'links');
       }
     }
-    await refuseRestricted(session, tree, cascade.faults);
-    if (cascade.faults.length > 0) return cascade;
+    await refuseRestricted(session, levels, pointer);
   }
   return cascade;
 }
 
 /** Records whose link in this column the write cuts before it deletes anything. */
-function alreadyCut(
-  { existing, released }: WriteSession,
-  type: RecordType,
-  { column, required }: Reference,
-): ReadonlySet<number> {
+function alreadyCut({ existing, released }: WriteSession, type: RecordType, { column, required }: Reference) {
   const left = new Set<number>();
   for (const [identifier, node] of existing.get(type) ?? []) {
     const value = node.assigned.get(column)?.value;
     if (value !== undefined && value !== storedValue(node, column) && (value === null || !required))
       left.add(identifier);
   }
-  for (const { relation, column: released_, identifiers } of released)
-    if (!relation.owned && relation.target === type && released_ === column)
-      for (const identifier of identifiers) left.add(identifier);
+  for (const one of released)
+    if (!one.relation.owned && one.relation.target === type && one.column === column)
+      for (const identifier of one.identifiers) left.add(identifier);
   return left;
 }
 
-async function refuseRestricted(session: WriteSession, { levels, pointer }: Tree, faults: Fault[]): Promise<void> {
+async function refuseRestricted(session: WriteSession, levels: readonly Level[], pointer: string): Promise<void> {
   const { writer, tables, writeRows, rights, gone } = session;
+  const faults: Fault[] = [];
   for (const above of levels)
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete !== 'restrict') continue;
@@ -165,12 +159,12 @@ async function refuseRestricted(session: WriteSession, { levels, pointer }: Tree
         .map(([parent, identifier]) => [Number(parent), Number(identifier)] as const)
         .filter(([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier));
       for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
-        if (faults.length >= MAX_ERRORS) return;
         const staying = some.map(([, identifier]) => identifier);
         const message = refers(rights, [child, staying], [above.type, parent]);
         faults.push({ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) });
       }
     }
+  if (faults.length > 0) throw faultyRequest('restrict-conflict', faults.slice(0, MAX_ERRORS));
 }
 
 function refers(
@@ -285,14 +279,15 @@ export async function deleteTree(
     createSession({ writer, tables: using, dialect: dialect.name, stamp });
   if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
   const root = { type, identifiers: [identifier], pointer: '' };
-  const { trees, unlinked, pairs, faults } = await walkCascade(
-    sessionOf(onlyReading(driver), unlocked),
-    [root],
-    UNLIMITED_ROWS,
-    () => new Problem('too-many-rows', TOO_DEEP),
-  );
-  const [fault] = faults;
-  if (fault) throw new TreeRestricted(`${fault.message}, and does not go with it: delete it first, or unlink it`);
+  const reading = sessionOf(onlyReading(driver), unlocked);
+  const refusal: Refusal = () => new Problem('too-many-rows', TOO_DEEP);
+  const walk = walkCascade(reading, [root], UNLIMITED_ROWS, refusal);
+  const { trees, unlinked, pairs } = await walk.catch((error: unknown) => {
+    const [fault] = error instanceof Problem ? error.errors : [];
+    throw fault
+      ? new TreeRestricted(`${fault.message}, and does not go with it: delete it first, or unlink it`)
+      : error;
+  });
 
   async function step<T>(
     all: readonly T[],

@@ -253,15 +253,10 @@ export async function spareValue(
 }
 
 /** A record cannot take over unique values from another one that has no value to hold meanwhile. */
-export function exchangeConflict(
-  { rights }: WriteSession,
-  node: Node,
-  holder: Node,
-  columns: readonly string[],
-): Problem {
+export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
   const message = `${nameOf(holder)} has this value, and cannot give it up in the same request; give it another value first`;
   const identifiers = [node, holder].flatMap(({ identifier }) => identifier ?? []);
-  const records = inTheWay(rights, node.type, identifiers);
+  const records = inTheWay(session.rights, node.type, identifiers);
   return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);
 }

@@ -65,13 +65,9 @@ const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }:
     return encoded === null ? null : heldOperand(member, name, encoded);
   });
 
-function refuseTwice(
-  { type, unique: { members } }: Pick<UpsertRequest, 'type' | 'unique'>,
-  items: readonly WriteItem[],
-  keys: readonly Values[],
-): void {
+function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[], keys: readonly Values[]): void {
   const first = new Map<string, string>();
-  const names = members.map(({ name }) => name);
+  const names = unique.members.map(({ name }) => name);
   const faults = items.flatMap(({ identifier, pointer }, index): readonly Fault[] => {
     const values = keys[index] ?? [];
     const key = identifier === undefined ? JSON.stringify(values) : String(identifier);

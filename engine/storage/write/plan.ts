@@ -62,7 +62,6 @@ export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
 
 export async function planDeletion(session: WriteSession, deletion: Deletion, most: number, refusal: Refusal) {
   const cascade = await walkCascade(session, [deletion], most, refusal);
-  if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
   return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
 }
 
@@ -154,10 +153,7 @@ async function walkDeletions(
       owned ? [{ type, identifiers, pointer }] : [],
     ),
   ];
-  if (deletions.length === 0) return undefined;
-  const cascade = await walkCascade(session, deletions, writeRows - rows.length, refusal);
-  if (cascade.faults.length > 0) throw faultyRequest('restrict-conflict', cascade.faults);
-  return cascade;
+  return deletions.length === 0 ? undefined : walkCascade(session, deletions, writeRows - rows.length, refusal);
 }
 
 const MOST_ABOVE = 10_000;

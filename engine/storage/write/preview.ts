@@ -13,6 +13,7 @@ import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { withFolded } from '../columns.ts';
+import { added } from './cascade.ts';
 import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
 import { type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
@@ -48,20 +49,11 @@ export async function previewReader(parts: Parts, view: View, roots: readonly No
   };
 }
 
-function addTo(set: RecordSet, { table }: RecordType, identifiers: Iterable<number>): void {
-  const known = set.get(table) ?? new Set<number>();
-  set.set(table, known);
-  for (const identifier of identifiers) known.add(identifier);
-}
-
 /** By table, the stored records that the answer may show. */
-async function shownRows(
-  { session: { existing, writer }, reads }: Parts,
-  view: View,
-  roots: readonly Node[],
-): Promise<RecordSet> {
+async function shownRows({ session, reads }: Parts, view: View, roots: readonly Node[]): Promise<RecordSet> {
+  const { existing, writer } = session;
   const shown: RecordSet = new Map();
-  for (const [type, nodes] of existing) addTo(shown, type, nodes.keys());
+  for (const [type, nodes] of existing) added(shown, type, [...nodes.keys()]);
   const add = async (one: View, identifiers: readonly number[]): Promise<void> => {
     if (one.relations.length === 0) return;
     const rows = identifiers.length === 0 ? [] : await reads.shown(writer, one, identifiers);
@@ -69,7 +61,7 @@ async function shownRows(
       const message = 'The record would show more related records than an answer may: leave some out with include=';
       throw new Problem('too-many-related', message);
     }
-    for (const { type, identifier } of rows) addTo(shown, type, [identifier]);
+    for (const { type, identifier } of rows) added(shown, type, [identifier]);
     // Records that the body names may come into any place of the answer.
     for (const { view: related } of one.relations)
       await add(
@@ -222,11 +214,7 @@ const relationOf = (rights: Rights, { relation }: Reference): string | undefined
   relation && canFollow(rights, relation) ? relation.name : undefined;
 
 /** The side of a join table that is not in this column, and its own name for the links. */
-function otherSide(
-  rights: Rights,
-  { name, left, right }: JoinTable,
-  column: string,
-): Pick<Effect, 'type' | 'relation'> {
+function otherSide(rights: Rights, { name, left, right }: JoinTable, column: string) {
   const other = column === left.column ? right : left;
   const found = [...relationsFor(rights, other.type).values()].find(
     ({ link }) => link.at === 'join' && link.table.name === name && link.sourceColumn === other.column,
