@@ -42,11 +42,9 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
       return isUnchecked || faults.length > 0 ? faults : unmetIn(type, line['fields'] as JsonObject);
     };
   });
-  const [pair, seed, sequence] = [
-    compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER })),
-    compile(closed({ seed: NAME, identifier: IDENTIFIER })),
-    compile(closed({ sequence: NAME, last: IDENTIFIER })),
-  ];
+  const pair = compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER }));
+  const seed = compile(closed({ seed: NAME, identifier: IDENTIFIER }));
+  const sequence = compile(closed({ sequence: NAME, last: IDENTIFIER }));
   const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));
   const kinds: Readonly<Record<string, ReadonlyMap<string, () => LineValidator>>> = {
     type: types,

@@ -21,14 +21,6 @@ import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
 
-interface Seeds {
-  readonly file: DescriptorFile;
-  readonly type: RecordType;
-  readonly records: readonly BodyRecord[];
-  readonly invalid: readonly Fault[];
-  readonly places: readonly SeedPlace[];
-}
-
 /** A place of the seeds that names a record. */
 interface SeedPlace {
   readonly file: DescriptorFile;
@@ -48,7 +40,7 @@ export function checkSeeds(
   validatorsOf: (type: RecordType) => TypeValidators,
   order: readonly RecordType[],
 ): readonly Diagnostic[] {
-  const seeds = files.flatMap((file): readonly Seeds[] => {
+  const seeds = files.flatMap((file) => {
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
     const records = newItems(type.seed);
@@ -58,13 +50,13 @@ export function checkSeeds(
   const valid = seeds.filter(({ invalid }) => invalid.length === 0);
   const inOrder = valid.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
   const repeated = repeatedIn(inOrder.flatMap(({ places }) => places));
-  return seeds.flatMap((own) => {
-    const { file, type, records, invalid, places } = own;
+  return seeds.flatMap(({ file, type, records, invalid, places }) => {
     const together = repeated.flatMap(([at, fault]) => (at === file ? fault : []));
     const faultsIn = byRecord(records, invalid.length > 0 ? invalid : [...cyclesIn(places), ...together]);
     return records.flatMap(({ body, pointer }) => {
       const faults = faultsIn(pointer);
-      return (faults.length > 0 ? faults : unmetIn(own, pointer, order)).map((fault) => {
+      const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));
+      return (faults.length > 0 ? faults : unmetIn(type, within, order)).map((fault) => {
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         const [, , name = '', ...inside] = path;
         const field = inside.length > 0 ? undefined : type.fields.get(String(name));
@@ -130,17 +122,15 @@ function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
 }
 
 /** Unmet checks of new records, and links to seeds of types that come later. */
-function unmetIn({ type, places }: Seeds, pointer: string, order: readonly RecordType[]): readonly Fault[] {
+function unmetIn(type: RecordType, places: readonly SeedPlace[], order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
-  const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));
-  return within.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
+  return places.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
     const { name } = of.identifier;
     if (later.has(of) && of.seed.some((seed) => seed[name] === key)) {
       const message = `${of.name} ${key} is not there yet: the seeds of ${of.name} come after those of ${type.name}, which it refers to; link it from there, or through an API request`;
       return [{ pointer: `${at}/${escapeStep(name)}`, code: 'not-found', message }];
     }
-    const unmet = isNew ? unmetBy(of, body) : [];
-    return unmet.map((check) => {
+    return (isNew ? unmetBy(of, body) : []).map((check) => {
       return { pointer: `${at}/${escapeStep(check.at.name)}`, code: 'check', message: check.message };
     });
   });

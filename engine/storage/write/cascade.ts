@@ -134,7 +134,8 @@ export async function walkCascade(
 }
 
 /** Records whose link in this column the write cuts before it deletes anything. */
-function alreadyCut({ existing, released }: WriteSession, type: RecordType, { column, required }: Reference) {
+function alreadyCut({ existing, released }: WriteSession, type: RecordType, reference: Reference) {
+  const { column, required } = reference;
   const left = new Set<number>();
   for (const [identifier, node] of existing.get(type) ?? []) {
     const value = node.assigned.get(column)?.value;
@@ -142,7 +143,7 @@ function alreadyCut({ existing, released }: WriteSession, type: RecordType, { co
       left.add(identifier);
   }
   for (const one of released)
-    if (!one.relation.owned && one.relation.target === type && one.column === column)
+    if (!one.relation.owned && one.reference === reference)
       for (const identifier of one.identifiers) left.add(identifier);
   return left;
 }

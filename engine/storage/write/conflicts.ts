@@ -87,21 +87,16 @@ const implies = (one: Held, other: Held): boolean =>
 /** Finds every record that would have the values of a stored one, and all but the first of records with equal new values. */
 async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: readonly Node[]) {
   const { members } = index;
-  const equal = new Map<string, { readonly values: readonly (SqlValue | Node)[]; readonly nodes: Node[] }>();
   const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
-  for (const node of [...kept, ...changed]) {
-    const values = members.map((member) => operand(session, node, member));
-    if (values.includes(null)) continue;
-    const key = JSON.stringify(values.map((value) => (isNode(value) ? [value.pointer] : value)));
-    const known = equal.get(key);
-    if (known) known.nodes.push(node);
-    else equal.set(key, { values, nodes: [node] });
-  }
-  const groups = [...equal.values()];
+  const valued = [...kept, ...changed]
+    .map((node) => ({ node, values: members.map((member) => operand(session, node, member)) }))
+    .filter(({ values }) => !values.includes(null));
+  const keyOf = (value: SqlValue | Node): unknown => (isNode(value) ? [value.pointer] : value);
+  const groups = [...Map.groupBy(valued, ({ values }) => JSON.stringify(values.map(keyOf))).values()];
   const [first] = nodes;
-  if (!first || groups.length === 0) return [];
+  if (!first) return [];
   const found = await Promise.all(
-    groups.map(({ values }) => {
+    groups.map(([{ values } = { values: [] }]) => {
       const stored = values.flatMap((value) => (isNode(value) ? [] : [value]));
       // No stored record is linked with a new one.
       return stored.length < values.length ? undefined : findHolder(session.writer, first.table, index, stored);
@@ -111,17 +106,16 @@ async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: rea
     session.existing.get(first.type)?.has(holder) === true ||
     session.gone.get(first.type.table)?.has(holder) === true ||
     session.released.some(
-      ({ relation, column, identifiers }) =>
+      ({ relation, reference: { column }, identifiers }) =>
         relation.target === first.type &&
         members.some((member) => columnOf(member) === column) &&
         identifiers.includes(holder),
     );
-  const made = new Set(nodes.flatMap(({ stored, identifier }) => (stored ? [] : identifier)));
-  return groups.flatMap(({ nodes: [owner, ...others] }, place) => {
+  return groups.flatMap((equal, place): Held[] => {
     const stored = found[place];
-    if (stored !== undefined && !isFree(stored) && !made.has(stored))
-      return [...(owner ? [owner] : []), ...others].map((node): Held => ({ node, members, holder: stored }));
-    return owner ? others.map((node): Held => ({ node, members, holder: owner })) : [];
+    if (stored !== undefined && !isFree(stored)) return equal.map(({ node }) => ({ node, members, holder: stored }));
+    const [owner, ...others] = equal;
+    return owner ? others.map(({ node }) => ({ node, members, holder: owner.node })) : [];
   });
 }
 

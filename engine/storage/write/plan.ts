@@ -83,10 +83,8 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
     for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
   }
   stampChanged(session, changed);
-  const unlinks = released.flatMap(({ relation, identifiers }) =>
-    relation.owned || relation.link.at !== 'target'
-      ? []
-      : [{ type: relation.target, reference: relation.link.reference, identifiers }],
+  const unlinks = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
+    owned ? [] : [{ type, reference, identifiers }],
   );
   return {
     unpairs,
@@ -100,16 +98,17 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
 
 /** A record that a set leaves out, and that another part of the body mentions, is written by itself. */
 function settleReleased(session: WriteSession): readonly Released[] {
-  return session.released.flatMap(({ relation, column, identifiers, pointer }) => {
-    const known = session.existing.get(relation.target);
-    for (const identifier of identifiers) {
+  return session.released.flatMap((one) => {
+    const { column } = one.reference;
+    const known = session.existing.get(one.relation.target);
+    for (const identifier of one.identifiers) {
       const node = known?.get(identifier);
-      if (node && relation.owned) session.deleted.set(node, pointer);
+      if (node && one.relation.owned) session.deleted.set(node, one.pointer);
       else if (node && !node.assigned.has(column))
-        node.assigned.set(column, { value: null, pointer, byOmission: true });
+        node.assigned.set(column, { value: null, pointer: one.pointer, byOmission: true });
     }
-    const others = identifiers.filter((identifier) => !known?.has(identifier));
-    return others.length === 0 ? [] : [{ relation, column, identifiers: others, pointer }];
+    const identifiers = one.identifiers.filter((identifier) => !known?.has(identifier));
+    return identifiers.length === 0 ? [] : [{ ...one, identifiers }];
   });
 }
 
@@ -202,12 +201,9 @@ async function parentsIn(
     const value = deleted.has(node) ? null : node.assigned.get(reference.column)?.value;
     if (value !== undefined) links.set(idOf(node), value === null || isNode(value) ? value : Number(value));
   }
-  for (const { relation, identifiers } of released)
-    if (
-      relation.target === type &&
-      (relation.owned || ('reference' in relation.link && relation.link.reference === reference))
-    )
-      for (const identifier of identifiers) links.set(identifier, null);
+  for (const one of released)
+    if (one.relation.target === type && (one.relation.owned || one.reference === reference))
+      for (const identifier of one.identifiers) links.set(identifier, null);
   // Two writes at once could make a cycle that neither of them sees.
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
   const parents = [...new Set(links.values())].filter((place) => typeof place === 'number');

@@ -209,7 +209,7 @@ async function resolveChildren(named: Named, reference: Reference, current: read
   });
   if (identifiers.length === 0) return;
   const { pointer, writable } = place;
-  const left = { relation, column, identifiers, pointer };
+  const left = { relation, reference, identifiers, pointer };
   if (writable && (owned || !required)) session.released.push(left);
   else session.leftOut.push({ ...left, writable });
 }
@@ -421,9 +421,9 @@ const MAX_NAMED = 1000;
 export function checkLinks(session: WriteSession): void {
   for (const { subject, pointer, expected } of session.checks)
     if (!holds(session, expected)) refuseLinked(session, subject, pointer);
-  for (const { relation, column, identifiers, pointer, writable } of session.leftOut) {
+  for (const { relation, reference, identifiers, pointer, writable } of session.leftOut) {
     const { target, source } = relation;
-    const staying = identifiers.filter((identifier) => !isLeaving(session, target, column, identifier));
+    const staying = identifiers.filter((identifier) => !isLeaving(session, target, reference, identifier));
     for (const identifier of staying.slice(0, MAX_NAMED)) {
       const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
       if (writable) refuse(session, 'invalid-reference', pointer, 'required', message);
@@ -438,13 +438,11 @@ function holds({ pairs }: WriteSession, expected: LinkCheck['expected']): boolea
   return willHold(expected.node, expected.column) === expected.value;
 }
 
-function isLeaving({ existing, released }: WriteSession, target: RecordType, column: string, child: number): boolean {
-  const node = existing.get(target)?.get(child);
-  const linked = node?.assigned.get(column)?.value;
-  if (node && linked !== undefined && linked !== storedValue(node, column)) return true;
-  return released.some(
-    (one) => one.relation.target === target && one.column === column && one.identifiers.includes(child),
-  );
+function isLeaving({ existing, released }: WriteSession, type: RecordType, reference: Reference, child: number) {
+  const node = existing.get(type)?.get(child);
+  const linked = node?.assigned.get(reference.column)?.value;
+  if (node && linked !== undefined && linked !== storedValue(node, reference.column)) return true;
+  return released.some((one) => one.reference === reference && one.identifiers.includes(child));
 }
 
 function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'identifier'>, pointer: string): void {

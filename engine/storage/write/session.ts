@@ -17,6 +17,7 @@ import {
   identifierIn,
   type JoinTable,
   type RecordType,
+  type Reference,
   type Relation,
   relationsIn,
 } from '../../model/model.ts';
@@ -76,7 +77,7 @@ export type RecordSet = Map<string, Set<number>>;
 /** Children that a set leaves out: deleted where they are owned, else unlinked. */
 export interface Released {
   readonly relation: Relation;
-  readonly column: string;
+  readonly reference: Reference;
   readonly identifiers: readonly number[];
   readonly pointer: string;
 }
