@@ -103,7 +103,8 @@ export async function walkCascade(
         if (reference.onDelete === 'restrict') continue;
         const cascades = reference.onDelete === 'cascade';
         const via = { column: reference.column, parents: new Set(above.identifiers) };
-        const through = above.through ?? nameOfLink(rights, type, reference) ?? nameOf(rights, child);
+        const childName = can(rights, child, 'get') ? child.name : 'hidden record';
+        const through = above.through ?? nameOfLink(rights, type, reference) ?? childName;
         const already = alreadyCut(session, child, reference);
         const [mine, other] = cascades ? [gone, cut] : [cut, gone];
         // Records that are counted already may be found again.
@@ -178,8 +179,6 @@ function refers(
   const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
   return `${named(child)} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
 }
-
-const nameOf = (rights: Rights, type: RecordType): string => (can(rights, type, 'get') ? type.name : 'hidden record');
 
 const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>
   [...relationsFor(rights, type).values()].find(({ link }) =>

@@ -146,21 +146,15 @@ function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
 const MOST_NAMED = 1000;
 
 /** `relation`: through which records are linked or unlinked. */
-interface Effect {
-  readonly kind: EffectKind;
+interface Affected {
   readonly type: RecordType;
-  readonly relation: string | undefined;
-  readonly found: Set<number>;
-  readonly keys: Set<string>;
+  readonly relation?: string | undefined;
 }
 
 export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect[] {
+  type Effect = Affected & { readonly kind: EffectKind; readonly found: Set<number>; readonly keys: Set<string> };
   const effects = new Map<string, Effect>();
-  const note = (
-    kind: EffectKind,
-    { type, relation }: Pick<Effect, 'type'> & Partial<Pick<Effect, 'relation'>>,
-    identifiers: readonly (number | Node)[],
-  ): Effect => {
+  const note = (kind: EffectKind, { type, relation }: Affected, identifiers: readonly (number | Node)[]): Effect => {
     const key = `${kind} ${type.table} ${relation ?? ''}`;
     const effect = effects.get(key) ?? { kind, type, relation, found: new Set<number>(), keys: new Set<string>() };
     effects.set(key, effect);

@@ -2,7 +2,7 @@
 import { PATIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
-import { identifierIn, type Model, type RecordType, wholeBody } from '../../model/model.ts';
+import { identifierIn, type Model, relationsIn, wholeBody } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { withFolded } from '../columns.ts';
@@ -146,7 +146,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const { type, items: records, faults = [], mergePatch, view } = request;
     const [item] = records;
     if (!driver.writeAlone || request.dryRun || faults.length > 0 || !item || records.length > 1) return undefined;
-    if (identifierIn(item.body, type) !== undefined || hasRelations(item.body, type)) return undefined;
+    if (identifierIn(item.body, type) !== undefined || relationsIn(type, item.body).length > 0) return undefined;
     const session = sessionOf(NO_WRITER, { ...request, records, rules: { mergePatch, readOnlyToo: false } });
     const [node] = await resolveBody(session, type);
     checkBody(session);
@@ -179,7 +179,9 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   async function deleteFlat(request: RecordDeletion): Promise<Written | undefined> {
     const { type, view, identifier, precondition } = request;
     if (!driver.writeAlone || request.dryRun || view.relations.length > 0 || precondition) return undefined;
-    if (!isAlone(type) || tables.joinsOf(type).length > 0) return undefined;
+    // Nothing else may be deleted or unlinked together with the record.
+    if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
+    if (tables.joinsOf(type).length > 0) return undefined;
     const row = await alone(tables.of(type).removeAlone(view), [identifier], request, rowOf(view.type, identifier));
     return row && { identifier, body: String(row[0]) };
   }
@@ -260,10 +262,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     },
     delete: async (asked) => {
       const request = stamped(asked);
-      const written = await deleteFlat(request);
-      return (
-        written ?? transact(request, (writer) => remove(writer, request), rowOf(asked.view.type, asked.identifier))
-      );
+      const row = rowOf(asked.view.type, asked.identifier);
+      return (await deleteFlat(request)) ?? transact(request, (writer) => remove(writer, request), row);
     },
     once: {
       create: keyed<CreateRequest, WrittenRecords>(write, rowIn),
@@ -299,10 +299,6 @@ function rowIn({
   return items.length === 1 && typeof identifier === 'number' ? rowOf(view.type, identifier) : undefined;
 }
 
-/** Whether nothing is deleted or unlinked together with a record. */
-const isAlone = ({ referrers }: RecordType): boolean =>
-  referrers.every(({ reference }) => reference.onDelete === 'restrict');
-
 /** The columns and values of a body, in the order of the descriptor; undefined if stored values are needed, as for checks. */
 function valuesIn(
   { type, raw, faults = [], mergePatch }: WriteRequest,
@@ -325,9 +321,6 @@ function valuesIn(
   }
   return given.length === 0 || keys < Object.keys(body).length ? undefined : withFolded(table, given);
 }
-
-const hasRelations = (body: JsonObject, { relations }: RecordType): boolean =>
-  relations.size > 0 && Object.keys(body).some((key) => relations.has(key));
 
 function refuseUnexplained(error: unknown): never {
   if (!(error instanceof ConstraintError)) throw error;
