@@ -1,4 +1,4 @@
-/** The JSON Schemas of request bodies as Ajv compiles them, with what messages need. */
+/** JSON Schemas of request bodies, with what messages need. */
 import { type ItemShape, withoutNull } from '../field-types/field-type.ts';
 import type { JsonObject } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';

@@ -1,4 +1,4 @@
-/** Compiles body schemas with Ajv into validators, whose faults say where, what was expected, and the nearest valid name. */
+/** Validators of bodies. Faults say where, what was expected, and the nearest valid name. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import {
@@ -27,10 +27,7 @@ import { didYouMean, shortened } from '../names.ts';
 import { type Fault, faultyRequest, MAX_ERRORS } from '../problem.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
 
-/**
- * All faults of the records, nested ones included, in document order, as pointers into the body; empty if it is valid.
- * `known`: faults found earlier, which precede others at the same location.
- */
+/** All faults of the records, in document order. `known`: earlier faults, which precede others at the same location. */
 export type Validator = (records: readonly BodyRecord[], known?: readonly Fault[]) => readonly Fault[];
 
 export interface TypeValidators {
@@ -42,7 +39,7 @@ export interface TypeValidators {
 
 const errorsWithin = new WeakMap<object, readonly ErrorObject[]>();
 
-/** The validators of each type. Each is compiled at its first body, so that hundreds of types start quickly. */
+/** Each validator is compiled at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED, LINK_ONLY]);
@@ -187,7 +184,7 @@ export const unknownKey = (pointer: string, key: string, suggestion = ''): Fault
   message: `Unknown key "${shortened(key)}"${suggestion}`,
 });
 
-// Bodies of clients that may not see or write everything: what is hidden does not exist, the rest is refused by name.
+// Rights: what is hidden does not exist, what may not be written is refused by name.
 
 interface Findings {
   readonly rights: Rights;
@@ -199,7 +196,7 @@ interface Findings {
   readonly names: Map<string, () => readonly string[]>;
 }
 
-/** The faults, as if what the client may not see did not exist. Problem: `forbidden`, for what it may see but not write. */
+/** Problem: `forbidden`, for what the client may see but not write. */
 export function validatedFor<R extends BodyRecord>(
   rights: Rights,
   type: RecordType,

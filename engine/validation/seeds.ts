@@ -1,4 +1,4 @@
-/** Seeds and defaults: a seed record must be valid as the body of a create request, and together they must fit a new database. */
+/** Each seed record must be valid as the body of a create request, and all together must fit a new database. */
 import type { DescriptorFile } from '../descriptor/load.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';

@@ -1,7 +1,4 @@
-/**
- * Deletion. One walk finds the records that go together, those that lose a link, and those that prevent the deletion; limits,
- * effects and statements are made from its result.
- */
+/** Deletion. One walk finds the records that go together, and those that lose a link; what is done is made from its result. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
@@ -204,7 +201,7 @@ const MOST_NESTED = 900;
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** The database deletes what goes with the records, unless that may nest too deep: then the lowest level goes first. */
+/** The database deletes what goes with the records. Where that may nest too deep, the lowest level goes first. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
   const going = count > MOST_NESTED ? goingIn(levels) : undefined;
@@ -238,7 +235,7 @@ const goingIn = (levels: readonly Level[]): Going =>
     ]),
   );
 
-/** Frees a level of the links of records that go later: these become null, or lead to the first record if they are required. */
+/** Frees a level of links of records that go later: they become null, or lead to the first record if they are required. */
 async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {

@@ -1,4 +1,4 @@
-/** Finds the records that conflict with a write. The database only says that a constraint broke. */
+/** Finds the records that conflict with a write. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
@@ -70,7 +70,6 @@ async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): P
   return faults;
 }
 
-/** A record of the body cannot have its values in the members of an index, because another record has them. */
 interface Held {
   readonly node: Node;
   readonly members: UniqueMembers['members'];
@@ -84,7 +83,7 @@ const implies = (one: Held, other: Held): boolean =>
   one.members.length < other.members.length &&
   one.members.every((member) => other.members.includes(member));
 
-/** Finds every record that would have the values of a stored one, and all but the first of records with equal new values. */
+/** Finds records that would have the values of a stored one, and all but the first of those with equal new values. */
 async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: readonly Node[]) {
   const { members } = index;
   const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
@@ -174,7 +173,7 @@ const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlV
 
 // Values that change hands within one write.
 
-/** The record that holds, in columns that are unique together, the stored values that another one is to get. */
+/** A record that holds unique values which another record is to get. */
 export interface Holder {
   readonly node: Node;
   readonly columns: readonly string[];
@@ -214,10 +213,7 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
   return column?.field ? heldOperand(column.field, dialect, value) : value;
 }
 
-/**
- * The column in which a record gives up values that are unique together, and what it holds meanwhile: null, or else a value
- * that no record has. It is never committed, so the limits of the descriptor do not apply.
- */
+/** What a record holds while it gives up unique values: null, or a value that no record has. It is never committed. */
 export async function spareValue(
   session: WriteSession,
   node: Node,
@@ -246,7 +242,7 @@ export async function spareValue(
   }
 }
 
-/** A record cannot take over unique values from another one that has no value to hold meanwhile. */
+/** None of the columns can hold another value meanwhile. */
 export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
   const message = `${nameOf(holder)} has this value, and cannot give it up in the same request; give it another value first`;

@@ -1,4 +1,4 @@
-/** Writes of records that are found first: by unique values they are updated, or created; by filters they are deleted. */
+/** Writes of records that are found first: upserts by unique values, deletion by filters. */
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { identifierIn } from '../../model/model.ts';
@@ -24,8 +24,7 @@ import type { WriteSession } from './session.ts';
 import type { Tables } from './tables.ts';
 import type { Stamp } from './values.ts';
 
-// By unique values. Where rows are locked, two writers may both find none: the unique index then stops one of them, whose
-// transaction begins again and finds the record of the other.
+// Upserts. If two writers both find no record, the unique index stops one of them, which runs again and finds the record.
 
 export const createUpsert =
   <R extends UpsertRequest>(
@@ -56,7 +55,7 @@ export const createUpsert =
     return { ...(await write(writer, asked, isSearched)), made: missing.length };
   };
 
-/** The unique values of a body; null for a record that is to be made: none is linked with it yet. */
+/** A record that is to be made counts as null: no record is linked with it yet. */
 const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }: Dialect): Values =>
   members.map((member): SqlValue => {
     const value = body[member.name] ?? null;
@@ -81,8 +80,7 @@ function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
 }
 
-// By filters: all that they find, or none. They are looked for outside the transaction, like a list, since that may take
-// long; inside, those that are still found are deleted.
+// Deletion by filters: a search that may take long runs before the transaction, which deletes what is still found.
 
 type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 

@@ -1,4 +1,4 @@
-/** Requests that are repeated: what was done is kept in the transaction of the write, but never a body. */
+/** Idempotency keys, kept in the transaction of the write. A body is never kept. */
 import { Problem } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Statement, Writer } from '../driver.ts';

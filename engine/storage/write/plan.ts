@@ -96,7 +96,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   };
 }
 
-/** A record that a set leaves out, and that another part of the body mentions, is written by itself. */
+/** Records that sets leave out are written one by one if the body mentions them elsewhere. Returns the others. */
 function settleReleased(session: WriteSession): readonly Released[] {
   return session.released.flatMap((one) => {
     const { column } = one.reference;
@@ -157,7 +157,7 @@ async function walkDeletions(
 
 const MOST_ABOVE = 10_000;
 
-/** Refuses acyclic links that would put a record below itself. A new record without an identifier has none below it. */
+/** Refuses acyclic links that would put a record below itself. Nothing is below a new record without an identifier. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
   const { existing, given, made, deleted } = session;
   if (existing.size + given.size === 0) return;
@@ -258,7 +258,7 @@ export function changesOf(node: Node, again: readonly string[] = []): readonly C
 const linkAt = ({ type }: Node, name: string): Reference | undefined =>
   type.references.find(({ column }) => column === name);
 
-/** Links that become null; if something is deleted, also those that change, so that nothing holds the deleted records. */
+/** Links that become null; before a deletion, also those that change, so that none holds the deleted records. */
 function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
   const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
     const link = linkAt(node, column);
@@ -292,7 +292,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     else if (changes.length > 0) steps.push({ kind: 'update', node, changes });
   }
 
-  /** If the owner of the value depends on a record that does not exist yet, the value is cleared temporarily. */
+  /** If the holder depends on a record that does not exist yet, it gives up the value first. */
   async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
     if (!linksNew(node)) await visit(node, depth);
     if (done.has(node)) return;
@@ -393,7 +393,6 @@ async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void
     }
 }
 
-/** A value that is not unique is explained when the write runs again. */
 function explained(error: unknown, nodes: readonly Node[], pointer: string): unknown {
   if (!(error instanceof ConstraintError) || error.kind === 'unique') return error;
   return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);

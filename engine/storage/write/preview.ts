@@ -1,7 +1,4 @@
-/**
- * The answer of a dry run: records as a plan would make them. In the statements that read the answer, every table that the
- * plan changes is replaced by the rows that the answer needs of it.
- */
+/** Dry runs. Statements that read the answer find the rows of the plan in place of each table that it changes. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
@@ -18,7 +15,7 @@ import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
 import { type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
-/** The identifiers that new records would get: those that follow the greatest one ever used. */
+/** New records would get the identifiers after the greatest one ever used. */
 export async function numberNew({ made, given, tables, writer }: WriteSession): Promise<void> {
   for (const [type, nodes] of Map.groupBy(made, (node) => node.type)) {
     const last = Number((await writer.value(tables.of(type).lastIdentifier, [])) ?? 0);

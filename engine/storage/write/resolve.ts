@@ -1,4 +1,4 @@
-/** A body -> nodes: depth first, the keys of a record before what is nested in it. values.ts resolves the fields. */
+/** Resolves a body into nodes, depth first: the keys of a record before the records that are nested in it. */
 import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
@@ -33,7 +33,7 @@ interface BodyItem {
   readonly place: BodyPlace;
 }
 
-/** Resolves the whole body, and returns the nodes of its records, except for those that it lists twice. */
+/** Returns the nodes of the records of the body, except for those that it lists twice. */
 export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
   const roots: BodyItem[] = [];
   const seen = new Set<number>();
@@ -265,7 +265,7 @@ async function requireOwner(
   if (refused) child.linked.set(column, refused);
 }
 
-/** Whether `node` is `owner`, or is owned by it. It locks that: two writes at once could make a circle that neither sees. */
+/** Whether `node` is `owner`, or is owned by it. Locks: two writes at once could make a circle that neither sees. */
 async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
   if (!typesAbove(node.type).has(owner.type)) return false;
   const { lockOwnership } = session.tables;
@@ -298,7 +298,7 @@ const ownedBy = ({ references }: RecordType): readonly Reference[] =>
 
 // Faults of a resolved body.
 
-/** Refuses what is wrong with the body itself, before what it refers to and what it is to replace. */
+/** Refuses what is wrong with the body itself, before the records that it refers to are checked. */
 export function checkBody(session: WriteSession): void {
   fillNew(session);
   const refused = refusedPlaces(session);
@@ -417,7 +417,6 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
 
 const MAX_NAMED = 1000;
 
-/** Refuses what differs where a record is only linked, and children that cannot be left out. */
 export function checkLinks(session: WriteSession): void {
   for (const { subject, pointer, expected } of session.checks)
     if (!holds(session, expected)) refuseLinked(session, subject, pointer);

@@ -1,4 +1,4 @@
-/** One write while it is resolved: the records that it touches, and what each is to become. Nothing is written yet. */
+/** One write while it is resolved: the records that it touches, and what each is to become. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import {
@@ -63,7 +63,7 @@ export interface Assigned {
   readonly byOmission: boolean;
 }
 
-/** The first place that names the related records of one. Of two contradicting places, the one of the higher order is refused. */
+/** The first place that names the related records of a node. Of two contradicting places, the later one is refused. */
 export interface Claim {
   readonly node: Node;
   readonly relation: Relation;
@@ -273,10 +273,7 @@ export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
 export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
   stored !== undefined || isOwnChild || identifier !== undefined;
 
-/**
- * Notes what the body says of a column. Where the record is only linked, what is stored must be the same: `same` tells that,
- * where the value can be written in several ways. `compared` is false inside such a record that is not there.
- */
+/** Notes what the body says of a column. Where the record is only linked, the stored value must be the same. */
 export function assign(
   session: WriteSession,
   node: Node,
@@ -327,8 +324,7 @@ export function throwInOrder({ records }: WriteSession, code: ProblemCode, fault
   if (faults.length > 0) throw faultyRequest(code, inDocumentOrder(faults, documentOf(records)));
 }
 
-// Locks, in one order to avoid deadlocks: of the records that the body names, and of those that the tag in If-Match was made
-// from.
+// Locks, in one order to avoid deadlocks: of the records in the body, and of those that the tag in If-Match was made from.
 
 /** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
@@ -343,13 +339,10 @@ interface LockedRecord {
 
 type Named = Map<RecordType, Map<number, LockedRecord>>;
 
-/** The related records that the tag in If-Match was made from; undefined if they are more than an answer may show. */
+/** The related records that the tag was made from; undefined if they are more than an answer may show. */
 export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
 
-/**
- * Locks and loads the records that the body names. Returns whether all that is shown is locked: a record can come into view
- * until all that are shown are locked, and then it is too late to lock it in order.
- */
+/** Returns whether all that is shown is locked. A record that came into view meanwhile can no longer be locked in order. */
 export async function lockNamed(
   session: WriteSession,
   type: RecordType,
@@ -399,7 +392,7 @@ function note(named: Named, type: RecordType, { identifier, pointer, strength }:
   named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
 }
 
-/** The statements are sent together, and run one after the other. Returns the records that nobody else can change. */
+/** Returns the records that nobody else can change. */
 async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   const locked: Promise<void>[] = [];

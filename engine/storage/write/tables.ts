@@ -13,19 +13,13 @@ export const NAMED = 10;
 
 export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
 
-/**
- * How a row is locked: against deletion, or against every change and new rows that refer to it. Not `for share`: an update of
- * a row that others keep sharing would wait for ever.
- */
+/** Against deletion, or against every change and new links. Not `for share`: an update might wait for ever. */
 export type Strength = 'key share' | 'update';
 
 export type Tables = ReturnType<typeof createTables>;
 export type WriteTable = ReturnType<typeof createTable>;
 
-/**
- * `served`: the model that fits the tables now. It has join tables, and columns of folded texts, that a request may not know
- * which began before the tables changed.
- */
+/** `served`: the model that fits the tables now. Requests that began before the tables changed have another one. */
 export function createTables(dialect: Dialect, served: () => Model) {
   const tablesOf = memoized((model: Model) =>
     memoized((type: RecordType) => {
@@ -41,7 +35,7 @@ export function createTables(dialect: Dialect, served: () => Model) {
   return {
     /** Whether rows have to be locked before they are compared. */
     locks: dialect.locks,
-    /** Makes the writes that change which record owns which, or is above which, wait for each other. */
+    /** Writes that change who owns whom, or who is above whom, wait for each other. */
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
     of: (type: RecordType): WriteTable => tablesOf(served())(type),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
@@ -202,8 +196,8 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-// Writes of one record as one statement, which answers the record. They number their values themselves. The value that is bound
-// last is the revision of the tables: where they changed, nothing is done.
+// Writes of one record as one statement that answers it. Bound last is the revision of the tables: if they changed, nothing is
+// done.
 
 const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
   column.field?.generated !== undefined && columnType(column.field, dialect.name).clock

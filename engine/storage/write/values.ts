@@ -1,4 +1,4 @@
-/** The values of a record: what a body says, what the service fills in, and the checks of its type. */
+/** The values of a record, from the body or the service, and the checks of its type. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import {
   escapeStep,
@@ -115,7 +115,7 @@ const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boole
 export const openKeysOf = (node: Node): RawMembers =>
   (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
 
-/** Refuses new records that do not meet a check, and others of which a field changes that it names. */
+/** Stored records are only checked if a field of the check changes. */
 export function holdToChecks(session: WriteSession): void {
   const existing = [...session.existing.values()].flatMap((nodes) => [...nodes.values()]);
   for (const node of [...session.made, ...existing]) {

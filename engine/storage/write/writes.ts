@@ -1,4 +1,4 @@
-/** Writes of records: each is resolved as a whole, carried out in one transaction, and answered from it. */
+/** Each write is resolved as a whole, carried out in one transaction, and answered from it. */
 import { PATIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
@@ -70,10 +70,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const sessionOf = (writer: Writer, given: Given & Pick<WriteRequest, 'dryRun'>): WriteSession =>
     createSession({ writeRows, ...given, writer, tables: given.dryRun ? unlocked : tables, dialect: dialect.name });
 
-  /**
-   * Works out what the body says, and refuses it as a whole or writes it. A dry run only makes the plan. `isSearched`: looks
-   * for conflicting records first; otherwise the database refuses them with a ConstraintError that names none.
-   */
+  /** A dry run only makes the plan. Unless `isSearched`, conflicting records are a ConstraintError that names none. */
   async function write(writer: Writer, request: Stamped<Creation>, isSearched: boolean): Promise<WrittenRecords> {
     const { type, items, view, mergePatch, readOnlyToo = false, caller, unread = !view } = request;
     const session = sessionOf(writer, { ...request, records: items, rules: { mergePatch, readOnlyToo } });
@@ -114,7 +111,6 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { records, ...(request.dryRun ? { effects: effectsOf(session.rights, plan) } : {}) };
   }
 
-  /** Returns the record as it was. Throws if there is none, or if it is not what the client expects. */
   async function remove(writer: Writer, request: Stamped<RecordDeletion>): Promise<Written> {
     const { type, view, identifier, precondition, caller } = request;
     const session = sessionOf(writer, request);
@@ -132,9 +128,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { identifier, body };
   }
 
-  // Where a transaction costs more than a statement, one record that neither names nor shows others is written by one
-  // statement. It does nothing where it does not find what it expects: then undefined is returned, and the transaction does
-  // it, or says why not.
+  // PostgreSQL writes one record that neither names nor shows others by one statement. If the statement does not find what it
+  // expects, it does nothing, undefined is returned, and a transaction does the write, or says why not.
 
   const alone = async (statement: Statement, values: Values, { caller }: Pick<WriteRequest, 'caller'>, row?: string) =>
     driver.writeAlone?.(statement, values, caller, row).catch((error: unknown) => {
@@ -199,10 +194,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const upsert = createUpsert<Stamped<UpsertRequest>>(tables, dialect, write);
   const deleteFound = createDeleteFound(reads, writeRows ?? Infinity, sessionOf);
 
-  /**
-   * A dry run reads in a transaction that cannot write. A write that broke a constraint was undone: it runs again, and looks
-   * for the records in its way before it writes.
-   */
+  /** A write that broke a constraint was undone: it runs again, and first looks for the records in its way. */
   async function transact<T>(
     { caller = PATIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
     work: (writer: Writer, isSearched: boolean) => Promise<T>,
@@ -299,7 +291,7 @@ function rowIn({
   return items.length === 1 && typeof identifier === 'number' ? rowOf(view.type, identifier) : undefined;
 }
 
-/** The columns and values of a body, in the order of the descriptor; undefined if stored values are needed, as for checks. */
+/** In the order of the descriptor; undefined if stored values are needed, as for checks. */
 function valuesIn(
   { type, raw, faults = [], mergePatch }: WriteRequest,
   body: JsonObject,
