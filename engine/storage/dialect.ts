@@ -23,7 +23,6 @@ export interface Dialect {
   /** An object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of an object whose keys follow. */
   readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
   readonly array: (json: string, from: string, order: string) => string;
-  /** The length in bytes of a text or JSON column; not read from disk if the database can tell without. */
   readonly bytes: (column: string, sqlType: string) => string;
   readonly hasKey: (column: string, key: string) => string;
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;

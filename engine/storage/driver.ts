@@ -14,7 +14,6 @@ export interface Statement {
 }
 
 export type Values = readonly SqlValue[];
-/** The values in the order of the selected columns. */
 export type Row = readonly SqlValue[];
 
 export interface BoundStatement {
@@ -94,7 +93,6 @@ export interface Driver extends Reader, Migrating {
   /** Runs the work while no other process runs work by this method. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   define(statements: readonly string[]): Promise<void>;
-  /** Names of the tables and indexes that exist. */
   existing(): Awaitable<readonly SqlValue[]>;
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
   ping(): Awaitable<void>;
@@ -125,7 +123,6 @@ export interface ServerUsage {
   /** `primary`, or `replica-1` and so on, in the order of READ_URL. */
   readonly server: string;
   readonly pools: PoolUsages;
-  /** Requests that wait for a connection. */
   readonly waiting: Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
 }
 

@@ -56,22 +56,23 @@ export function defineTable(type: RecordType, dialect: Dialect, name = type.tabl
   });
 }
 
-export const indexesOf = (type: RecordType, { name: dialect }: Pick<Dialect, 'name'>): readonly TableIndex[] => [
-  ...type.indexes.map(({ name, unique, members }) => ({
-    table: type.table,
-    name,
-    unique,
-    columns: members.map((member) => indexedColumn(member, dialect)),
-    identifier: type.identifier.column,
-  })),
-  ...type.references.map(({ column, unique }) => ({
-    table: type.table,
-    name: generatedName(type.table, column, unique ? 'unique' : 'index'),
-    unique,
-    columns: [plainColumn(column)],
-    identifier: type.identifier.column,
-  })),
-];
+export function indexesOf(type: RecordType, { name: dialect }: Pick<Dialect, 'name'>): readonly TableIndex[] {
+  const shared = { table: type.table, identifier: type.identifier.column };
+  return [
+    ...type.indexes.map(({ name, unique, members }) => ({
+      ...shared,
+      name,
+      unique,
+      columns: members.map((member) => indexedColumn(member, dialect)),
+    })),
+    ...type.references.map(({ column, unique }) => ({
+      ...shared,
+      name: generatedName(type.table, column, unique ? 'unique' : 'index'),
+      unique,
+      columns: [plainColumn(column)],
+    })),
+  ];
+}
 
 export const sidesOf = ({ first, left, right }: JoinTable): readonly [JoinTable['left'], JoinTable['right']] =>
   first === 'left' ? [left, right] : [right, left];

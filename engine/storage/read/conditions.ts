@@ -79,19 +79,15 @@ export interface SqlCondition {
 }
 
 /** All of the conditions; empty SQL if there are none. */
-export const and = (conditions: readonly SqlCondition[]): SqlCondition => ({
-  sql: conditions.flatMap(({ sql }) => (sql === '' ? [] : sql)).join(' and '),
-  values: conditions.flatMap(({ values }) => values),
-});
-
 export const all = (conditions: readonly SqlCondition[]): SqlCondition => joined(conditions, ' and ');
 export const any = (conditions: readonly SqlCondition[]): SqlCondition =>
   conditions.length === 0 ? { sql: '1 = 0', values: [] } : joined(conditions, ' or ');
 
-const joined = (conditions: readonly SqlCondition[], word: string): SqlCondition => ({
-  sql: conditions.length === 1 ? (conditions[0]?.sql ?? '') : `(${conditions.map(({ sql }) => sql).join(word)})`,
-  values: conditions.flatMap(({ values }) => values),
-});
+function joined(conditions: readonly SqlCondition[], word: string): SqlCondition {
+  const parts = conditions.flatMap(({ sql }) => (sql === '' ? [] : sql));
+  const sql = parts.length > 1 ? `(${parts.join(word)})` : parts.join('');
+  return { sql, values: conditions.flatMap(({ values }) => values) };
+}
 
 /** A comparison with null is neither true nor false to SQL; here it is false, and its negation true. */
 const not = ({ sql, values }: SqlCondition): SqlCondition => ({ sql: `(${sql}) is not true`, values });
@@ -107,7 +103,7 @@ function shapeOf(condition: Filter): string {
 }
 
 export function sqlOf(conditions: readonly Filter[], source: JoinedTables, dialect: Dialect): SqlCondition {
-  return and(conditions.map((condition) => oneCondition(condition, source, dialect)));
+  return all(conditions.map((condition) => oneCondition(condition, source, dialect)));
 }
 
 export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): readonly SqlValue[] =>

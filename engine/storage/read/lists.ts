@@ -9,7 +9,6 @@ import { type Dialect, jsonOptional } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
 import {
   all,
-  and,
   any,
   createJoinedTables,
   type JoinedTables,
@@ -47,13 +46,13 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   const counted = createJoinedTables(type, dialect);
   const matching = sqlOf(query.filters, counted, dialect);
   const selectMatching = (columns: string, before = '', within = ''): string =>
-    selectSql(columns, `${before}${counted.from} ${counted.joins()}`, and([{ sql: within, values: [] }, matching]));
+    selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
   const count: Statement = { sql: selectMatching('count(*)') };
 
   const source = createJoinedTables(type, dialect);
   const filters = sqlOf(query.filters, source, dialect);
   const paths = order.map(({ path }) => source.path(path));
-  const where = and([filters, cursorCondition(query, paths)]);
+  const where = all([filters, cursorCondition(query, paths)]);
   const from = `${source.from} ${source.joins()}`;
   const orderedBy = (expressions: readonly string[]): string =>
     order
@@ -90,7 +89,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
   const identifiers: Statement = { sql: ordered([identifier]) };
   const estimate = dialect.estimate.sql({ table, identifier: id, rowIdentifier: identifier, select: selectMatching });
-  const behind = selectSql('1', from, and([filters, cursorCondition(query, paths, true)]));
+  const behind = selectSql('1', from, all([filters, cursorCondition(query, paths, true)]));
   const isBrief = dialect.readsRowsAtOnce && orderValuesIn !== undefined;
   return {
     /** The JSON texts, and the order values if the texts do not show them. */

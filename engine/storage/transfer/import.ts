@@ -398,18 +398,9 @@ function placeOf(member: Field | Relation | undefined): string {
 
 const MOST_DANGLING = 100_000;
 
-interface ReferenceRow {
-  /** The key of a row: this text, and the values of the columns. */
-  readonly row: string;
-  readonly columns: readonly string[];
-  readonly table: string;
-  readonly column: string;
-  readonly pointer: string;
-  readonly target: RecordType;
-  readonly acyclic: boolean;
-}
+type ReferenceRow = ReturnType<typeof referencesOf>[number];
 
-/** The keys of the references of a line, as `#refuseDangling` finds them. */
+/** The keys of the references of a line; see referencesOf. */
 function keysOf(text: LineText): readonly string[] {
   const line = (parsed(text) ?? {}) as Partial<RecordLine & PairLine>;
   const { type, identifier, references, pair, left, right } = line;
@@ -417,7 +408,8 @@ function keysOf(text: LineText): readonly string[] {
   return Object.entries(references ?? {}).map(([name, value]) => `type ${type} ${name} ${identifier} ${value}`);
 }
 
-const referencesOf = ({ types, joinTables }: Model): readonly ReferenceRow[] => [
+/** The key of a row is `row` and the values of the columns. */
+const referencesOf = ({ types, joinTables }: Model) => [
   ...[...types.values()].flatMap(({ name, table, identifier, references }) =>
     references.map(({ column, exportName, target, acyclic }) => ({
       row: `type ${name} ${exportName}`,
