@@ -87,13 +87,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     if (view && expected.length > 0) {
       const texts = await reads.records(writer, view, tagged, caller);
       const bodies = texts.map((text, index) => text ?? notFound(view, tagged[index] ?? 0));
-      throwTogether(
-        expected.map(
-          ({ precondition }, index) =>
-            () =>
-              precondition(bodies[index] ?? ''),
-        ),
-      );
+      throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
       if (!isLocked) throw new Overtaken();
     }
     const plan = await planWrite(session);
