@@ -46,7 +46,7 @@ function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly Ord
   return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
 }
 
-const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
+export const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
   ['asc', false],
   ['desc', true],
 ]);

@@ -37,7 +37,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
     const { type, rights, fields } = names;
     const relation = relationsFor(rights, type).get(step);
     if (relation === undefined) {
-      if (index < steps.length - 1) return unknownRelation(names, step, complain);
+      if (index < steps.length - 1) return unknownRelation(type, rights, step, complain);
       const field = fields.get(step);
       if (!field && step !== type.identifier.name) return unknownField(names, step, complain, index > 0 ? [] : others);
       return { through, end: pathTo(type, relations, field), place: { names, followed } };
@@ -71,11 +71,7 @@ export function resolvePath(
   );
 }
 
-function unknownRelation(
-  { type, rights }: Pick<PathNames, 'type' | 'rights'>,
-  name: string,
-  complain: Complain,
-): undefined {
+function unknownRelation(type: RecordType, rights: Rights, name: string, complain: Complain): undefined {
   const isValue = type.fields.has(name) || name === type.identifier.name;
   if (isValue) return complain('unknown-relation', `"${name}" of ${type.name} is a field, not a relation`);
   return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
@@ -235,7 +231,7 @@ function addPath(
     const isLast = depth === steps.length - 1;
     const relation = relationsFor(rights, type).get(step);
     if (relation === undefined) {
-      if (parameter === 'include' || !isLast) return unknownRelation({ type, rights }, step, complain);
+      if (parameter === 'include' || !isLast) return unknownRelation(type, rights, step, complain);
       const { identifier } = type;
       const field = type.fields.get(step);
       if (identifier.inRecord && step === identifier.name) return undefined;

@@ -4,7 +4,7 @@ import { integer } from '../field-types/integer.ts';
 import { didYouMean } from '../names.ts';
 import { resolveFilters } from './filters.ts';
 import type { GroupKey, Measure, Path, PathNames, QueryReading, SummaryOrder, SummaryQuery } from './list-query.ts';
-import { resolveLimit, resolveTerms } from './paging.ts';
+import { DIRECTIONS, resolveLimit, resolveTerms } from './paging.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import { NO_PARTS, refuseManyRelations, resolvePath, viewOf } from './paths.ts';
 
@@ -132,7 +132,7 @@ function resolveSummaryOrder(
       return complain(
         'unknown-field',
         `${quote(value)} is neither in by nor in measure; groups are ordered by ${known.map(quote).join(', ')}`,
-        () => didYouMean(value, known),
+        () => didYouMean(value, [...known, ...(before.length > 0 ? DIRECTIONS.keys() : [])]),
       );
     if (before.some((other) => other.column === column))
       return complain('repeated', `${quote(value)} is in the order twice`);

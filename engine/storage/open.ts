@@ -36,18 +36,13 @@ type StorageOptions = DriverOptions &
     readonly readUrl?: string;
   };
 
-interface Storage {
-  readonly store: Store;
-  readonly prepared: PreparedTables;
-}
-
 /** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
 export async function openStorage(
   model: Model,
   url: string,
   options: StorageOptions = UNLIMITED,
   observer: DatabaseObserver = {},
-): Promise<Storage> {
+): Promise<{ readonly store: Store; readonly prepared: PreparedTables }> {
   const { readUrl = '', writeRows, clock, waits, migrate } = options;
   const { log } = observer;
   const database = databaseAt(url);

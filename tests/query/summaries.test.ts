@@ -175,6 +175,8 @@ it.each([
   ['measure=count,count', ['measure repeated']],
   ['_cnd[orderBy]=title', ['_cnd[orderBy] unknown-field']],
   ['by=title&_cnd[orderBy]=titel', ['_cnd[orderBy] unknown-field did you mean "title"']],
+  ['by=title&_cnd[orderBy]=title,dsc', ['_cnd[orderBy] unknown-field did you mean "desc"']],
+  ['by=title&_cnd[orderBy]=title,UP', ['_cnd[orderBy] unknown-field']],
   ['by=title&_cnd[orderBy]=title&_cnd[orderBy]=title', ['_cnd[orderBy] repeated']],
   ['by=title&_cnd[limit]=0&_cnd[limit]=10001', ['_cnd[limit] limit-too-large']],
   ['by=title&after=x', ['after unknown-parameter']],
