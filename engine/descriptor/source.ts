@@ -193,13 +193,17 @@ const OPTIONS = {
 
 /** One error for each line, and one for close lines with the same error. */
 function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
-  const lineOf = ({ pos }: YAMLError): number => lines.linePos(pos[0]).line;
-  return errors
-    .filter((error, index) => {
-      const before = errors[index - 1];
-      return !before || lineOf(error) > lineOf(before) + (error.code === before.code ? NEIGHBOURS : 0);
-    })
-    .slice(0, MAX_YAML_FAULTS);
+  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
+  if (exhausted) return [exhausted];
+  const told: YAMLError[] = [];
+  let [lastLine, lastCode] = [-1, ''];
+  for (const error of errors) {
+    const { line } = lines.linePos(error.pos[0]);
+    const echo = line === lastLine || (line <= lastLine + NEIGHBOURS && error.code === lastCode);
+    if (!echo) told.push(error);
+    if (line !== lastLine) [lastLine, lastCode] = [line, error.code];
+  }
+  return told.slice(0, MAX_YAML_FAULTS);
 }
 
 /** The parser's most common errors in plain words. */

@@ -71,9 +71,13 @@ function alias(node: Node, name: string, walk: Conversion, depth: number): JsonV
 function keyOf(key: Node, walk: Conversion): string | undefined {
   // The operator, not the value.
   if (isScalar(key) && key.source === 'null') return key.source;
-  if (isScalar(key) && key.value !== null) return String(scalar(key, walk));
-  refuse(walk, 'not-json', key, 'a key must be text');
-  return undefined;
+  if (!isScalar(key) || key.value === null) {
+    refuse(walk, 'not-json', key, 'a key must be text');
+    return undefined;
+  }
+  // A faulty key stays, so that further faults of it have the same place, and are not shown.
+  scalar(key, walk);
+  return String(key.value);
 }
 
 const INEXACT = 'JSON cannot represent this number exactly; put a long number in quotes, as text';

@@ -103,6 +103,7 @@ const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly s
     `type: A\n${'fields: {}\n'.repeat(MANY)}`,
     Array.from({ length: 100 }, (_, index) => `${index + 3}:1 duplicate-key`),
   ],
+  'a key that is no number of JSON': ['type: A\nseed: [{ id: 1, 1e400: 1 }]\n', ['2:17 not-json']],
   'an alias bomb': [
     `type: A\nopen: true\nseed:\n- { id: 1, a0: &a0 [x] }\n${Array.from({ length: 10 }, (_, level) => `- { id: ${level + 2}, a${level + 1}: &a${level + 1} [${`*a${level}, `.repeat(10)}] }`).join('\n')}`,
     ['8:36 too-many-aliases'],
