@@ -2,9 +2,13 @@
 import { inUtc, isDate, sortable } from './date.ts';
 import { COMPARING, type FieldType } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './columns.ts';
+import { ownPattern } from './patterns.ts';
 import { call } from './totals.ts';
 
-const WRITTEN = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const PATTERN = ownPattern(
+  '^\\d{4}-\\d\\d-\\d\\dT([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$',
+);
+const WRITTEN = new RegExp(PATTERN);
 const MINUTE = 60_000;
 const [EARLIEST, LATEST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
@@ -46,7 +50,7 @@ function postgresInstant(text: string): string {
 export const timestamp: FieldType = {
   operators: COMPARING,
   name: 'timestamp',
-  schema: () => ({ type: 'string', format: 'date-time' }),
+  schema: () => ({ type: 'string', format: 'date-time', pattern: PATTERN }),
   expected: () =>
     'a point in time such as "2030-12-31T23:59:59Z", with at most six fractional digits, and a year from 0001 to 9999 in UTC',
   faults: () => [],
