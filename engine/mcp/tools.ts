@@ -227,7 +227,7 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value
   boolean: ['true or false', (value) => typeof value === 'boolean'],
   integer: ['an integer', (value) => typeof value === 'number' || typeof value === 'string'],
   object: ['an object', isObject],
-  array: ['a list', (value) => Array.isArray(value) || typeof value === 'string'],
+  array: ['a list', Array.isArray],
 };
 
 function refuseArguments(name: string, { required, optional }: AgentTool, given: JsonObject): void {
@@ -247,8 +247,10 @@ function refuseArguments(name: string, { required, optional }: AgentTool, given:
       .map((key) => fault(key, 'required', `${name} needs the argument "${key}"`)),
     ...known.flatMap((key) => {
       const { [key]: value } = given;
+      const schema: JsonObject = ARGUMENTS[key];
       const [expected, fits] = EXPECTED[ARGUMENTS[key].type] ?? [];
-      if (value === undefined || fits?.(value) !== false) return [];
+      const isOneName = typeof value === 'string' && schema['items'] === NAMES.items;
+      if (value === undefined || isOneName || fits?.(value) !== false) return [];
       const hint = key === 'record' && Array.isArray(value) ? '; several are for "records"' : '';
       return fault(key, 'type', `"${key}" must be ${expected}, not ${kindOf(value)}${hint}`);
     }),

@@ -100,6 +100,7 @@ describe('arguments', () => {
     [{ record: { name: 'x' }, records: [{ name: 'y' }] }, 'records', 'not both'],
     [{ record: [{ name: 'x' }] }, 'record', 'several are for "records"'],
     [{ records: { name: 'x' } }, 'records', '"records" must be a list, not an object'],
+    [{ records: 'x' }, 'records', '"records" must be a list, not a string'],
     [{ records: ['x'] }, '/0', ''],
   ])('create_record %j', async (given, place, message) => {
     const { isError, says } = await use('create_record', { type: 'Author', ...given });
