@@ -9,7 +9,7 @@ import { tooSlow } from '../../problem.ts';
 import { type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
-import { abortedBefore, isCancelled, isDividedByZero, isSilent, silent } from './errors.ts';
+import { abortedBefore, isCancelled, isConnectionLost, isDividedByZero, isSilent, isStale, silent } from './errors.ts';
 import { POSITION } from './replicas.ts';
 
 /** Milliseconds until a cancellation is repeated: the server forgets one that comes before the statement. */
@@ -116,6 +116,7 @@ export class PostgresConnection {
 
   #explained(error: unknown): unknown {
     if (isSilent(error)) this.#cancel();
+    if (isConnectionLost(error) || isStale(error)) this.spoil();
     if (!isCancelled(error)) return error;
     return this.#cancelling === undefined ? tooSlow(this.#options.timeout, error) : new CallerGone();
   }
@@ -143,7 +144,7 @@ export class PostgresConnection {
 
   async rollback(): Promise<void> {
     this.#isOver = true;
-    await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.spoil());
+    if (!this.#isSpoilt) await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.spoil());
   }
 
   /** The connection is closed when it is released. */

@@ -24,7 +24,6 @@ import {
   isReadOnly,
   isRepeatable,
   isSilent,
-  isStale,
   isUnanswered,
   postgresReasonOf,
   translate,
@@ -132,7 +131,7 @@ async function inTransaction<T>(
     await finish(connection);
     return result;
   } catch (error) {
-    if (!isUseless(error)) await connection.rollback();
+    await connection.rollback();
     throw error;
   }
 }
@@ -161,7 +160,6 @@ async function repeating<T>(
       return await attempt(connection);
     } catch (error) {
       if (connection === undefined) throw translate(error);
-      if (isUseless(error)) connection.spoil();
       if (isReadOnly(error)) connections.renew();
       if (mayRepeat(error)) continue;
       if (error instanceof Unknown) throw outcomeUnknown(error.cause);
@@ -171,8 +169,6 @@ async function repeating<T>(
     }
   }
 }
-
-const isUseless = (error: unknown): boolean => error instanceof Unknown || isConnectionLost(error) || isStale(error);
 
 export async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
@@ -264,7 +260,6 @@ async function writeTogether(
     await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
   } catch (error) {
-    if (isUseless(error)) connection.spoil();
     if (isUnanswered(error)) throw outcomeUnknown(error);
     return [];
   } finally {
@@ -283,14 +278,10 @@ const COPIES = 2;
 /** Opens a list that is streamed, on a connection of its own. */
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
-  const ask: PostgresConnection['query'] = async (...asked) => {
-    try {
-      return await connection.query(...asked);
-    } catch (error) {
-      if (isConnectionLost(error)) connection.spoil();
+  const ask: PostgresConnection['query'] = (...asked) =>
+    connection.query(...asked).catch((error: unknown) => {
       throw translate(error);
-    }
-  };
+    });
   let open = true;
   return {
     ...readerThrough(ask),
@@ -312,7 +303,6 @@ async function beginSnapshot(connections: Connections, caller: Caller): Promise<
       await connection.execute(connections.opening(READ_ONLY));
       return connection;
     } catch (error) {
-      connection.spoil();
       connection.release();
       if (attempt > 0) throw translate(error);
     }
