@@ -4,8 +4,9 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { codeOf } from '../../files.ts';
+import { createCache } from '../../memo.ts';
 import { reasonOf } from '../../problem.ts';
-import type { Row, Values } from '../driver.ts';
+import type { Row, Statement, Values } from '../driver.ts';
 import { BEGIN, COMMIT, connect, LONG_LOG } from './connection.ts';
 
 /** KiB of the file that a process keeps; a sort that needs more goes to the disk. */
@@ -37,6 +38,8 @@ try {
 
 const connection = connect(file, true);
 connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY}`);
+/** Statements stay prepared: to prepare one costs more than most searches. */
+const statements = createCache<Statement>(200);
 let rows: IterableIterator<Row> | undefined;
 
 const lengthOf = (row: Row): number =>
@@ -63,7 +66,11 @@ function answerTo(question: Question): Piece {
   rows = undefined;
   if (question === 'end') return endSnapshot();
   if (!connection.database.inTransaction) connection.command(BEGIN);
-  rows = connection.iterate({ sql: question.sql }, question.values);
+  const { sql, values } = question;
+  rows = connection.iterate(
+    statements(sql, () => ({ sql })),
+    values,
+  );
   return piece();
 }
 
