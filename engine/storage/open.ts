@@ -70,7 +70,6 @@ export async function openStorage(
       page,
       stream,
       summary,
-      count: reads.count,
       ready: async () => {
         await driver.ping();
         await driver.requireFit();

@@ -181,7 +181,6 @@ export interface Store extends WriteVerbs {
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
   /** Problem: `too-many-groups`. */
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
-  count(query: ListQuery): Awaitable<number>;
   /** These run the write unless it was done before. */
   readonly once: {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;

@@ -17,7 +17,7 @@ import { createDeepLimit, createFindViewRows, limitedJson, MARK, ROOT_ALIAS, too
 /** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
 const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
 
-export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary' | 'count'> {
+export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'> {
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
   /** Many records in this order. They must exist. */
   records(
@@ -249,7 +249,6 @@ export function createReads(driver: Driver): Reads {
         return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
       return driver.read((reader) => readPage(reader, bound, count, caller, totalsNow()), caller, isSingle);
     },
-    count: async (query) => driver.read((reader) => totalOf(reader, boundOf(query), 'exact'), PATIENT, true),
     stream: async (query, count, caller = PATIENT) => {
       const bound = boundOf(query);
       const { list } = bound;
