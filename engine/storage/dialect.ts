@@ -20,14 +20,10 @@ export interface Dialect {
 
   // JSON texts.
 
-  /** An object with these keys, each with the SQL of its JSON text; `openKeys`: SQL of an object whose keys follow. */
-  readonly object: (entries: readonly (readonly [key: string, json: string])[], openKeys: string | undefined) => string;
   readonly array: (json: string, from: string, order: string) => string;
-  readonly bytes: (column: string, sqlType: string) => string;
   readonly hasKey: (column: string, key: string) => string;
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
   readonly keyJson: (column: string, key: string) => string;
-  readonly isEmpty: (json: string) => string;
   /** The literal that `extracted` of a column type takes. */
   readonly keyPath: (key: string) => string;
 
@@ -136,10 +132,8 @@ function concat(parts: readonly string[]): string {
   return concat(groups);
 }
 
-export function jsonObject(
-  entries: readonly (readonly [key: string, json: string])[],
-  openKeys: string | undefined,
-): string {
+/** An object with these keys, each with the SQL of its JSON text. `openKeys`: the text of an object whose keys follow. */
+export function jsonObject(entries: readonly (readonly [key: string, json: string])[], openKeys?: string): string {
   if (entries.length === 0) return openKeys ?? `'{}'`;
   const parts = entries.flatMap(([key, json], index) => [
     literal(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),

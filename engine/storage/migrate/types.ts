@@ -52,7 +52,7 @@ export function droppedTypeStep({ name, table, identifier }: NamedType, dialect:
 
 export function closeStep(change: TypeChange): MigrationStep {
   const edits: readonly Edit[] = [{ kind: 'dropColumn', name: OPEN_COLUMN, isReference: false }];
-  const rows = rowsWhere(change, `not (${change.dialect.isEmpty(openKeysLeft(change, change.dialect))})`);
+  const rows = rowsWhere(change, `cast(${openKeysLeft(change, change.dialect)} as text) <> '{}'`);
   return change.step('close-type', { edits, rows });
 }
 

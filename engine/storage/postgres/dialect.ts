@@ -2,7 +2,7 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, jsonObject, literal } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -152,9 +152,7 @@ export const postgresDialect: Dialect = {
   knex: knex({ client: 'pg' }),
   quote,
   literal,
-  object: (entries, openKeys) => jsonObject(entries, openKeys && `${openKeys}::text`),
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
-  bytes: (column, sqlType) => `octet_length(${column}${sqlType === 'json' ? '::text' : ''})`,
   hasKey: (column, key) => `(${keyOf(column, key)}) is not null`,
   // json_object_agg would put spaces between the keys.
   withoutKeys: (column, keys) => {
@@ -163,7 +161,6 @@ export const postgresDialect: Dialect = {
     return `(select concat('{', ${kept}, '}')::json from ${others})`;
   },
   keyJson: (column, key) => `(${keyOf(column, key)})::text`,
-  isEmpty: (json) => `${json}::text = '{}'`,
   folded,
   spelled: {
     joined: (inCase, text) => `(encode(convert_to(${inCase}, 'UTF8'), 'hex') || '!' || ${text}) collate "C"`,

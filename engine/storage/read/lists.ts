@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../json/json.ts';
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import type { Filter, GroupKey, ListQuery, Measure, Path, SummaryQuery, View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
-import { type Dialect, jsonOptional } from '../dialect.ts';
+import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
 import {
   all,
@@ -83,7 +83,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   // An index that gives the order finds the rows of the page; the JSON of rows that are skipped must not be built.
   const isDirect = servedByIndex(query) && offset === 0;
   const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
-  const long = `${dialect.bytes('text$', 'text')} > ${MOST_BRIEF}`;
+  const long = `octet_length(text$) > ${MOST_BRIEF}`;
   // A limit and a condition around it keep SQLite from putting the text together for each time that it is named.
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
@@ -347,15 +347,12 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<
   const terms = order.map(({ column, descending }) => dialect.orderBy(ordered[column] ?? '', descending, false));
   const orderBy = terms.length === 0 ? '' : ` order by ${terms.join(', ')}`;
   const objectOf = (items: readonly { readonly name: string }[], shown: readonly GroupColumn[]): string =>
-    dialect.object(
-      items.map(({ name }, index) => [name, shown[index]?.json ?? '']),
-      undefined,
-    );
+    jsonObject(items.map(({ name }, index) => [name, shown[index]?.json ?? '']));
   const parts = [
     ['by', objectOf(keys, columns.keys)],
     ['measures', objectOf(measures, columns.measures)],
   ] as const;
-  const select = `select ${dialect.object(parts, undefined)} from`;
+  const select = `select ${jsonObject(parts)} from`;
   return {
     page: { sql: `${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}` },
     count: { sql: `select count(*) from (${count}) as groups$` },

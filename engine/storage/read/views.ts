@@ -13,7 +13,7 @@ import {
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
-import { type Dialect, jsonOptional } from '../dialect.ts';
+import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 
 /** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
@@ -49,7 +49,7 @@ function jsonOf(
     }),
     ...relations.map(({ relation, view }) => [relation.name, related(relation, view)] as const),
   ];
-  return dialect.object(entries, openKeys ? column(OPEN_COLUMN) : undefined);
+  return jsonObject(entries, openKeys ? `cast(${column(OPEN_COLUMN)} as text)` : undefined);
 }
 
 /** Aliases must differ among siblings and stay short at any depth. */
@@ -152,15 +152,19 @@ const countSql = (rows: string, most: number): string =>
 /** SQL: about how many bytes a relation takes: those of the texts, and SMALL_BYTES for each key and other value. */
 function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialect): string {
   const child = aliasOf(relation, parent);
-  const column = (name: string): string => `${child}.${dialect.quote(name)}`;
+  // SQLite knows the length of a stored text without reading it.
+  const lengthOf = (name: string, sqlType: string): string => {
+    const column = `${child}.${dialect.quote(name)}`;
+    return `coalesce(octet_length(${sqlType === 'json' ? `cast(${column} as text)` : column}), 0)`;
+  };
   const texts = view.fields.flatMap((field) => {
     const { sqlType } = columnType(field, dialect.name);
-    return /text|json/.test(sqlType) ? [dialect.bytes(column(field.column), sqlType)] : [];
+    return /text|json/.test(sqlType) ? [lengthOf(field.column, sqlType)] : [];
   });
-  const open = view.openKeys ? [dialect.bytes(column(OPEN_COLUMN), dialect.openKeys)] : [];
+  const open = view.openKeys ? [lengthOf(OPEN_COLUMN, dialect.openKeys)] : [];
   const keys = view.fields.reduce((sum, { name }) => sum + name.length + SMALL_BYTES, SMALL_BYTES);
   const below = view.relations.map((related) => bytesOf(related.relation, related.view, child, dialect));
-  const row = [String(keys), ...[...texts, ...open].map((text) => `coalesce(${text}, 0)`), ...below].join(' + ');
+  const row = [String(keys), ...texts, ...open, ...below].join(' + ');
   return `(select coalesce(sum(${row}), 0) from ${relatedRows(relation, parent, child, dialect)})`;
 }
 

@@ -1,7 +1,7 @@
 /** SQLite's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, jsonObject, literal } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 
 /** An estimate looks at this many pieces of the table, of this many identifiers each. */
@@ -39,13 +39,10 @@ export const sqliteDialect: Dialect = {
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),
   quote,
   literal,
-  object: jsonObject,
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
-  bytes: (column) => `octet_length(${column})`,
   hasKey: (column, key) => `json_type(${quote(column)}, ${keyPath(key)}) is not null`,
   withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
   keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
-  isEmpty: (json) => `${json} = '{}'`,
   folded: (text) => `${FOLDED}(${text})`,
   spelled: {
     joined: (folded, text) => `hex(${folded}) || '!' || ${text}`,
