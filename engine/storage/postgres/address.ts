@@ -5,7 +5,6 @@ import { StartError } from '../../problem.ts';
 
 export interface PostgresAddress {
   readonly url: string;
-  /** Connections for requests. */
   readonly pool: number;
   /** false behind a pooler in transaction mode. */
   readonly prepared: boolean;
@@ -17,7 +16,6 @@ export interface PostgresAddress {
 
 const PARAMETERS = { pool: wholeNumber(1, 1000), prepared: onOrOff(), lock_timeout: wholeNumber(1, 3_600_000) };
 
-/** Parameters that the client understands. */
 const CLIENT =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT.split(' ')]);

@@ -186,10 +186,7 @@ export function endWhenSilent(client: ClientBase, timeout: number): void {
   });
 }
 
-/**
- * Sends CancelRequest over a new connection, as poolers allow too. Resolves when the server has closed it, with `false` if
- * it does not: then the request may still end another statement.
- */
+/** Sends CancelRequest over a new connection. Resolves with `false` if the request may still end another statement. */
 function cancelStatement(client: Client): Promise<boolean> {
   const { processID, secretKey } = client as Client & Backend;
   if (processID === null || secretKey === null) return Promise.resolve(false);

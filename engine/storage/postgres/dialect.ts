@@ -15,7 +15,7 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-/** A page and its total in one statement. The last two values of a page are the limit, which is one more than asked for, and the offset. */
+/** A page and its total in one statement. The last values of a page are its limit, with one row more, and its offset. */
 const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isTold }) => {
   const rows = '(select count(*) from page$)';
   const unless = isTold ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
@@ -26,17 +26,13 @@ const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isT
   };
 };
 
-/** The sequence behind an identity column, whatever it is called. */
 const sequenceOf = (table: string, column: string): string =>
   `pg_get_serial_sequence(${literal(quote(table))}, ${literal(column)})::regclass`;
 
-/** Up to this distance, a sequence moves number by number, and so never back; further away, no other process catches up meanwhile. */
+/** Up to this distance, a sequence moves number by number, so that it never goes back; others do not get further meanwhile. */
 const NEAR = 1000;
 
-/**
- * SQL: moves a sequence past a number. Reading and setting it are two steps: it is read again under a lock before it is
- * set, else it could undo what another process set in between.
- */
+/** Moves a sequence past a number. It is read again under a lock: another process may have set it since. */
 function moveBehind(sequence: string, number: string): string {
   const last = `coalesce(pg_sequence_last_value(${sequence}), 0)`;
   const near = `select max(nextval(${sequence})) from generate_series(${last} + 1, ${number})`;
@@ -45,11 +41,7 @@ function moveBehind(sequence: string, number: string): string {
   return `case when ${number} - ${last} > ${NEAR} then (${far}) else (${near}) end`;
 }
 
-/**
- * Foreign keys that are checked for each row take longer than the rows; added again, they are checked once for all. They
- * keep their names when columns and tables get others: they are found by their tables, and remembered until the
- * transaction ends.
- */
+/** Foreign keys that are dropped, and added again, are checked once: for each row, the checks take longer than the rows. */
 function dropForeignKeys(tables: readonly string[]): string {
   const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
   return [
@@ -72,7 +64,7 @@ function readPlan(json: string): ReturnType<Dialect['estimate']['read']> {
   return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP };
 }
 
-/** Null comes before every value, as in SQLite: PostgreSQL puts it last, unless it is told so. */
+/** Null comes before every value, as in SQLite. */
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
 // SQL that folds a text, for rows that are there before the engine keeps a folded column.
@@ -117,7 +109,7 @@ const folded = (text: string): string => {
 /** Bytes of the values of an index entry: a third of a page without its headers. */
 const MAX_ENTRY = 2680;
 
-/** Objects of the schema that tables are made in. Constraints and indexes go with their columns; all else blocks a step. */
+/** Objects of the schema. Constraints and indexes go with their columns; all else blocks a step. */
 const CATALOGUE = `with own as (
     select oid, relname::text as name, relnatts from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
   ), reader as (

@@ -150,10 +150,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
   return { driver, unlimited, pools };
 }
 
-/**
- * A lock of a transaction survives a pooler, and no crash. A process that waits keeps no connection: behind a pooler, the
- * holder of the lock may need it.
- */
+/** A transaction's lock survives a pooler, and no crash. A process that waits leaves its connection to the holder. */
 async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
   for (;;) {
     const connection = await connections.take();

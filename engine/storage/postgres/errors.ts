@@ -22,7 +22,6 @@ const tooLong: Translate = (cause) =>
   new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
 const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
-/** For the log: the server's message. */
 const told = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
 /** `SQLSTATE routine` -> problem, the first one that fits. The routine is a function of the server. */
@@ -63,7 +62,6 @@ export function translate(error: unknown): unknown {
 const sqlStateOf = (error: unknown): string =>
   /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
-/** SQLSTATEs, and codes of Node's sockets. */
 const LOST =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** The client knew before it sent anything. */
@@ -103,7 +101,6 @@ export const isRepeatable = (error: unknown): boolean =>
 
 const FULL = /^53300|no more connections allowed/;
 
-/** The server, or a pooler, has as many connections as it may have. */
 export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);
 
 /** Whether the SQLSTATE of the error, or of its cause, matches. */
@@ -168,7 +165,6 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/^42501/, 'grant it to the user of the URL, for the schema with GRANT USAGE, CREATE ON SCHEMA'],
 ];
 
-/** What helps against an error; undefined if its message says all. */
 export const cureOf = (error: unknown): string | undefined =>
   CURES.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1];
 

@@ -35,12 +35,10 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Milliseconds; 0 is for ever. */
+/** Milliseconds, 0 for ever: of a statement, of a transaction before its next statement, and of the wait for a lock. */
 interface TimeLimits {
   readonly statement: number;
-  /** How long a transaction may wait for its next statement. */
   readonly idle: number;
-  /** How long a statement may wait for a lock. */
   readonly lock: number;
 }
 
@@ -151,7 +149,6 @@ const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   row_security: { value: 'on' },
   exit_on_error: { value: 'off', accepted: /^off$/ },
   default_transaction_isolation: { value: 'read committed' },
-  // Each statement has a deadline of its own.
   transaction_timeout: { value: '0' },
   // Milliseconds between two checks whether the client of a running statement is there.
   client_connection_check_interval: { value: '1000' },

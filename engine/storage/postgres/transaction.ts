@@ -38,9 +38,6 @@ const LONGEST_PAUSE = 20;
 
 const READ_ONLY = 'begin isolation level repeatable read read only';
 
-/** A COMMIT, or a statement that writes, got no answer: it is not known how it ended. */
-class Unknown extends Error {}
-
 type Ask = (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<Answered>;
 
 const readerThrough = (ask: Ask): Reader =>
@@ -109,7 +106,7 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
   try {
     await connection.commit(revision);
   } catch (error) {
-    if (isConnectionLost(error)) throw new Unknown('commit', { cause: error });
+    if (isConnectionLost(error)) throw outcomeUnknown(error);
     // The engine's own constraints are not deferred.
     throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : error;
   }
@@ -162,7 +159,6 @@ async function repeating<T>(
       if (connection === undefined) throw translate(error);
       if (isReadOnly(error)) connections.renew();
       if (mayRepeat(error)) continue;
-      if (error instanceof Unknown) throw outcomeUnknown(error.cause);
       throw error instanceof Overtaken ? unavailable('busy', error) : translate(error);
     } finally {
       connection?.release();
@@ -188,10 +184,7 @@ interface SharedWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Writes of one statement, without a transaction around it. Those that wait for nobody, and arrive in one turn of the event
- * loop, share a transaction: a write to a socket, a read and a commit are most of their cost.
- */
+/** Writes of one statement. Those of one turn that wait for nobody share a transaction, and so a round trip and a commit. */
 export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
   let gathered = new Map<Statement, SharedWrite[]>();
 
@@ -238,7 +231,7 @@ function writeSingle(
       await connection.tellPosition();
       return rows[0];
     } catch (error) {
-      throw isUnanswered(error) ? new Unknown('statement', { cause: error }) : error;
+      throw isUnanswered(error) ? outcomeUnknown(error) : error;
     }
   };
   return repeating(attempt, connections, caller);
@@ -275,7 +268,6 @@ const PIECE_LENGTH = 256 * 1024;
 /** A piece is held twice: as it was received, and in the answer. */
 const COPIES = 2;
 
-/** Opens a list that is streamed, on a connection of its own. */
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
   const ask: PostgresConnection['query'] = (...asked) =>

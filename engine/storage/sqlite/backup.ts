@@ -11,7 +11,6 @@ import { sqliteDialect } from './dialect.ts';
 interface Verified {
   readonly tables: number;
   readonly rows: number;
-  /** Objects that the engine did not make. */
   readonly foreign: readonly string[];
 }
 
@@ -33,7 +32,6 @@ export async function backUp(file: string, to: string, force = false): Promise<V
   }
 }
 
-/** `to`: the name that the copy is going to have. */
 async function copy(file: string, partial: string, to: string): Promise<void> {
   try {
     const source = new Database(file, { readonly: true });
