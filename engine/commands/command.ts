@@ -1,4 +1,4 @@
-/** What commands share. */
+/** What commands share: options, exit codes, signals, the model, the database, progress. */
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
@@ -29,6 +29,7 @@ export async function stopSignal(): Promise<string> {
   return name;
 }
 
+/** Runs a command, and sets the exit code of the process. */
 export function runProcess(run: () => Promise<number>): void {
   // The stack trace that Node prints may contain values of records.
   process.once('uncaughtException', (error) => {
@@ -91,12 +92,14 @@ export function readModel(directory: string): Model {
   return schema.model;
 }
 
+/** Throws a StartError that suggests the nearest name. */
 export function typeNamed({ types }: Model, name: string): RecordType {
   const type = types.get(name);
   if (type) return type;
   throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}`);
 }
 
+/** Throws a StartError if the rights name a type that does not exist. */
 export function refuseUnknownTypes(model: Model, rights: Granted): void {
   const [unknown] = unknownTypes(model, rights);
   if (unknown !== undefined) typeNamed(model, unknown);

@@ -1,4 +1,4 @@
-/** `mcp`: serves agents over standard input and output. */
+/** `mcp`: serves agents over standard input and output (MCP), with the database of the settings. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../access/access.ts';

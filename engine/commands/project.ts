@@ -6,7 +6,7 @@ import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
 import { findDescriptors, loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
-import { isObject, parsedJson } from '../json/json.ts';
+import { isObject } from '../json/json.ts';
 import { defaultPath, defaultTable, snakeCase } from '../names.ts';
 import { reasonOf, StartError } from '../problem.ts';
 import { PACKAGE_NAME, print, printError } from '../process.ts';
@@ -52,10 +52,18 @@ export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
 
 function readManifest() {
   const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
-  const value = parsedJson(text.replace(/^\uFEFF/, ''));
+  const value = parsed(text.replace(/^\uFEFF/, ''));
   const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
   if (isObject(value) && isObject(scripts)) return { text, value, scripts };
   throw new StartError(`${MANIFEST} is not a JSON object with an object of "scripts"`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StartError(`${MANIFEST} is not JSON: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 function addScripts({ text, value, scripts }: ReturnType<typeof readManifest>): readonly string[] {

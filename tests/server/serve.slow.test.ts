@@ -1,7 +1,7 @@
 /** Connections and the process: long answers, slow and broken clients, start, stop, and why it does not start. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -238,6 +238,15 @@ describe('records', () => {
       scripts: { start: 'records start' },
     });
     expect(existsSync(join(cwd, 'schema/item.yaml'))).toBe(true);
+  });
+
+  test('init beside a package.json that is not JSON says where', () => {
+    const cwd = mkdtempSync(join(directory, 'broken-'));
+    writeFileSync(join(cwd, 'package.json'), '{nope');
+    const cli = resolve(compiled.directory, 'engine/cli.js');
+    expect(() => execFileSync(process.execPath, [cli, 'init'], { cwd, stdio: 'pipe' })).toThrow(
+      /package\.json is not JSON: .*position 1/,
+    );
   });
 
   test('check --json tells a fault to machines', async () => {
