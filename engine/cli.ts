@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: `records check` is the same as `npm run check`. */
+/** The command line `records NAME`: the table of commands, and their help. */
 import type { Command } from './commands/command.ts';
 import { didYouMean } from './names.ts';
 import { nodeFault, print, printError, VERSION } from './process.ts';

@@ -20,6 +20,7 @@ interface OutputOptions {
   readonly database: string | undefined;
 }
 
+/** A file that gets its name when it is finished, for its owner only. Throws a StartError if it exists or cannot be written. */
 export function newFile(file: string, { force, database }: OutputOptions): NewFile {
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))

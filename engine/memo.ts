@@ -1,4 +1,6 @@
-/** Calls `work` once for each first argument. */
+/** Memoization: by an object, by a text, of one load. */
+
+/** Calls `work` once for each first argument, an object, and keeps the result as long as that is referenced. */
 export function memoized<K extends object, A extends readonly unknown[], T>(
   /** `always`: the same each time for the same key. */
   work: (key: K, ...always: A) => T,

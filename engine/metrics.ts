@@ -1,4 +1,4 @@
-/** Metrics for Prometheus. */
+/** Metrics for Prometheus: requests by type and operation, statements, connections, and those of Node itself. */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnWait } from './storage/database.ts';

@@ -1,4 +1,4 @@
-/** Errors for clients (RFC 9457), and errors for operators. */
+/** Errors that clients see (RFC 9457), with the catalogue of their codes, and errors that operators see. */
 import { MAX_ECHO, shortened } from './names.ts';
 
 interface ProblemKind {
@@ -123,6 +123,7 @@ export class Problem extends Error {
   }
 }
 
+/** Its detail is the first message, and the number of the other faults. */
 export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';

@@ -35,6 +35,7 @@ const BEARER_SCHEME = /^Bearer(?: |$)/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
+/** Throws a StartError if the tokens cannot be read, or have faults. */
 export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports: Reports): Access {
   const unreadable = `TOKENS_FILE is "${file}", which cannot be read`;
   const parsed = (text = '') => parseGrants({ name: file, text }, { name: 'TOKENS', text: tokens });

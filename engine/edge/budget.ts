@@ -19,10 +19,12 @@ export interface Share {
   grow(bytes: number): void;
   /** Gives back all but this many bytes. */
   shrink(most: number): void;
+  /** A second call does nothing. */
   release(): void;
   readonly bytes: number;
 }
 
+/** Bytes of a request that may use the last eighth. */
 const SMALL = 64 * 1024;
 
 export function createBudget(limit: number): Budget {

@@ -1,4 +1,4 @@
-/** The client that waits for some work, which stops when the client has gone. */
+/** The client that waits for some work: long work stops when its client has gone. */
 export interface Caller {
   readonly isGone: boolean;
   readonly origin: string;

@@ -1,4 +1,4 @@
-/** JSON: pointers, a reader in one pass, texts kept as written, the order of faults in a body. */
+/** JSON: pointers, a reader in one pass that can keep texts as written, merge patch, the order of faults in a body. */
 import { isDeepStrictEqual } from 'node:util';
 import { memoized } from '../memo.ts';
 import { shortened } from '../names.ts';
@@ -57,7 +57,9 @@ export type RawMembers = ReadonlyMap<string, RawMember>;
 export const NO_RAW_VALUES: RawValues = new Map();
 
 export interface RawMember {
+  /** The key with its quotes and escapes. */
   readonly name: string;
+  /** The value, without white space between its tokens. */
   readonly text: string;
 }
 
@@ -76,6 +78,7 @@ interface ReadingOptions {
 
 interface JsonText {
   readonly value: JsonValue;
+  /** The whole as it is kept; empty if it is not. */
   readonly text: string;
   readonly keys: number;
   readonly raw: RawValues;

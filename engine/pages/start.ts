@@ -1,4 +1,4 @@
-/** The start page. */
+/** The start page: an example of a request, the record types with their addresses, and how they are related. */
 import { mermaidOf } from '../describe/describe.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, recordExample } from '../openapi/examples.ts';

@@ -1,4 +1,4 @@
-/** The http server: listens, and stops without loss. */
+/** The HTTP server: listens or says why it cannot, and stops without losing open requests. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';

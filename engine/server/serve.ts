@@ -1,4 +1,4 @@
-/** The service of `npm start`. */
+/** The service of `npm start`: starts the engine, listens, and closes both; decides the settings that depend on the host. */
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';

@@ -1,4 +1,4 @@
-/** The settings of the service, and the values that they take. */
+/** The settings of the service: one table of their names, defaults and accepted values. */
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';

@@ -1,4 +1,4 @@
-/** The cases of one record type. */
+/** The cases of one record type: its operations, fields, variants and relations, and what it refuses. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
