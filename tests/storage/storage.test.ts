@@ -69,16 +69,18 @@ describe('group commit, which SQLite alone needs', () => {
   let driver: Driver;
   let own: SqliteConnection;
   let commits: ReturnType<typeof createGroupCommit>;
-  /** A group ends after some milliseconds; for these writes, no time passes. */
-  const STILL = { refresh: () => undefined, now: () => 0 };
+  const refresh = (): void => undefined;
 
   beforeEach(async () => {
+    // A group ends after some milliseconds: for these writes, no time passes.
+    jest.spyOn(performance, 'now').mockReturnValue(0);
     driver = openSqlite(file());
     await prepare(model, driver);
     own = connect(file(), false);
-    commits = createGroupCommit(own, STILL);
+    commits = createGroupCommit(own, refresh);
   });
   afterEach(async () => {
+    jest.restoreAllMocks();
     own.close();
     await driver.close();
   });
@@ -111,7 +113,7 @@ describe('group commit, which SQLite alone needs', () => {
       if (rest > 0) throw unavailable('broken');
       own.command(statement);
     };
-    commits = createGroupCommit({ ...own, command }, STILL);
+    commits = createGroupCommit({ ...own, command }, refresh);
     const lost = commits.write(async (group) => {
       await group.run(INSERT, ['lost']);
       throw new Error('this one');

@@ -57,7 +57,7 @@ export function openSqlite(
   const reader = createTurnReader(readings);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();
-  const commits = createGroupCommit(writer, { refresh: reader.refresh });
+  const commits = createGroupCommit(writer, reader.refresh);
 
   const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
     reader.refresh();

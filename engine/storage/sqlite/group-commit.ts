@@ -31,27 +31,19 @@ interface QueuedWrite {
   failure?: { readonly error: unknown } | undefined;
 }
 
-interface CommitOptions {
-  /** Ends the read snapshot of this process: before a transaction, for checkpoints; after it, so that reads see its writes. */
-  refresh(): void;
-  now?(): number;
-}
-
-export function createGroupCommit(
-  connection: SqliteConnection,
-  { refresh, now = () => performance.now() }: CommitOptions,
-) {
+/** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
+export function createGroupCommit(connection: SqliteConnection, refresh: () => void) {
   const { database, command } = connection;
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
   /** The end of this slice, and the turn that begins the next one, if statements wait for it. */
-  let sliceEnd = now() + SLICE;
+  let sliceEnd = performance.now() + SLICE;
   let turn: Promise<void> | undefined;
 
   async function pause(): Promise<void> {
     await nextTurn();
-    sliceEnd = now() + SLICE;
+    sliceEnd = performance.now() + SLICE;
     turn = undefined;
   }
 
@@ -64,7 +56,7 @@ export function createGroupCommit(
           if (isOver()) throw lateStatement();
           return ask(...asked);
         };
-        if (turn === undefined && now() > sliceEnd) turn = pause();
+        if (turn === undefined && performance.now() > sliceEnd) turn = pause();
         return turn === undefined ? run() : turn.then(run);
       };
     const { all, get, value, column, run } = connection;
@@ -116,7 +108,7 @@ export function createGroupCommit(
       if (database.inTransaction) command(ROLLBACK);
       refresh();
       await runGroup(group);
-      if (now() > sliceEnd) await pause();
+      if (performance.now() > sliceEnd) await pause();
       if (database.inTransaction) command(COMMIT);
       refresh();
     } catch (error) {
@@ -131,8 +123,8 @@ export function createGroupCommit(
   }
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
-    const end = now() + GROUP_TIME;
-    while (queue.length > 0 && group.length < GROUP_JOBS && now() < end) {
+    const end = performance.now() + GROUP_TIME;
+    while (queue.length > 0 && group.length < GROUP_JOBS && performance.now() < end) {
       const isFirst = !database.inTransaction;
       if (isFirst) await begin();
       const job = queue.shift();
@@ -165,14 +157,14 @@ export function createGroupCommit(
   }
 
   async function begin(): Promise<void> {
-    for (const end = now() + BUSY_TIMEOUT; ;) {
+    for (const end = performance.now() + BUSY_TIMEOUT; ;) {
       try {
         command(BEGIN);
         return;
       } catch (error) {
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
         const isWanted = queue.some(({ caller }) => caller?.isGone !== true);
-        if (!isBusy || closing || now() > end || !isWanted) throw error;
+        if (!isBusy || closing || performance.now() > end || !isWanted) throw error;
         await delay(BUSY_STEP);
       }
     }
