@@ -1,4 +1,4 @@
-/** The conditions of checks. */
+/** The conditions of checks: which fields they compare, and with what. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';

@@ -139,6 +139,7 @@ export const isNullable = ({ nullable, required = false, default: value }: Parti
 export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescriptor>): boolean =>
   value === NOW && fieldTypes.get(type)?.now !== undefined;
 
+/** The constraints and examples of a field: all that its type reads. */
 export function shapeOf(field: Partial<FieldDescriptor>): Shape {
   const constraints = Object.entries(field).filter(
     (entry): entry is [string, JsonValue] => !FIELD_WORDS.has(entry[0]) && entry[1] !== undefined,
@@ -154,6 +155,7 @@ export function deletionOf(
   return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? DEFAULTS.onDelete);
 }
 
+/** The column of folded texts. No field or relation can have such a name. */
 export const foldedColumn = (field: string): string => generatedName(`${field}$folded`);
 
 export const ownColumn = (relation: string): string => `${relation}_id`;

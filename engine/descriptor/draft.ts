@@ -64,6 +64,7 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
   };
 }
 
+/** A type of which only the name is known. */
 export function unreadable(where: Placing, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), complete: false, operations: undefined };
 }

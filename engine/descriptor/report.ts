@@ -46,8 +46,10 @@ export const inQuotes = (written: string): string => `; write it in quotes: ${qu
 
 const MAX_SHOWN = 60;
 
+/** A value in a message: as in JSON, and shortened if long. */
 export const quoted = (value: unknown): string => shortened(JSON.stringify(value) ?? String(value), MAX_SHOWN);
 
+/** `"a", "b" or "c"`. */
 export function anyOf(names: readonly string[]): string {
   const all = names.map((name) => quoted(name));
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} or ${all.at(-1)}`;

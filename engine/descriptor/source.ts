@@ -142,6 +142,7 @@ interface ReadResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** A file or directory without a line to show. */
 export const unplaced = (file: string): Placing => ({
   file,
   place: () => ({ line: 1, column: 1, frame: '' }),

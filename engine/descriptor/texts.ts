@@ -20,6 +20,7 @@ const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbs
 
 const badName = (message: string): TextFault => ({ code: 'bad-name', message });
 
+/** Why a name is not valid; undefined if it is. */
 export function nameFault(text: string): TextFault | undefined {
   const quoted = JSON.stringify(text);
   if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text)) {

@@ -1,3 +1,4 @@
+/** The values true and false. */
 import { plainColumn, toText } from './columns.ts';
 import { type FieldType, parseTruth } from './field-type.ts';
 

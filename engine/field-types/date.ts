@@ -27,6 +27,7 @@ export const sortable = (text: string): string => inUtc(text).slice(0, -1);
 /** SQL that depends on no setting of the session. */
 const postgresDate = (column: string, format: string): string => `to_char((${column})::date, '${format}')`;
 
+/** SQL: the text of a date in PostgreSQL. */
 export const dateText = (column: string): string => postgresDate(column, 'YYYY-MM-DD');
 
 export const date: FieldType = {

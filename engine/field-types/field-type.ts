@@ -9,10 +9,12 @@ export type Generated = 'createdAt' | 'updatedAt' | 'createdBy' | 'updatedBy';
 
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
 
+/** Values of one `in`. */
 export const MAX_IN_VALUES = 100;
 /** Databases match `like` in time proportional to the length of the pattern. */
 const MAX_PATTERN_LENGTH = 200;
 const MAX_WILDCARDS = 5;
+/** Why a pattern of `like` is too long, as a sentence; undefined if it is not. */
 export function patternExcess(text: string): string | undefined {
   if ([...text].length > MAX_PATTERN_LENGTH) return `A pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
   return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
@@ -145,6 +147,7 @@ export function parseTruth(text: string): boolean | undefined {
 export const parsedNumber = (text: string): number | undefined =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) + 0 : undefined;
 
+/** A numeric constraint, or the fallback if the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {
   const value = shape.constraints[keyword];
   return typeof value === 'number' ? value : fallback;
@@ -163,6 +166,7 @@ export const outside = ({ constraints: { minimum, maximum } }: Shape): readonly 
   ...(maximum === undefined ? [] : [Number(maximum) + 1]),
 ];
 
+/** The values of `enum`; undefined without one. */
 export function listed(shape: Shape): readonly JsonValue[] | undefined {
   const values = shape.constraints['enum'];
   return Array.isArray(values) ? values : undefined;
@@ -174,6 +178,7 @@ export const expectedOf = (shape: Shape): string | undefined => {
   return values && `one of ${values.join(', ')}`;
 };
 
+/** The item at `seed`, modulo the number of items. Throws if there is none. */
 export function pick<T>(items: readonly T[], seed: number): T {
   const item = items[seed % items.length];
   if (item === undefined) throw new RangeError('nothing to pick from');

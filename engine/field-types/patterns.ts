@@ -49,6 +49,7 @@ const UNSUPPORTED: readonly (readonly [part: RegExp, reason: string])[] = [
   [/^\(\?[=!]/, 'it has a look-ahead, (?= or (?!; use minLength and maxLength, or a field of its own'],
 ];
 
+/** Why a pattern is not accepted; undefined if it is. */
 export function patternFault(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it has ${text.length} characters; a pattern has at most ${MAX_LENGTH}`;
   try {
@@ -69,6 +70,7 @@ export function patternFault(text: string): string | undefined {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Why a valid pattern takes too long for texts of this many characters; undefined if it does not. */
 export function slowPattern(text: string, maxLength = ANY_LENGTH): string | undefined {
   if (patternFault(text) !== undefined) return undefined;
   const steps = inRe2(text).programSize();

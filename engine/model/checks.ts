@@ -13,6 +13,7 @@ import type { Check, CheckComparison, CheckCondition, Field } from './model.ts';
 
 export type CheckRule = Pick<CheckDescriptor, 'must' | 'when'>;
 
+/** Throws an internal Error if the check names an unknown field, or none. */
 export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<string, Field>): Check {
   const named = (name: string): Field => {
     const field = fields.get(name);
@@ -38,6 +39,7 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
   };
 }
 
+/** The names of the fields that a rule compares. */
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 

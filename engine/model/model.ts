@@ -234,6 +234,7 @@ export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =
 export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
   relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
 
+/** The body that holds the records: one record, or the array of them. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {
   const [first] = records;
   return first?.pointer === '' ? first.body : records.map(({ body }) => body);

@@ -40,6 +40,7 @@ export const requiresHidden = (rights: Rights, { relations }: RecordType): boole
 
 export const canFollow = (rights: Rights, { target }: Relation): boolean => can(rights, target, 'get');
 
+/** The relations of a type that exist for the client. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
   if (rights.key === '') return relations;
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));

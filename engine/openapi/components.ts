@@ -1,4 +1,4 @@
-/** The components of a document: each is made when it is first referred to. */
+/** The components of an OpenAPI document: each is made when it is first referred to. */
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';

@@ -1,4 +1,4 @@
-/** The parameters of operations. */
+/** The parameters of operations in the OpenAPI document. */
 import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';

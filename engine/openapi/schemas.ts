@@ -1,4 +1,4 @@
-/** The schemas of records in responses and bodies. */
+/** OpenAPI schemas of records in responses and bodies. */
 import { isObject, type JsonObject } from '../json/json.ts';
 import { generatedMeanings } from '../descriptor/descriptor.ts';
 import type { ItemShape } from '../field-types/field-type.ts';

@@ -1,4 +1,4 @@
-/** Parts of the document that all types share. */
+/** Parts of the OpenAPI document that all types share: headers, problems, and reports of dry runs. */
 import { STATUS_CODES } from 'node:http';
 import type { JsonObject } from '../json/json.ts';
 import { operationEntries, problemsOf } from '../operations/table.ts';

@@ -1,4 +1,4 @@
-/** What several checks share. */
+/** The types of checks, and faults that several checks report. */
 import { fieldTypes } from '../../field-types/registry.ts';
 import { didYouMean } from '../../names.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
