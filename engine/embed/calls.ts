@@ -87,7 +87,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   };
 }
 
-/** `served` is asked again if the tables turn out to have changed. */
+/** Rejects with a Problem. `served` is asked again if the tables turn out to have changed. */
 export async function serveCall(
   served: () => Client,
   typeName: string,

@@ -87,6 +87,7 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
   };
 }
 
+/** The step of a path that stands in place of the identifier. */
 export const SUMMARY = '$summary';
 
 export const summaryServer: Server = (service) => {

@@ -125,6 +125,7 @@ const INSTRUCTIONS =
 interface AgentRights {
   readonly title: string;
   readonly model: Model;
+  /** Rejects with a Problem. */
   call(type: string, name: CallName, call: Call): Promise<CallResult>;
   /** Turns any error into a Problem, and logs what is a fault of the service. */
   readonly refused: (error: unknown) => Problem;

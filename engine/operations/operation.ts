@@ -27,6 +27,7 @@ export interface OperationContext {
   readonly idempotencyHours: number;
 }
 
+/** The arguments of an operation that writes; `Q` is its parsed query. */
 export interface WriteArguments<Q> {
   /** 0 for a collection. */
   readonly id: number;
@@ -34,6 +35,7 @@ export interface WriteArguments<Q> {
   readonly body: Body;
   readonly caller: Caller;
   readonly preconditions: Preconditions;
+  /** undefined if the client sends no idempotency key. */
   readonly once: Once | undefined;
   /** The client wants no records in return. */
   readonly minimal: boolean;
@@ -94,10 +96,11 @@ export function onceOf(
 
 export interface RecordResult {
   readonly json: string;
+  /** undefined if the type has no tags. */
   readonly tag: string | undefined;
 }
 
-/** SQLite answers at once: reads by identifier are the most frequent requests, and need no promise. */
+/** Fails with `record-not-found`. SQLite answers at once: these are the most frequent requests, and need no promise. */
 export function get(
   { type, store }: OperationContext,
   id: number,
@@ -202,6 +205,7 @@ export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, m
   };
 }
 
+/** Refuses the tag of a record that is yet to be created. */
 export function refuseIfMatch({ ifMatch }: Preconditions, mode: Mode): void {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
   if (expected === undefined || isAny(expected)) return;

@@ -46,6 +46,7 @@ export interface Body {
 export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });
 
 export interface BodyLimits extends TextLimits {
+  /** The most records of one body. */
   readonly batchLimit: number;
 }
 
@@ -65,6 +66,7 @@ export function textOf(value: unknown): string {
   }
 }
 
+/** Reads a JSON text as a body of this shape. Throws a Problem if it is not one. */
 export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
   const { value, raw, faults } = readJson(text, { limits, kept: keptMembers(type) });
   if (isObject(value) && shape !== 'records')
