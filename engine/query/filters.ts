@@ -222,13 +222,7 @@ const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name
 
 const NULL = 'null';
 
-function parse(
-  path: Compared,
-  text: string,
-  steps: readonly string[],
-  at: number,
-  complain: Complain,
-): JsonValue | undefined {
+function parse(path: Compared, text: string, steps: readonly string[], at: number, complain: Complain) {
   const field = fieldOf(path);
   const type = field?.type ?? integer;
   const operator = steps[at - 1] ?? operators.eq.name;

@@ -102,11 +102,7 @@ function orderWords(parameters: readonly Parameter[], faults: Fault[]): readonly
 const LIMIT_USAGE =
   '_cnd[limit] takes the offset, then the limit: _cnd[limit]=0,20 or _cnd[limit]=0&_cnd[limit]=20 (a limit alone: _cnd[limit][1]=20)';
 
-export function resolveLimit(
-  parameters: readonly Parameter[],
-  maxLimit: number,
-  faults: Fault[],
-): Pick<ListQuery, 'offset' | 'limit'> {
+export function resolveLimit(parameters: readonly Parameter[], maxLimit: number, faults: Fault[]) {
   const none = { offset: 0, limit: undefined };
   const [first] = parameters;
   if (!first) return none;

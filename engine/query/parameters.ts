@@ -109,12 +109,7 @@ export function wireArray(parameters: readonly Parameter[], at: number, complain
 }
 
 /** Reads an array of texts: the parameter of each item by its index. `joined`: whether commas separate items. */
-export function textArray(
-  parameters: readonly Parameter[],
-  at: number,
-  complain: Complain,
-  joined = true,
-): ReadonlyMap<number, Parameter> | undefined {
+export function textArray(parameters: readonly Parameter[], at: number, complain: Complain, joined = true) {
   const array = wireArray(parameters, at, complain);
   if (!array) return undefined;
   const { form, items } = array;

@@ -54,12 +54,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
 }
 
 /** A path of an order or a summary: each record has at most one such value. */
-export function resolvePath(
-  names: PathNames,
-  text: string,
-  complain: Complain,
-  others: readonly string[] = [],
-): Path | undefined {
+export function resolvePath(names: PathNames, text: string, complain: Complain, others: readonly string[] = []) {
   const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
   if (!subject) return undefined;
   const [first = subject.end] = subject.through;

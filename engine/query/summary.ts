@@ -3,7 +3,7 @@ import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import { didYouMean } from '../names.ts';
 import { resolveFilters } from './filters.ts';
-import type { GroupKey, Measure, Path, PathNames, QueryReading, SummaryOrder, SummaryQuery } from './list-query.ts';
+import type { GroupKey, Measure, PathNames, QueryReading, SummaryOrder, SummaryQuery } from './list-query.ts';
 import { DIRECTIONS, resolveLimit, resolveTerms } from './paging.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import { NO_PARTS, refuseManyRelations, resolvePath, viewOf } from './paths.ts';
@@ -86,12 +86,7 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
   };
 }
 
-function shownPath(
-  text: string,
-  names: PathNames,
-  complain: Complain,
-  others: readonly string[] = [],
-): Path | undefined {
+function shownPath(text: string, names: PathNames, complain: Complain, others: readonly string[] = []) {
   const path = resolvePath(names, text, complain, others);
   const last = path?.relations.at(-1);
   if (path?.field === undefined || last === undefined || last.fields.includes(path.field)) return path;

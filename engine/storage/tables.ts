@@ -100,12 +100,7 @@ export function joinIndex(table: JoinTable): TableIndex {
 
 const printed = (schema: Knex.SchemaBuilder): readonly string[] => schema.toSQL().map(({ sql }) => sql);
 
-function created(
-  dialect: Dialect,
-  table: string,
-  keyed: boolean,
-  define: (builder: Knex.CreateTableBuilder) => void,
-): TableStatements {
+function created(dialect: Dialect, table: string, keyed: boolean, define: (builder: Knex.CreateTableBuilder) => void) {
   const [create = '', ...links] = printed(dialect.knex.schema.createTable(table, define));
   return { create: [`${create} ${dialect.tableOptions(keyed)}`], links };
 }

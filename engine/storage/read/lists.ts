@@ -270,12 +270,7 @@ const typeOf = ({ field }: Path, { name }: Dialect): ColumnType =>
   field ? columnType(field, name) : integer.columns[name];
 
 /** Groups are equal by what is compared; of equal values that are written differently, one is shown. */
-function keyColumn(
-  { path, period, shown }: GroupKey,
-  index: number,
-  source: JoinedTables,
-  dialect: Dialect,
-): GroupColumn {
+function keyColumn({ path, period, shown }: GroupKey, index: number, source: JoinedTables, dialect: Dialect) {
   const [group, text] = [`k${index}$`, `s${index}$`];
   const { stored, comparable } = source.path(path);
   const type = typeOf(path, dialect);
@@ -301,12 +296,7 @@ function keyColumn(
   return { computed: [`${stored} as ${group}`], json, ordered: type.comparable(group) };
 }
 
-function measureColumn(
-  { aggregate, path }: Measure,
-  index: number,
-  source: JoinedTables,
-  dialect: Dialect,
-): GroupColumn {
+function measureColumn({ aggregate, path }: Measure, index: number, source: JoinedTables, dialect: Dialect) {
   const alias = `m${index}$`;
   const whole = integer.columns[dialect.name];
   if (!path) return { computed: [`count(*) as ${alias}`], json: whole.json(alias), ordered: alias };

@@ -97,12 +97,7 @@ export function createReads(driver: Driver): Reads {
   }
 
   /** `least`: how many were found, if the total is estimated. */
-  async function totalOf(
-    reader: Reader,
-    { list, filterValues }: BoundList,
-    count: CountMode,
-    least = 0,
-  ): Promise<number> {
+  async function totalOf(reader: Reader, { list, filterValues }: BoundList, count: CountMode, least = 0) {
     if (count === 'estimated') {
       const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
       if (!isCheap) return Math.max(least, rows);
@@ -111,12 +106,9 @@ export function createReads(driver: Driver): Reads {
   }
 
   /** The records of a page, and one more if another page follows. `rows`: for the order values, if the texts lack them. */
-  async function readRows(
-    reader: Reader,
-    { list, query: { limit = 0, offset }, values, filterValues }: BoundList,
-    count: CountMode,
-    caller: Caller,
-  ) {
+  async function readRows(reader: Reader, asked: BoundList, count: CountMode, caller: Caller) {
+    const { list, query, values, filterValues } = asked;
+    const { limit = 0, offset } = query;
     const bound = [...values, limit + 1, offset];
     const onText = charging(caller);
     if (list.brief && limit < MOST_AT_ONCE) {

@@ -248,12 +248,8 @@ class Import {
     const { quote } = this.#dialect;
     const found = new Map<string, Fault>();
     /** `rest`: SQL that picks rows of `r$`. */
-    const find = async (
-      { row, columns, table, pointer, column }: ReferenceRow,
-      rest: string,
-      code: string,
-      messageOf: (value: string) => string,
-    ): Promise<void> => {
+    const find = async (reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) => {
+      const { row, columns, table, pointer, column } = reference;
       const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
       for (const values of await this.#writer.all({ sql }, [])) {
         const message = messageOf(String(values[columns.indexOf(column)]));
@@ -306,12 +302,7 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
   const time = new Date();
   const integer = (name: string): BulkColumn => ({ name, type: dialect.integer });
 
-  function createTarget(
-    table: string,
-    columns: readonly BulkColumn[],
-    keys: number,
-    conflict: Target['conflict'],
-  ): Target {
+  function createTarget(table: string, columns: readonly BulkColumn[], keys: number, conflict: Target['conflict']) {
     const names = columns.map(({ name }) => quote(name));
     const into = `insert into ${quote(table)} (${names.join(', ')})`;
     const one = { sql: `${into} values (${columns.map(() => '?').join(', ')}) on conflict do nothing` };
