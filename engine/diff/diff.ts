@@ -79,6 +79,7 @@ export interface Change {
   readonly kind: ChangeKind;
   readonly breaking: boolean;
   readonly type: string;
+  /** A field, a relation, an operation or a variant; undefined for the type itself. */
   readonly name: string | undefined;
   readonly description: string;
 }
@@ -91,6 +92,7 @@ interface Pair<T> {
 /** The present names of types, fields and relations that are still there. */
 type NamesNow = ReadonlyMap<RecordType | Field | Relation, string>;
 
+/** Collects the changes of one type; `affected` says which of them break clients. */
 class Report {
   readonly changes: Change[] = [];
   readonly #type: string;

@@ -26,6 +26,7 @@ export interface AppliedField {
   readonly constraints: JsonObject;
   readonly column: string;
   readonly nullable: boolean;
+  /** The column that holds its texts folded, where case is ignored. */
   readonly folded?: string | undefined;
   readonly default: JsonValue;
   readonly isNowByDefault?: boolean | undefined;
@@ -59,6 +60,7 @@ export interface AppliedType {
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
+  /** Those of the descriptor by name; the ones of foreign keys are in `made` only. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -182,6 +184,7 @@ export interface Standing {
   readonly applied: AppliedModel;
   /** The number of the last model, from 1; undefined for a database without tables. */
   readonly last: number | undefined;
+  /** The last time that these descriptors were applied; undefined if they never were. */
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }
 

@@ -22,12 +22,16 @@ interface StandingPlan extends Plan {
 }
 
 export interface PreparedTables {
+  /** What this instance serves: `placed`, restricted to what the tables can hold. */
   readonly model: Model;
   /** The model of the descriptors with the names of its tables and columns. */
   readonly placed: Model;
   readonly standing: Standing;
+  /** Ids of the steps that were made. */
   readonly made: readonly string[];
+  /** Ids of the drops that were not allowed. */
   readonly kept: readonly string[];
+  /** Objects that the engine did not make: `index mine of books`. */
   readonly others: readonly string[];
 }
 
@@ -65,7 +69,10 @@ async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Prom
   return { ...view, standing: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
 }
 
-/** The model over tables that were perhaps made for other descriptors. `missing`: tables of the engine. */
+/**
+ * The model over tables that were perhaps made for other descriptors. Throws a StartError if they cannot serve it.
+ * `missing`: names of the engine's own tables that are not there.
+ */
 export function ownView(
   model: Model,
   { state, applied, last, own }: Standing,

@@ -22,12 +22,14 @@ type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
+  /** The first ten. */
   readonly identifiers: readonly number[];
 }
 
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
+  /** Whether its table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
@@ -62,6 +64,7 @@ export async function assess(
   return assessed;
 }
 
+/** The same, with the objects that stand in the way, and the task that SQLite would refuse. */
 export async function assessIn(
   plan: Plan & { readonly catalogue: Catalogue },
   driver: Driver,
@@ -125,6 +128,7 @@ export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
 
 interface Shown {
   readonly sql?: boolean;
+  /** Whether lines say what a step means for older instances. */
   readonly notes?: boolean;
 }
 

@@ -28,6 +28,7 @@ export interface OtherColumn {
 export interface Drift {
   readonly table: string;
   readonly differences: readonly string[];
+  /** SQL that puts missing indexes back. */
   readonly cures: readonly string[];
 }
 
@@ -59,6 +60,7 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   ...joins.map(({ table, made, left, right }) => ({ table, made, columns: [left.column, right.column] })),
 ];
 
+/** Missing tables, columns and indexes, and columns of others that a new record would have to fill. */
 export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly Drift[] {
   return ownTables(applied).flatMap((own): readonly Drift[] => {
     const { table, columns, made } = own;

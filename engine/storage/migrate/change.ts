@@ -27,6 +27,7 @@ import {
   type StepParts,
 } from './steps.ts';
 
+/** The change of one table, with the SQL of every column afterwards. */
 export interface TypeChange extends TypePair {
   readonly dialect: Dialect;
   readonly others: readonly OtherColumn[];
@@ -138,6 +139,7 @@ export const rowsWhere = ({ before, dialect }: TypeChange, condition: string, va
   sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
+/** Rows whose value, as JSON text, does not fit the schema. */
 function rowsUnfit(change: TypeChange, json: string, condition: string, schema: JsonObject): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
   return {
@@ -283,6 +285,7 @@ export function claimSteps(change: TypeChange, known: ReadonlySet<string>): read
   );
 }
 
+/** Stored records stay as they are, even if they break a new check. */
 export const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
   ...checks.dropped.map((rule) => step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) })),
   ...checks.added.map(({ fields, message }) =>

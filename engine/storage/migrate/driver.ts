@@ -10,9 +10,11 @@ export interface Migration {
   readonly tasks: readonly Task[];
   /** Only a migration with the same key continues one that was interrupted. */
   readonly key: string;
+  /** Names of the indexes that the engine made; those of others are kept. */
   readonly own: ReadonlySet<string>;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
+  /** Whether an SQLite file is copied first. */
   readonly backup: boolean;
   /** Begins the transaction that changes what clients see. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
@@ -74,6 +76,7 @@ export type Edit =
   | { readonly kind: 'dropIndex'; readonly name: string }
   | { readonly kind: 'createIndex'; readonly index: TableIndex };
 
+/** A column afterwards, and where its values come from. */
 export interface ColumnSource {
   readonly column: Column;
   /** SQL over the columns before. */
@@ -132,7 +135,9 @@ export interface Task {
   readonly table: string | undefined;
   /** A fill binds the identifiers before the first row and of the last row of a batch. */
   readonly sql: string;
+  /** The column by which a fill counts its rows. */
   readonly identifier?: string;
+  /** The column that it drops. */
   readonly drops?: string;
   readonly builds?: string;
 }

@@ -27,6 +27,7 @@ interface Placement {
   readonly applied: AppliedModel;
   /** The model with the names that these descriptors may know. */
   readonly known: AppliedModel;
+  /** Former names of types by present ones. */
   readonly formers: ReadonlyMap<string, string>;
   readonly freeTable: (name: string) => string;
   readonly freeIndex: (name: string) => string;
@@ -70,6 +71,7 @@ function freeNames(taken: readonly string[], wanted: readonly string[] = []): (n
   };
 }
 
+/** Remembers a changed copy of a part of the model. */
 function revise({ revisions }: Placement, part: object, revision: object): void {
   const isChange = Object.entries(revision).some(([key, value]) => Reflect.get(part, key) !== value);
   if (isChange) revisions.set(part, { ...revisions.get(part), ...revision });

@@ -7,6 +7,7 @@ import type { Edit, Task } from './driver.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
+/** What a step does to a record. fail: such a record blocks the step. */
 type Effect = 'lose' | 'change' | 'fail';
 
 /** docs/reference/changes.md lists them. */
@@ -130,6 +131,7 @@ export interface MigrationStep {
   readonly tasks: readonly Task[];
   /** The table, by its name before the plan, whose rows are at stake. */
   readonly rowsIn: string | undefined;
+  /** Names of new tables and indexes, besides those of its edits. */
   readonly creates: readonly string[];
 }
 
@@ -142,6 +144,7 @@ export interface Plan {
   readonly wanted: AppliedModel;
 }
 
+/** Values of the placeholders in texts. `{field}` and `{relation}` are made of name and type. */
 interface Words {
   readonly type?: string;
   readonly name?: string | undefined;

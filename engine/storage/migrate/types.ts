@@ -56,6 +56,7 @@ export function closeStep(change: TypeChange): MigrationStep {
   return change.step('close-type', { edits, rows });
 }
 
+/** `knownRelations`: names of the relations that the type had. `isShown`: whether a step is shown to people. */
 export function typeSteps(
   change: TypeChange,
   knownRelations: ReadonlySet<string>,

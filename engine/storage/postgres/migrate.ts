@@ -38,6 +38,7 @@ const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[])
 
 const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
 
+/** Turns errors into a StartError that names the statement; `running` says which one is sent. */
 async function explainErrors(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
   let sql = 'begin';
   try {
@@ -171,6 +172,7 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
   await outside(connections, sql, caller);
 }
 
+/** Runs a statement outside of a transaction, as CREATE INDEX CONCURRENTLY demands. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
   const connection = await taken(connections, caller);
   try {

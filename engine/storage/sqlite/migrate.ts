@@ -6,6 +6,7 @@ import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 
+/** Milliseconds to wait for other processes that write. */
 const DEFINE_TIMEOUT = 5000;
 const MIGRATE_TIMEOUT = 10_000;
 const MAX_SHOWN = 10;
@@ -99,6 +100,7 @@ function runTask(
   }
 }
 
+/** Its errors name the statement: objects of others, such as views, may make SQLite refuse it. */
 function explainErrors(sql: string, work: () => void): void {
   try {
     work();
@@ -142,6 +144,7 @@ function lostIn(
     .map(({ sql }) => sql);
 }
 
+/** Runs the tasks over the schema of the file, without rows. Returns the task that SQLite would refuse, and why. */
 export function rehearse(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
