@@ -222,8 +222,6 @@ const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [701, (text) => String(Number(text))],
 ]);
 
-export const types = { getTypeParser: (oid: number): Parse => PARSERS.get(oid) ?? String };
-
 interface Compiled {
   readonly text: string;
   readonly name: string;
@@ -302,7 +300,7 @@ class RowsQuery extends Query {
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
-    this.#columns = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID));
+    this.#columns = fields.map(({ dataTypeID }) => PARSERS.get(dataTypeID) ?? String);
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {

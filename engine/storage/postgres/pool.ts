@@ -6,7 +6,7 @@ import { StartError } from '../../problem.ts';
 import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
-import { endWhenSilent, PostgresConnection, types } from './connection.ts';
+import { endWhenSilent, PostgresConnection } from './connection.ts';
 import { isFull } from './errors.ts';
 
 /** Milliseconds that a request waits for a connection, and that a new one may take. */
@@ -76,7 +76,6 @@ export function createConnections(
   const pool = new Pool({
     Client: KnownClient,
     max,
-    types,
     onConnect: prepare,
     pipeline: true,
     keepAlive: true,
