@@ -96,3 +96,18 @@ test('of two moves that make a cycle together, though neither touches what the o
     expect(statuses.toSorted()).toEqual([200, 422]);
   }
 });
+
+/** Each row: crates as NUMBER or NUMBER>INSIDE/UNDER. On PostgreSQL the restricted link is checked first. */
+test.each([
+  ['1 2>1/1', 1],
+  ['1 2>1 3>1/2', 1],
+  ['1 2>1/1 3>2/1', 1],
+])('DELETE of a crate deletes those inside, although they are under others that go: %s', async (crates, deleted) => {
+  for (const crate of crates.split(' ')) {
+    const [id, inside, under] = crate.split(/[>/]/).map(Number);
+    const links = { inside: inside ? { id: inside } : null, under: under ? { id: under } : null };
+    expect((await send('POST /api/crates', { id, ...links })).status).toBe(201);
+  }
+  expect((await send(`DELETE /api/crates/${deleted}`)).status).toBe(200);
+  expect((await send('GET /api/crates')).body).toEqual([]);
+});

@@ -204,7 +204,12 @@ const TOO_DEEP =
 /** The database deletes what goes with the records. Where that may nest too deep, the lowest level goes first. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
-  const going = count > MOST_NESTED ? goingIn(levels) : undefined;
+  // PostgreSQL checks a link with onDelete: restrict before it deletes the record that holds the link by another one.
+  const isHeld = ({ type }: Level): boolean =>
+    type.referrers.some(({ type: child, reference }) => {
+      return reference.onDelete === 'restrict' && levels.some((one) => one.type === child);
+    });
+  const going = count > MOST_NESTED || (levels.length > 1 && levels.some(isHeld)) ? goingIn(levels) : undefined;
   try {
     for (const level of going ? levels.toReversed() : levels.slice(0, 1)) {
       if (going) await cutWithin(session, level, going);
