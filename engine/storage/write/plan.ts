@@ -60,7 +60,12 @@ export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
   ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
 ];
 
-export async function planDeletion(session: WriteSession, deletion: Deletion, most: number, refusal: Refusal) {
+export async function planDeletion(
+  session: WriteSession,
+  deletion: Deletion,
+  most: number,
+  refusal: Refusal,
+): Promise<WritePlan & { readonly cascade: Cascade }> {
   const cascade = await walkCascade(session, [deletion], most, refusal);
   return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
 }
