@@ -54,7 +54,6 @@ it.each(names)('%s generates', async (name) => {
   const [command = '', ...words] = GENERATORS[name].split(' ');
   await run(command, ...words);
   const file = join(FOLDER, GENERATED, `${name}.ts`);
-  // It would make the compiler look away.
   if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replaceAll('// @ts-nocheck', ''));
 });
 

@@ -130,7 +130,6 @@ describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
   beforeAll(async () => {
     const directory = await mkdtemp(join(tmpdir(), 'records-'));
     engine = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: `sqlite:${join(directory, 'records.db')}` });
-    // What supertest is for: asking an application that no listener serves. Everything else here is about the listener.
     app = express().use(express.json()).use('/elsewhere', engine.handler);
     app.use((_, response) => void response.status(418).end());
   });

@@ -64,7 +64,6 @@ describe('one service', () => {
     ['PUT /api/owners?on=code', { name: 'x', rank: 5 }, 422, '/code required'],
     ['PUT /api/owners?on=code', { code: '\0', rank: 0 }, 422, '/code nul-character | /rank minimum'],
     ['PUT /api/owners?on=code', { code: 7 }, 422, '/code type | /rank required'],
-    // What only the database knows is told besides, too.
     ['PUT /api/owners?on=code', { code: 'N' }, 422, '/rank required'],
     ['PUT /api/owners?on=code', { code: 'A', id: 2 }, 422, '/id read-only'],
     ['PUT /api/things?on=owner,name', { name: 't', owner: null }, 422, '/owner required'],

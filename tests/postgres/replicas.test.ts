@@ -59,7 +59,6 @@ onServer('a primary with two replicas', () => {
     });
   });
   beforeEach(async () => {
-    // They are used, and have what the primary has.
     await Promise.all(replicas.map(pause('pause')));
     await create();
     await until(isStale);
@@ -83,7 +82,6 @@ onServer('a primary with two replicas', () => {
     const position = { 'x-position': await create() };
     for (let round = 0; round < 10; round += 1)
       for (const title of [PAGE, WHOLE]) expect(lengthOf(await send(title, undefined, position))).toBe(count);
-    // Replicas are still asked where no position is sent.
     await until(isStale);
     await Promise.all(replicas.map(pause('resume')));
   });
@@ -93,7 +91,6 @@ onServer('a primary with two replicas', () => {
     await pause('pause')(second);
     const position = { 'x-position': await create() };
     await until(() => hasAll(first));
-    // More than the first has, and less than the primary has.
     await pause('pause')(first);
     await create();
     const seen = new Set<number>();
@@ -115,7 +112,6 @@ onServer('a primary with two replicas', () => {
     if (how === 'frozen') first.freeze();
     else await first.stop('immediate');
     for (let round = 0; round < 10; round += 1) await asked();
-    // The other one is used.
     await pause('pause')(second);
     await create();
     await until(isStale);

@@ -102,9 +102,7 @@ class Deployment {
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
+  } catch {}
 }
 
 interface Book {
@@ -197,7 +195,6 @@ onServer('three instances', () => {
           expect.stringContaining('applied'),
         ]);
         for (const port of ports) {
-          // Nothing runs yet that could be stopped.
           const [code] = await deployment.run(goBack.replace(/^kill .*\n/m, ''), port);
           expect(code).toBe(0);
         }

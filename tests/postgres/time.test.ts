@@ -10,13 +10,11 @@ import { connectTo, createDatabase, type TestDatabase } from '../support/databas
 import { leaving, settled, until } from '../support/leaving.ts';
 import { onServer, POOLER_URL, withParameters } from '../support/postgres.ts';
 
-/** Ends by being cancelled only. */
 const HOURS = { sql: 'select pg_sleep(36000)::text' };
 const ONE = { sql: 'select 1::text' };
 
 const BACKEND = { sql: 'select pg_backend_pid()::text' };
 
-/** Whether a process that is stopped will be told to cancel once it goes on. */
 const isInterrupted = (pid: number): boolean =>
   /^ShdPnd:\t[\da-f]*[2367abef]$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
@@ -57,7 +55,6 @@ onServer('statements', () => {
       const work = driver[verb]((reader) => reader.value(HOURS, []), PATIENT);
       await expect(work).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
       await until(async () => (await running()) === 0);
-      // The next one has a deadline, too: on a busy machine it may need another try.
       await until(
         async () => (await settled(Promise.resolve(driver.read((reader) => reader.value(ONE, []), PATIENT)))) === '1',
       );
