@@ -14,7 +14,7 @@ export interface Diagnostic {
   readonly frame: string;
 }
 
-/** docs/reference/diagnostics.md has their causes and cures. */
+/** The severity of each code; docs/reference/diagnostics.md has causes and cures. */
 export const severities = {
   // Files
   'no-schema': 'error',

@@ -6,7 +6,7 @@ import { StartError } from '../problem.ts';
 
 type Name = keyof typeof settingsTable;
 
-/** A host application has a server of its own. */
+/** Settings that are refused, since the server of the host application decides them. */
 const OF_SERVER = new Set(['host', 'port', 'workers', 'requestTimeout', 'publicUrl', 'mcp', 'drainDelay']);
 
 /** Throws a StartError that names every option that is unknown or has a wrong value. */
@@ -40,7 +40,7 @@ function unknownOption(name: string): string {
   return `There is no setting "${name}"${hint === '' ? `; the settings are ${options.join(', ')}` : hint}`;
 }
 
-/** The value as a text of the environment; undefined if it is of another kind than the setting. */
+/** The value as an environment variable has it; undefined if the setting takes another type. */
 function textOf(name: Name, value: unknown): string | undefined {
   const kind = kindOf(name);
   if (typeof value === 'boolean' && (kind === 'boolean' || kind === 'number')) return value ? 'on' : 'off';
@@ -48,7 +48,7 @@ function textOf(name: Name, value: unknown): string | undefined {
   if (Array.isArray(value) && LISTS.has(name) && value.every((item) => typeof item === 'string'))
     return value.length === 0 ? 'none' : value.join(name === 'tokens' ? ';' : ',');
   if (typeof value !== 'string' || kind === 'boolean') return undefined;
-  // A number in quotes is a mistake, but a word like "auto" is not.
+  // A number given as a string is a mistake, but a word like "auto" is not.
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 

@@ -16,7 +16,7 @@ import type { Answer, SendOptions } from './answer.ts';
 import { acceptedType, BudgetCaller, fullPath, HttpClient, targetOf } from './request.ts';
 import { API_ROOT, findRoute, knownPaths, type Label, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
 
-/** Without `next`, other paths are 404. */
+/** Paths of others go to `next`, or get 404 without it. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export interface HandlerOptions
@@ -29,7 +29,7 @@ export interface HandlerOptions
   readonly watch: Watch | undefined;
 }
 
-/** The steps that the server applies to its other requests as well. */
+/** The steps that requests for pages, documents and agents take as well. */
 export type HostSteps = ReturnType<typeof createHandler>['host'];
 
 /** `routesOf` finds the routes below a root for the client of a request. It throws a Problem if the client has no access. */
@@ -123,7 +123,7 @@ const answered = new WeakMap<IncomingMessage, ProblemCode>();
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 
-/** The media type of the report must be known before the query is parsed. */
+/** Reads the raw query, because the media type is negotiated before the query is parsed. */
 const isDryRun = (method: string, query: string): boolean =>
   method !== 'GET' && method !== 'HEAD' && query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
 

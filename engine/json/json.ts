@@ -24,7 +24,7 @@ export function escapeStep(step: string | number): string {
   return text.includes('/') || text.includes('~') ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
-/** `/a/0` and `/a` for `/a/0`. */
+/** The pointer and those of the values around it: `/a/0` and `/a` for `/a/0`. */
 export function enclosing(place: string): readonly string[] {
   const places: string[] = [];
   for (let rest = place; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) places.push(rest);
@@ -50,7 +50,7 @@ export interface TextLimits {
   readonly bodyItems: number;
 }
 
-/** By object, the members whose texts are stored, by key. */
+/** The members of each object that are stored as they were written, by key. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
 export type RawMembers = ReadonlyMap<string, RawMember>;
 
@@ -63,14 +63,14 @@ export interface RawMember {
   readonly text: string;
 }
 
-/** Which members of an object keep their text; `undefined`: nothing inside the member does. */
+/** Says which members keep their text: `text` the whole member, `undefined` nothing in it. */
 export interface KeptMembers {
   of(key: string): 'text' | KeptMembers | undefined;
 }
 
 interface ReadingOptions {
   readonly limits: TextLimits;
-  /** For the object, or for each object of the array; `text`: the whole is kept. */
+  /** Applies to the object, or to each object of the array; `text` keeps the whole. */
   readonly kept?: 'text' | KeptMembers | undefined;
   readonly what?: string;
   readonly number?: (text: string) => JsonValue;
@@ -78,14 +78,14 @@ interface ReadingOptions {
 
 interface JsonText {
   readonly value: JsonValue;
-  /** The whole as it is kept; empty if it is not. */
+  /** The text with `kept: 'text'`, else empty. */
   readonly text: string;
   readonly keys: number;
   readonly raw: RawValues;
   readonly faults: readonly Fault[];
 }
 
-/** Objects and arrays for each key that is allowed: empty ones take far more memory than text. */
+/** Objects and arrays per allowed key: `[]` takes far more memory than its two characters. */
 const CONTAINERS = 5;
 
 const TAB = 0x09;
@@ -130,7 +130,7 @@ class Tokenizer {
   #keys = 0;
   #containers = 0;
   #isKept = false;
-  /** The kept text so far, and the index after it. */
+  /** The kept text so far, and the index that it goes on from. */
   #kept = '';
   #keptTo = 0;
 
@@ -248,7 +248,7 @@ class Tokenizer {
     this.#at = at + 1;
     if (isPlain) return this.#text.slice(start + 1, at);
     const value = String(JSON.parse(this.#text.slice(start, at + 1)));
-    // Unescaped, neither U+0000 nor half a pair can get here.
+    // Only escapes can hold U+0000 or half a surrogate pair, so that other strings need no check.
     const fault = textFault(value, role);
     if (fault) this.#refuse(...fault, role === 'The key' ? [...this.#path, value] : this.#path);
     return value;
@@ -263,7 +263,7 @@ class Tokenizer {
     if (text === 'true' || text === 'false') return text === 'true';
     if (this.#options.number) return this.#options.number(text);
     const value = Number(text);
-    // `1e999` is valid JSON.
+    // `1e999` is valid JSON, but JavaScript reads it as Infinity.
     if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
     return value;
   }
@@ -307,7 +307,7 @@ class Tokenizer {
     return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#placeOf(at)}`, pointer(this.#path));
   }
 
-  /** A text of one line that is part of another text has no line number. */
+  /** Only a body, or a text of several lines, has line numbers: other texts are part of a larger one. */
   #placeOf(at: number): string {
     const before = this.#text.slice(0, at);
     const column = `column ${at - before.lastIndexOf('\n')}`;
@@ -388,7 +388,7 @@ export function sameValue(a: string, b: string): boolean {
   return one !== undefined && other !== undefined && isDeepStrictEqual(one.value, other.value);
 }
 
-/** A number is compared as a text that no string can be. */
+/** Numbers are compared as texts with U+0000, which no string contains. */
 const COMPARED: ReadingOptions = { ...STORED, kept: undefined, number: (text) => `\0${canonicalNumber(text)}` };
 
 const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -404,10 +404,10 @@ function canonicalNumber(text: string): string {
   return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
-/** At most one fault per location, but every unmet check. Missing keys come last. `at`: the pointer of the body. */
+/** Sorts faults as in the body, missing keys last; keeps one per location, but all unmet checks. `at`: pointer of the body. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
-  /** Texts that sort as the locations do, those inside others behind them. */
+  /** A text that sorts as the location does: before those inside it. */
   const orderOf = (place: string): string => {
     let value: unknown = body;
     const indexes = unescapedSteps(place.slice(at.length)).map((step) => {

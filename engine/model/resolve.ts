@@ -202,7 +202,7 @@ export function relationOf(
   return relation;
 }
 
-/** belongsTo on one side, hasOne or hasMany on the other; only one side may be declared. */
+/** Connects a belongsTo with its hasOne or hasMany by a foreign key; one side may be undeclared. */
 function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): void {
   const [child, parent] = one.relation.kind === 'belongsTo' ? [one, other] : [other, one];
   const [childType, parentType] = [child?.type ?? one.target, parent?.type ?? one.target];
@@ -228,7 +228,7 @@ function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): vo
   parentType.referrers.push({ type: childType, reference });
 }
 
-/** A join table. The side that sorts first names it, unless `through` does. */
+/** Connects both sides of a manyToMany by a join table, named by `through` or else by the side that sorts first. */
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideName(b) < sideName(a) ? 1 : -1));
   const itself = left.type === left.target;
@@ -248,7 +248,7 @@ function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): Join
   return table;
 }
 
-/** A graph with cycles is mutable until it is complete. */
+/** Parts of the model are mutable until it is complete, since its graph has cycles. */
 export type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
 type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends readonly (infer I)[] ? I[] : T;
 
@@ -265,7 +265,7 @@ function freezeGraph<T>(root: T): T {
   return root;
 }
 
-/** Not copied: some values are compared by identity. */
+/** Members that are not copied, since some of their values are compared by identity. */
 const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed']);
 
 /** A copy of a Model with other members of some of its parts, given by `revisions`. */

@@ -36,7 +36,7 @@ const limitOf = (what: string, most: number, all: string): Parameter =>
   array(
     '_cnd[limit]',
     `Two items: the offset of the first ${what}, then the maximum number of ${what}s, up to ${most}. Without it, ${all} returned.`,
-    // Swagger UI complains of items with a format.
+    // Swagger UI reports an error where items have a format.
     { items: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, minItems: 2, maxItems: 2 },
     [0, Math.min(10, most)],
   );
@@ -44,7 +44,7 @@ const limitOf = (what: string, most: number, all: string): Parameter =>
 const ORDER = '_cnd[orderBy]';
 const ORDER_ITEMS: JsonObject = { items: { type: 'string' }, minItems: 1, maxItems: 2 * MAX_ORDER_TERMS };
 
-/** Swagger UI fills forms with the first example: no condition. */
+/** The first example is empty, because Swagger UI fills its form with it. */
 const conditions = (name: string, description: string, schema: JsonObject): Parameter =>
   query(`_cnd[${name}]`, description, {
     style: 'deepObject',
@@ -251,7 +251,7 @@ function fieldFilter(field: Field, type: RecordType, parts: Components): Paramet
   return filter(field.name, String(description), kind, field.type.operators, listed, parts);
 }
 
-/** Filters of one kind share a schema. The simple profile has filters of equal values alone. */
+/** Filters of one kind share a schema. The simple profile can only filter by equality. */
 function filter(
   name: string,
   description: string,

@@ -37,9 +37,9 @@ export interface Body {
   readonly records: readonly ParsedRecord[];
   readonly isArray: boolean;
   readonly raw: RawValues;
-  /** Faults of the text. An item that is not a record is replaced by one without keys, so that the others are checked. */
+  /** Faults of the text. An item that is not an object is read as `{}`, so that the others can be checked. */
   readonly faults: readonly Fault[];
-  /** The number of the line of each record, from 1, where records stand on lines. */
+  /** The line of each record, from 1; undefined unless the body has one record per line. */
   readonly lines?: readonly number[];
 }
 
@@ -96,7 +96,7 @@ export function readBody(text: string, shape: BodyShape, type: RecordType, limit
 export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
   if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer, tag: undefined };
   const tag = value[ITEM_TAG];
-  // The object itself is kept: its raw texts are found by it.
+  // The object must not be copied: it is the key of its raw texts.
   Reflect.deleteProperty(value, ITEM_TAG);
   return { body: value, pointer, tag };
 }
@@ -106,7 +106,7 @@ export function tooManyItems(most: number, found: string): Problem {
   return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 
-/** The values that are stored as they are written; undefined if neither records of the type nor nested records have any. */
+/** Which values of a body are stored as they are written; undefined if neither the type nor nested ones have any. */
 export const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
   mayKeep(type) ? membersOf(type) : undefined,
 );
@@ -133,7 +133,7 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
   return open && key !== ITEM_TAG && key !== '__proto__' && !(identifier.inRecord && key === identifier.name);
 }
 
-/** Writes, and under an idempotency key only once. Dry runs and bodies with faults keep no key. */
+/** Runs the write, under an idempotency key only once; dry runs and bodies with faults ignore the key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
   given: WriteArguments<unknown>,
@@ -175,7 +175,7 @@ function resultOf(
   };
 }
 
-/** Throws the faults of a body, and returns them where only the database knows whether there are more. `known` are those of its items. */
+/** Throws the faults of a body, or returns them if the store may find more. `known`: faults found before. */
 function faultsIn(
   { type, rights }: OperationContext,
   validator: Validator,
@@ -188,11 +188,11 @@ function faultsIn(
   return faults;
 }
 
-/** Stored records may cause further faults in read-only fields, related records, and the fields of a check. */
+/** Whether further faults depend on stored records: those of read-only fields, relations and checks. */
 const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
   checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
-/** `faultsOf` finds the faults of a record's identifier and tag. */
+/** Creates or updates the records of a body; `faultsOf` checks the identifier and tag of each. */
 async function writeItems(
   context: OperationContext,
   given: WriteArguments<WriteQuery>,
@@ -316,7 +316,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
   const unfit = keyFaultsIn(type, all, query.unique, unknown, faults);
   const shared = { type, raw, ...query, author, rights, caller };
-  // No record can be looked for by such values: the faults of one record are reported as of a new one.
+  // Such values find no record, so the body is checked like that of a create, which reports all of its faults.
   if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const found = faultsIn(context, () => unfit, unknown);
     await store.create({ ...shared, items: unknown, faults: found, mergePatch: false });
@@ -345,7 +345,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   return done(context, given, request, store.upsert, store.once.upsert, answer);
 };
 
-/** All faults if a value that identifies a record is missing or malformed, else none. `known` are those of items that are not records. */
+/** Faults of a body that lacks usable identifying values, else none. `known`: faults of items that are no objects. */
 function keyFaultsIn(
   type: RecordType,
   found: readonly Fault[],
@@ -365,7 +365,7 @@ function keyFaultsIn(
         return [{ ...at, message: `"${name}" is required: ${ON}= says that it identifies the record` }];
       if (!('link' in member) || !isObject(value)) return [];
       const { name: identifier } = member.target.identifier;
-      // A new target would make a new record of this type each time.
+      // A link must name a stored record: with a new one, each upsert would create another record.
       if ((value[identifier] ?? null) !== null) return [];
       const message = `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`;
       return [{ ...at, message }];
@@ -380,6 +380,6 @@ function keyFaultsIn(
   };
   const unfit = found.filter(isKey);
   if (missing.length + unfit.length === 0) return [];
-  // Other records of an array may exist: what new ones lack is no fault of theirs.
+  // Other records of an array may exist, so that keys which only a create requires are not missing.
   return inDocumentOrder([...missing, ...(items.length === 1 ? found : unfit)], documentOf(items));
 }

@@ -27,7 +27,7 @@ export interface FilterPlace {
   readonly followed: number;
 }
 
-/** Follows `author.country.name`. `through`: the sets on the way, of which some record must meet the condition. */
+/** Follows `author.country.name`; undefined after a complaint. `through`: sets on the way, of which one record must match. */
 export function resolveSubject(start: FilterPlace, text: string, complain: Complain, others: readonly string[] = []) {
   const steps = text.split('.');
   const through: SetPath[] = [];
@@ -53,7 +53,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
   return { through, end: set ?? pathTo(names.type, relations, undefined), place: { names, followed } };
 }
 
-/** A path of an order or a summary: each record has at most one such value. */
+/** Resolves a path of an order or a summary, which may not lead through sets: each record has one value at most. */
 export function resolvePath(names: PathNames, text: string, complain: Complain, others: readonly string[] = []) {
   const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
   if (!subject) return undefined;
@@ -103,7 +103,7 @@ const MAX_JOINED = 30;
 
 export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
   const joined = new Set<string>();
-  /** `within`: the set that the paths start at; each condition on a set joins its records anew. */
+  /** `within`: the key of the set where the paths start. Each condition on a set joins its table again. */
   const join = (conditions: readonly (Filter | OrderBy)[], within: string): void => {
     for (const condition of conditions) {
       if ('items' in condition) join(condition.items.flat(), within);
@@ -149,11 +149,11 @@ function withRelations(view: View, relations: View['relations']): View {
 
 type RelationView = View['relations'][number];
 
-/** A related record shown by its identifier alone fits into one cell of CSV. */
+/** Whether only the identifier of a related record is shown, which fits into one cell of CSV. */
 export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
   !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
 
-/** The view of a row of CSV: of related records only the identifiers, by default of those in its own columns. */
+/** The view of a row of CSV, with identifiers in place of related records: by default those in the table's own columns. */
 export function rowView(view: View): View {
   if (view.chosenBy) return withRelations(view, view.relations.filter(isLink));
   const own = view.relations.filter(

@@ -13,7 +13,7 @@ import { listen } from './listener.ts';
 export interface Serving {
   readonly url: string;
   readonly engine: Engine;
-  /** Answers open requests, and closes the database. False if requests were cut off. */
+  /** Answers open requests, and closes the database. Resolves with false if some were cut off at `shutdownTimeout`. */
   close(): Promise<boolean>;
 }
 
@@ -29,7 +29,7 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
       const { drainDelay, shutdownTimeout } = settings;
       engine.drain();
       await sleep(drainDelay);
-      // The rest of the time is for closing the database.
+      // Half a second of the time is left for closing the database.
       const inTime = await listener.drain(shutdownTimeout - Math.min(500, shutdownTimeout / 4));
       await engine.close();
       return inTime;
@@ -46,10 +46,10 @@ export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): stri
   return lines.join('\n');
 }
 
-/** Requests a minute: too few to guess tokens. */
+/** The default limit of requests per minute where other machines can connect: too few to guess tokens. */
 const OPEN_RATE = 1200;
 
-/** Fills in what depends on the host. Throws a StartError if strangers could write. */
+/** Fills in `rateLimit` and `allowedHosts` where they are automatic. Throws a StartError if strangers could write. */
 export function forHost(settings: Settings): Settings {
   const { host, rateLimit, allowedHosts } = settings;
   const isOpen = !isGuarded(settings);
@@ -78,11 +78,11 @@ function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Ge
   if (other !== undefined) yield `ALLOWED_HOSTS has "${other}", the name of another machine`;
 }
 
-/** The handler stands in front of Express: its router would take longer than reading a record. */
+/** The handler comes before Express, whose router would take longer than reading a record. */
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
-  // Links and locations begin with the path that a proxy has removed.
+  // A proxy has removed this path, which links and Location headers must have.
   const { pathname } = new URL(settings.publicUrl || 'http://localhost');
   const baseUrl = pathname.replace(/\/$/, '');
   return refuseUnclear(host, (request, response) => {

@@ -30,7 +30,7 @@ import { stateOf } from './postgres/errors.ts';
 import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts';
 
 export interface Database extends Driver {
-  /** Compares the tables, from now on, with this model: that of the descriptors with the names that the tables use. */
+  /** Sets the model that the tables are compared with: that of the descriptors, with the names of the tables. */
   hold(placed: Model): Promise<void>;
   /** The held model, restricted to what the tables allow. */
   served(): Model;
@@ -45,7 +45,7 @@ export type OnStatement = (sql: string, milliseconds: number) => void;
 export interface DatabaseObserver {
   readonly onWait?: OnWait | undefined;
   readonly onStatement?: OnStatement | undefined;
-  /** Called when tables stop, or start again, to fit this service. `narrower`: those that it only reads. */
+  /** Called when the lists change: `unfit` tables cannot be used, `narrower` ones only be read. */
   readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
   readonly onServed?: (model: Model) => void;
   readonly log?: Log | undefined;
@@ -109,7 +109,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       return result;
     };
 
-  /** Statements of queued work are timed for the request that queued it. */
+  /** Keeps the request's context while its work waits, so that slow statements are logged for that request. */
   const inContext = <S, T>(work: (subject: S) => Awaitable<T>): ((subject: S) => Awaitable<T>) => {
     if (!onStatement) return work;
     const within = AsyncLocalStorage.snapshot();
@@ -135,7 +135,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     let runs = 0;
     const checked: typeof work = async (writer) => {
       runs += 1;
-      // On PostgreSQL, the commit compares the revision; the work runs again if it has changed.
+      // On PostgreSQL, the first run needs no check: COMMIT compares the revision, and a change repeats the work.
       if (inEachSnapshot || runs > 1) await fit.check(writer);
       before = fit.revision();
       return asked({ ...through(observed, writer), run: observed(writer.run) });
@@ -224,11 +224,11 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 // Admission: each kind of work has its share of the database, the rest waits in a bounded queue, and clients take turns.
 
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
-/** Maximum of each queued kind per client; memory bounds them in all, and connections bound other work. */
+/** Most waiting requests of a client for each kind in QUEUED; memory limits their sum, connections limit other kinds. */
 const MOST_WAITING = 100;
 const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
 const WAITING_BYTES = 64 * 1024;
-/** One write holds the row, and one waits for its lock; others must not occupy connections. */
+/** Writes of one row that run at a time: one holds the lock, one waits for it; more would only occupy connections. */
 const WRITES_OF_ROW = 2;
 
 interface Work {
@@ -266,7 +266,7 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
     };
   }
 
-  /** The first free work of a client without a slot, else the first free work. */
+  /** The first work that can run of a client that has none running, else the first that can run. */
   function next(): Waiting | undefined {
     const served = new Set([...taken].map(({ origin }) => origin));
     const able = queue.filter(isFree);
@@ -340,7 +340,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
   let misfits: ReturnType<typeof servedModel>['misfits'] = [];
   let isSame = true;
   let isSure = false;
-  /** A request missed a table, a column or a privilege. */
+  /** Whether a request missed a table, a column or a privilege. */
   let isMissing = false;
 
   const misfitting = (isReadable: boolean): readonly string[] => [
@@ -355,7 +355,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
   }
 
   async function renew(now: SqlValue | undefined, reader: Reader): Promise<void> {
-    // The model of a newer engine counts as none.
+    // The stored model of a newer engine cannot be read, and counts as none.
     const tables = await readAppliedModel(reader).catch((error: unknown) => {
       if (error instanceof StartError) return NO_MODEL;
       throw error;
@@ -371,7 +371,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
     onServed?.(served);
   }
 
-  /** Called only once a request has missed one, since probes would wait for a table that a migration has locked. */
+  /** Throws if a table or column is missing. Called only after a request missed one: locks of a migration stop it. */
   async function requireObjects({ types, joinTables }: Model): Promise<void> {
     const tables = [
       ...[...types.values()].map((type) => [
@@ -402,7 +402,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
           throw unavailable('changed');
     },
     revision: (): SqlValue | undefined => known,
-    /** An unexpected error may be caused by changed tables. */
+    /** Rejects with a Problem if changed tables may have caused the error, else with the error. */
     explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
       if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;

@@ -1,4 +1,4 @@
-/** A plan held against the rows: which records each step affects, and whether it may be made; as text and as JSON. */
+/** Checks a plan against the rows: which records each step affects, and whether it may run; as text and as JSON. */
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { type Catalogue, type Drift, obstaclesTo, ownIndexes } from './catalogue.ts';
@@ -15,21 +15,21 @@ import {
 } from './steps.ts';
 
 /**
- * ready: it may be made. allow: only if it is allowed. unclear: somebody has to say what is meant. blocked: records or
- * objects stand in the way. kept: it is a drop that nobody asked for.
+ * ready: the step may run. allow: it needs `--allow`. unclear: an operator must say what is meant. blocked: records or objects
+ * prevent it. kept: it is a drop that is not allowed, so the part stays.
  */
 type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
-  /** The first ten. */
+  /** At most MAX_IDENTIFIERS. */
   readonly identifiers: readonly number[];
 }
 
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
-  /** Whether its table has rows. */
+  /** Whether the step's table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
@@ -64,7 +64,7 @@ export async function assess(
   return assessed;
 }
 
-/** The same, with the objects that stand in the way, and the task that SQLite would refuse. */
+/** Like `assess`, but also finds objects of others that block a step, and a task that SQLite would refuse. */
 export async function assessIn(
   plan: Plan & { readonly catalogue: Catalogue },
   driver: Driver,

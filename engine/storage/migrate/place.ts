@@ -1,4 +1,4 @@
-/** Gives the Model the tables and columns of the database. What is renamed keeps them, so that every version finds it. */
+/** Gives the Model the tables and columns of the database: renamed parts keep theirs, so that older instances find them. */
 import {
   type Field,
   type JoinTable,
@@ -25,9 +25,9 @@ import { stepId } from './steps.ts';
 
 interface Placement {
   readonly applied: AppliedModel;
-  /** The model with the names that these descriptors may know. */
+  /** The applied model whose names these descriptors were written for. */
   readonly known: AppliedModel;
-  /** Former names of types by present ones. */
+  /** Names of types in `known`, by their present names. */
   readonly formers: ReadonlyMap<string, string>;
   readonly freeTable: (name: string) => string;
   readonly freeIndex: (name: string) => string;
@@ -59,7 +59,7 @@ export function placedModel(
   return placement.revisions.size === 0 ? model : revised(model, placement.revisions);
 }
 
-/** Makes a function that returns a name, or one like it that nothing has or wants. */
+/** Makes a function that returns the name, or with a number added if it is taken or wanted by another part. */
 function freeNames(taken: readonly string[], wanted: readonly string[] = []): (name: string) => string {
   const [all, asked] = [new Set(taken.map(nameKey)), new Set(wanted.map(nameKey))];
   return (name) => {
@@ -128,7 +128,7 @@ function placeColumns(placement: Placement, type: RecordType, before: AppliedTyp
     revise(placement, reference, { column: references.get(reference)?.column ?? free(reference.column) });
 }
 
-/** The foreign keys that were there: either side is the same relation, to the same type. */
+/** Pairs foreign keys with their former ones: those with the same target and the same relation on either side. */
 function matchReferences(
   { applied, known, formers }: Placement,
   type: RecordType,
@@ -150,7 +150,7 @@ function matchReferences(
   return pairs;
 }
 
-/** A join table was there if one side is the same relation, and both lead to the same types. */
+/** A join table is a former one if both have the same types and share the relation of one side. */
 function placeJoins(placement: Placement, joinTables: readonly JoinTable[]): void {
   const { applied, known, formers, freeTable } = placement;
   const sidesIn = (model: AppliedModel, { table, left, right }: AppliedJoin): string =>

@@ -3,10 +3,10 @@ import { setInterval } from 'node:timers';
 import { Client } from 'pg';
 import type { Statement } from '../driver.ts';
 
-/** Milliseconds between two looks, and for each: a lost replica is left out within a second. */
+/** Milliseconds between two queries, and that one may take: a lost replica gets no reads after a second. */
 const LOOK_EVERY = 300;
 const LOOK_PATIENCE = 600;
-/** Milliseconds for a connection. */
+/** Milliseconds that connecting may take. */
 const LOOK_CONNECT = 2000;
 
 /** How far a primary has written its log, with its timeline: `2-16/B374D848`. */
@@ -33,7 +33,7 @@ const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITT
 
 export function watchReplica(url: string, onLost: () => void) {
   let client: Client | undefined;
-  /** A running server never goes back to an earlier timeline, but reports one while it has no primary. */
+  /** The highest timeline since the server started: without a primary, it reports an older one again. */
   let reached = { started: '', timeline: 0 };
   let seen: LogPosition | undefined;
   let looking: Promise<void> | undefined;
@@ -55,7 +55,7 @@ export function watchReplica(url: string, onLost: () => void) {
     lost?.connection.stream.destroy();
     if (client !== lost) return;
     client = undefined;
-    // After a restart, it may have less than it had.
+    // A restarted replica may have replayed less than before, so that no open read may go on.
     if (seen !== undefined) onLost();
     seen = undefined;
   }
@@ -78,11 +78,11 @@ export function watchReplica(url: string, onLost: () => void) {
   void look();
   const timer = setInterval(() => void look(), LOOK_EVERY).unref();
   return {
-    /** Whether it answers, and has everything up to this position; undefined asks for nothing. */
+    /** Whether the replica answers, and has replayed the log up to `position`; undefined means any. */
     covers: (position?: string): boolean => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);
-      // A primary that was replaced, and its standbys, may go on with a log that nobody continues.
+      // After a failover, standbys of the old primary can be further, but on an older timeline.
       return wanted !== undefined && wanted.place <= seen.place && wanted.timeline <= seen.timeline;
     },
     close: (): void => {

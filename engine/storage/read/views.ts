@@ -82,7 +82,7 @@ export function relatedTables(relation: Relation, parent: string, child: string,
   };
 }
 
-/** FROM and WHERE of these tables; `joins` are optional rows beside them. SQLite keeps the order of a cross join. */
+/** FROM and WHERE of these tables, with `joins` added. CROSS JOIN keeps SQLite from reordering the tables. */
 export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =>
   `${tables.join(' cross join ')}${joins} where ${conditions.join(' and ')}`;
 
@@ -113,7 +113,7 @@ export const MARK = '\u0001';
 const UNCOUNTED_ROWS = 16;
 const SMALL_BYTES = 16;
 
-/** The JSON text of the record that ROOT stands for, or `MARK identifier,index of the relation,what is too much`. */
+/** The JSON text of the record at ROOT_ALIAS, or `MARK identifier,index of the relation,what is too much`. */
 export function limitedJson(view: View, dialect: Dialect): string {
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.flatMap(({ relation }, index) => {
@@ -132,7 +132,7 @@ export function limitedJson(view: View, dialect: Dialect): string {
   return `coalesce(case when ${isLarge.join(' or ')} then '${MARK}' || ${identifier} || ',' || ${excess} end, ${json})`;
 }
 
-/** SQL: the relation at which the sum of amounts passes the limit, and what is counted; else null. */
+/** SQL: the index of the relation where the sum of amounts exceeds `most`, with `most` and `what`; null if none. */
 function firstBeyond(
   amounts: readonly { readonly index: number; readonly amount: string }[],
   most: number,
@@ -187,7 +187,7 @@ const pathsOf = (
     return [{ relations, type: related.type }, ...pathsOf(related, relations)];
   });
 
-/** FROM and WHERE of the rows on a path from ROOT: its relations lead to the aliases `d0$`, `d1$` and so on. */
+/** FROM and WHERE of the rows on a path from ROOT_ALIAS: its relations lead to the aliases `d0$`, `d1$` and so on. */
 function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect): string {
   const steps = relations.map((relation, index) =>
     relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index - 1}$`, `d${index}$`, dialect),
@@ -198,7 +198,7 @@ function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect
   });
 }
 
-/** Throws `too-many-related`. `identifiers`: a SELECT of those of the answer. Undefined if the view has one level. */
+/** Makes the check that throws `too-many-related`; undefined for one level. `identifiers`: a SELECT of the records shown. */
 export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect) {
   const { table, identifier } = compiledFor.type;
   const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${identifiers})`;
@@ -224,10 +224,10 @@ export interface ViewRow {
   readonly identifier: number;
 }
 
-/** Related records of one relation, for each record up to this many. They are held and locked. */
+/** The limit of a relation grows with up to this many records: what they lead to is held in memory and locked. */
 const MOST_RECORDS = 10;
 
-/** Finds the related records in a view, which preconditions lock; undefined if one relation leads to more than answers may show. */
+/** Finds the related records that preconditions lock; undefined if a relation leads to more than answers may show. */
 export function createFindViewRows(dialect: Dialect) {
   const statementOf = createShapeCache((view: View) => viewRowsStatement(view, dialect));
   return async (
@@ -245,7 +245,7 @@ export function createFindViewRows(dialect: Dialect) {
   };
 }
 
-/** Answers numbers of paths and identifiers. Bound: JSON array of identifiers. */
+/** Answers rows of an index in `pathsOf` and an identifier. Bound: JSON array of identifiers. */
 function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const { quote } = dialect;
   const { table, identifier } = view.type;

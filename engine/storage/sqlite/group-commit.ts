@@ -9,12 +9,12 @@ import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
 
-/** Writes, and milliseconds, after which a group is committed: its first write waits for the last one. */
+/** Most writes and milliseconds of a group: its first write is not answered before the last one has run. */
 const GROUP_JOBS = 128;
 const GROUP_TIME = 20;
 /** Milliseconds of writes before other requests have a turn. */
 const SLICE = 10;
-/** Milliseconds that another process may hold the write lock, and between two tries. */
+/** Milliseconds to wait for another process that holds the write lock, and between two tries. */
 const BUSY_TIMEOUT = 5000;
 const BUSY_STEP = 10;
 
@@ -37,7 +37,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
-  /** The end of this slice, and the turn that begins the next one, if statements wait for it. */
+  /** The end of this slice; `turn` is set while statements wait for the next one. */
   let sliceEnd = performance.now() + SLICE;
   let turn: Promise<void> | undefined;
 
@@ -47,7 +47,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     turn = undefined;
   }
 
-  /** After the end of its work, a statement would run in the next transaction: it is refused. */
+  /** Refuses statements after the end of their work: they would run in the next transaction. */
   function writerUntil(isOver: () => boolean): Writer {
     const inTime =
       <A extends readonly unknown[], T>(ask: (...asked: A) => Awaitable<T>): ((...asked: A) => Awaitable<T>) =>
@@ -88,7 +88,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       await gather();
       await commitGroup();
     }
-    // In the same turn as the last look at the queue: the next write begins a new drain.
+    // No await may come between the last look at the queue and this: the next write must begin a new drain.
     draining = undefined;
   }
 
@@ -104,7 +104,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   async function commitGroup(): Promise<void> {
     const group: QueuedWrite[] = [];
     try {
-      // One that could not be rolled back must not be committed with these writes.
+      // A transaction that could not be rolled back must not be committed with these writes.
       if (database.inTransaction) command(ROLLBACK);
       refresh();
       await runGroup(group);
@@ -146,7 +146,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     }
   }
 
-  /** RAISE(ROLLBACK) in a trigger has undone the earlier writes, too: they run once more. */
+  /** RAISE(ROLLBACK) in a trigger of others has undone the whole group: its earlier writes run again. */
   function beginAgain(group: QueuedWrite[], isFirst: boolean, error: unknown): void {
     if (isFirst) return;
     if (!(error instanceof Problem && error.code === 'refused-by-database')) throw error;
@@ -172,7 +172,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
 
   return {
     write,
-    /** Resolves when every write is answered; they no longer wait for other processes. */
+    /** Resolves when every write is answered; none waits for the lock of another process any more. */
     drained: async (): Promise<void> => {
       closing = true;
       await draining;

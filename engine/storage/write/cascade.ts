@@ -1,4 +1,4 @@
-/** Deletion. One walk finds the records that go together, and those that lose a link; what is done is made from its result. */
+/** Deletion: one walk finds the records that are deleted together and those that lose a link, before anything is written. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
@@ -24,7 +24,7 @@ interface Below {
 interface Level {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
-  /** Missing for the records that the deletion names. */
+  /** undefined for the first level. */
   readonly via?: Below;
   readonly through?: string;
 }
@@ -41,7 +41,7 @@ export interface Deletion {
   readonly pointer: string;
 }
 
-/** The first level holds the records that a deletion names; each further level goes with one above. */
+/** The first level has the records that a deletion names; records of further levels are deleted with one above. */
 interface Tree {
   readonly pointer: string;
   readonly levels: Level[];
@@ -50,7 +50,7 @@ interface Tree {
 export interface Cascade {
   readonly trees: Tree[];
   readonly unlinked: (Unlinked & { readonly via: Below })[];
-  /** Pairs of a join table that go with the records in one of its columns. */
+  /** Rows of a join table that are deleted with the records in `column`. */
   readonly pairs: {
     readonly table: JoinTable;
     readonly column: string;
@@ -62,7 +62,7 @@ export interface Cascade {
 export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
   set.get(table)?.has(identifier) === true;
 
-/** Returns the records that are new: cycles end here. */
+/** Adds records to the set, and returns those that it lacked: so a walk along a cycle ends. */
 export function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
   const known = set.get(table) ?? new Set<number>();
   set.set(table, known);
@@ -104,7 +104,7 @@ export async function walkCascade(
         const through = above.through ?? nameOfLink(rights, type, reference) ?? childName;
         const already = alreadyCut(session, child, reference);
         const [mine, other] = cascades ? [gone, cut] : [cut, gone];
-        // Records that are counted already may be found again.
+        // The query may find records again that are counted already, so its limit includes them.
         const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
         const { children } = tables.of(child).linksIn(reference.column);
         const found = (await writer.column(children, [all, left(counted)]))
@@ -116,7 +116,7 @@ export async function walkCascade(
         if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
       }
       for (const [table, column] of tables.joinsOf(above.type)) {
-        // With both of its records, a pair is found twice.
+        // A pair is found twice if both of its records are deleted.
         const found = await writer.all(tables.rows(table).pairs(column), [all, left(seen.size)]);
         const fresh = found
           .map(([one, other]) => [Number(one), Number(other)] as const)
@@ -131,7 +131,7 @@ export async function walkCascade(
   return cascade;
 }
 
-/** Records whose link in this column the write cuts before it deletes anything. */
+/** Records that the write unlinks before it deletes anything, so that they stay. */
 function alreadyCut({ existing, released }: WriteSession, type: RecordType, reference: Reference) {
   const { column, required } = reference;
   const left = new Set<number>();
@@ -201,7 +201,7 @@ const MOST_NESTED = 900;
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** The database deletes what goes with the records. Where that may nest too deep, the lowest level goes first. */
+/** The foreign keys of the database cascade; where that could nest too deep, levels are deleted from the lowest up. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
   // PostgreSQL checks a link with onDelete: restrict before it deletes the record that holds the link by another one.
@@ -240,7 +240,7 @@ const goingIn = (levels: readonly Level[]): Going =>
     ]),
   );
 
-/** Frees a level of links of records that go later: they become null, or lead to the first record if they are required. */
+/** Cuts links to a level from records that are deleted later: to null, or if required to the record that is deleted last. */
 async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
@@ -299,7 +299,7 @@ export async function deleteTree(
       const began = performance.now();
       const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
       onRows(changes);
-      // SQLite has one writer, and it is not handed on in turn.
+      // SQLite's write lock is not handed on in turn: the pause lets other processes write.
       if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
     }
   }

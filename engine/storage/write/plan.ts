@@ -34,7 +34,7 @@ import {
 import { rowsJson } from './tables.ts';
 import { openKeysOf, stampChanged, stampValues } from './values.ts';
 
-/** A node stands for the identifier that it gets. */
+/** A node stands for the identifier that its record gets when it is inserted. */
 type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 interface RowUpdate {
@@ -101,7 +101,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   };
 }
 
-/** Records that sets leave out are written one by one if the body mentions them elsewhere. Returns the others. */
+/** Gives records that a set leaves out to their nodes, if the body mentions them elsewhere; returns the others. */
 function settleReleased(session: WriteSession): readonly Released[] {
   return session.released.flatMap((one) => {
     const { column } = one.reference;
@@ -130,7 +130,7 @@ const goneAt = (pointer: string): Problem => {
   return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 };
 
-/** By type and identifier, so that a conflict names the same record on both databases. */
+/** Sorted by type and identifier, so that a conflict names the same record on both databases. */
 const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
   [...existing]
     .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
@@ -194,7 +194,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
     }
 }
 
-/** Returns the future parent of a record, from the body or as stored; undefined if too many records are above the body's. */
+/** Makes a function that returns the future parent of a record; undefined if more than MOST_ABOVE are above. */
 async function parentsIn(
   { deleted, tables, writer }: WriteSession,
   [type, nodes]: readonly [RecordType, readonly Node[]],
@@ -224,7 +224,7 @@ async function parentsIn(
   };
 }
 
-/** undefined if the body says nothing of open keys. */
+/** The text of all open keys after the write; undefined if the body writes none. */
 function openColumn(node: Node): string | undefined {
   const written = [...node.openKeys].filter(([, { isWritten }]) => isWritten);
   if (written.length === 0) return undefined;
@@ -249,7 +249,7 @@ function newValue(node: Node, name: string): SqlValue {
   return node.table.defaults.get(name) ?? null;
 }
 
-/** `again`: columns that hold a spare value meanwhile. */
+/** `again`: columns that hold a spare value by then, and need theirs back. */
 export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
@@ -272,7 +272,7 @@ function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
   return changes.length === 0 ? [] : [{ kind: 'update', node, changes }];
 }
 
-/** Nested calls before the call stack is left. */
+/** Nested calls after which an `await` empties the call stack, which deep bodies would overflow. */
 const MAX_NESTED = 100;
 
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
@@ -289,7 +289,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     for (const holder of holders(node)) await handOver(node, holder, depth + 1);
     done.add(node);
     const again = parked.get(node) ?? [];
-    // Links that become null are cut before.
+    // `cuts` has already set links to null.
     const changes = node.stored
       ? changesOf(node, again).filter(([name, value]) => value !== null || again.includes(name) || !linkAt(node, name))
       : [];
@@ -297,7 +297,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     else if (changes.length > 0) steps.push({ kind: 'update', node, changes });
   }
 
-  /** If the holder depends on a record that does not exist yet, it gives up the value first. */
+  /** Frees a unique value: by the final update of its holder, or by a spare value if that update cannot come first. */
   async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
     if (!linksNew(node)) await visit(node, depth);
     if (done.has(node)) return;
@@ -377,12 +377,12 @@ function belongs(node: Node, group: readonly Node[]): boolean {
 }
 
 interface Sent extends BoundStatement {
-  /** Missing for a pair. */
+  /** undefined for a row of a join table. */
   readonly node?: Node;
   readonly pointer: string;
 }
 
-/** Sends them together; a constraint that broke is explained once the others have ended. */
+/** Sends all statements at once, and waits for all before it throws, since none may run after the transaction. */
 async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void> {
   const ended = await Promise.allSettled(
     all.map(async ({ statement, values, node, pointer }) => {
