@@ -2,7 +2,7 @@
 
 /** Calls `work` once for each first argument, an object, and keeps the result as long as that is referenced. */
 export function memoized<K extends object, A extends readonly unknown[], T>(
-  /** `always`: the same each time for the same key. */
+  /** `always`: must be the same for the same key, as only the first call uses it. */
   work: (key: K, ...always: A) => T,
 ): (key: K, ...always: A) => T {
   const known = new WeakMap<K, { readonly made: T }>();

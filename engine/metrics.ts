@@ -21,7 +21,7 @@ export function createMetrics() {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
-  // Gauges that have the name of a counter.
+  // Removes gauges with `_total`, which only names of counters may have.
   for (const what of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Counter({
     name: 'records_http_requests_total',
@@ -62,7 +62,7 @@ export function createMetrics() {
       usage: () => readonly ServerUsage[],
       ask: () => Promise<{ isReady: boolean; isReachable: boolean }>,
     ): void => {
-      // Several processes report the worst value.
+      // Workers' values are combined to the worst: 0 if one is not ready.
       const aggregator = 'min';
       const gauge = <L extends string>(
         name: string,

@@ -64,7 +64,7 @@ type FaultPlace =
 export type Fault = FaultPlace & {
   readonly code: string;
   readonly message: string;
-  /** Of the body, from 1. */
+  /** The line of the body, from 1. */
   readonly line?: number;
   /** The stored records in the way; only those that the token may read. */
   readonly records?: readonly RecordName[];
@@ -123,7 +123,7 @@ export class Problem extends Error {
   }
 }
 
-/** Its detail is the first message, and the number of the other faults. */
+/** Makes a Problem whose message is that of the first fault, with the number of the others. */
 export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Sources and compiled code are at different depths. */
+/** Walks up to package.json, since sources and compiled code are at different depths. */
 function folderOfPackage(directory: string): string {
   const found = existsSync(join(directory, 'package.json')) || dirname(directory) === directory;
   return found ? directory : folderOfPackage(dirname(directory));

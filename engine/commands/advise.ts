@@ -18,7 +18,7 @@ interface Advice {
   /** `date: { index: true }` below `fields`, or `indexes: [[status, date]]`. */
   readonly advice: string;
   readonly lists: number;
-  /** Together; undefined in the log of a proxy. */
+  /** All lists together; undefined if the log is that of a proxy. */
   readonly milliseconds?: number;
 }
 
@@ -106,7 +106,7 @@ function missingIndex(type: RecordType, query: string): readonly Member[] | unde
   // Databases often prefer an index of the order to one of a range.
   const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
   const isThere = type.indexes.some(({ members }) => all.every((member, place) => members[place] === member));
-  // Each relation to one record has an index.
+  // A relation alone needs no advice: every foreign key has an index.
   const needsNone = all.every((member) => 'link' in member) && all.length < 2;
   return all.length === 0 || isThere || needsNone ? undefined : all;
 }

@@ -45,7 +45,7 @@ export const plan = command(
 );
 
 interface Looked {
-  /** Of descriptors that the database has left behind. */
+  /** Set if newer descriptors were applied to the database since. */
   readonly standing?: Standing;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
@@ -151,7 +151,7 @@ function refuseBehind(model: Model, standing: Standing): void {
   );
 }
 
-/** Checks with and without the allowed steps, which can make other steps unnecessary. */
+/** Looks in the plans with and without the allowed steps, since these can make others unnecessary. */
 function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   const pending = [...new Set(plans.flatMap(({ steps, kept }) => [...steps, ...kept].map(stepId)))];
   const unknown = allow.find((id) => !pending.includes(id));

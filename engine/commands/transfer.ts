@@ -111,7 +111,7 @@ function writeReport(file: NewFile | undefined, faults: readonly LineFault[]): v
   file.finish();
 }
 
-/** In body limits: a record can grow over several requests. */
+/** The longest line as a multiple of BODY_LIMIT: a record can grow over several requests. */
 const BODIES = 16;
 /** Node.js cannot decode much longer strings. */
 const LONGEST = 256 * 1024 * 1024;

@@ -241,7 +241,7 @@ function compareVariants({ before, after }: Pair<RecordType>, now: NamesNow, rep
   }
 }
 
-/** Of the fields that a type had and still has, by their present names: those no longer shown, and those shown now. */
+/** Names of the kept fields that are shown no longer (`less`), and of those that were not shown before (`more`). */
 function compareShown({ fields }: RecordType, had: readonly Field[], has: readonly Field[], now: NamesNow) {
   const [were, are] = [new Set(had.map((field) => now.get(field))), new Set(has.map(({ name }) => name))];
   const kept = [...fields.values()].flatMap((field) => now.get(field) ?? []);

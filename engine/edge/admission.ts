@@ -11,13 +11,13 @@ type Admit = (request: IncomingMessage) => void;
 
 interface AdmissionOptions {
   readonly guarded: boolean;
-  /** `*` allows every name. Empty: the host application decides. */
+  /** Names that the Host header may have: `*` for all; empty if the host application decides. */
   readonly allowedHosts: readonly string[];
   readonly publicUrl: string;
   readonly cors: { allows(origin: string): boolean };
 }
 
-/** Agents can be reached by a page under a name of its own (DNS rebinding), in a host application too. */
+/** Checks the host and site of a request; of agents in a host application too, where DNS rebinding could reach them. */
 export const createAdmission =
   (options: AdmissionOptions, isForAgents = false): Admit =>
   (request) => {
@@ -26,7 +26,7 @@ export const createAdmission =
     if (isForAgents || !guarded) refuseOtherSites(request, options);
   };
 
-/** Addresses and names that no name server decides about. */
+/** Hosts that no name server resolves, and so no site can point at this machine (DNS rebinding). */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 
 function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUrl }: AdmissionOptions): void {
@@ -61,7 +61,7 @@ const isNavigation = (request: IncomingMessage): boolean =>
   request.headers['sec-fetch-dest'] === 'document' &&
   /^\/(?:$|\?|(?:docs|studio)(?:[/?]|$))/.test(request.url ?? '');
 
-/** A proxy that ends TLS hides the scheme. */
+/** Accepts both schemes of the host, since a proxy that ends TLS hides the scheme. */
 function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publicUrl: string): boolean {
   if (publicUrl !== '' && new URL(publicUrl).origin === origin) return true;
   const urls = ['http', 'https'].map((scheme) => `${scheme}://${host}`);

@@ -45,7 +45,7 @@ export interface Call {
 }
 
 export interface CallResult {
-  /** JSON text of the record, of an array of records or groups, or of a dry run's report. undefined if a record that was written before is gone. */
+  /** JSON text of the record, the array of records or groups, or the dry run's report; undefined if a retry finds the record gone. */
   readonly json: string | undefined;
   readonly tag?: string | undefined;
   readonly total?: number | undefined;
@@ -65,7 +65,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
     try {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {
-      // CallerGone speaks of connections.
+      // CallerGone is about connections: programs get their signal's reason.
       throw error instanceof CallerGone ? signal?.reason : error;
     } finally {
       caller.release();
@@ -238,7 +238,7 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined): re
     if (entries.length === 0) throw wrong(steps, 'is empty, which would filter nothing');
     return entries.flatMap(([key, inner]) => filtersOf([...steps, key], inner));
   }
-  // Without an operator, null as a text means no value.
+  // Without an operator, the text "null" would mean the value null.
   const among = value === 'null' && !operatorsByName.has(steps.at(-1) ?? '') ? [...steps, 'eq'] : steps;
   return [condition(among, scalarText(steps, value))];
 }
@@ -301,7 +301,7 @@ export function collectionOf<R extends object>(
   };
 }
 
-/** A single record would be created, and answered as one. */
+/** Refuses a single record, which the operation would create and answer as one. */
 function arrayIn(records: readonly object[]): readonly object[] {
   if (Array.isArray(records)) return records;
   const message = 'createMany takes an array of records; create takes one';

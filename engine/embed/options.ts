@@ -6,7 +6,7 @@ import { StartError } from '../problem.ts';
 
 type Name = keyof typeof settingsTable;
 
-/** Settings that are refused, since the server of the host application decides them. */
+/** Refused settings, which the host application's server decides. */
 const OF_SERVER = new Set(['host', 'port', 'workers', 'requestTimeout', 'publicUrl', 'mcp', 'drainDelay']);
 
 /** Throws a StartError that names every option that is unknown or has a wrong value. */

@@ -64,7 +64,7 @@ export interface RecordEngine {
   readonly mcp: MountableHandler;
   /** Warnings about the descriptors, which are valid. */
   readonly warnings: readonly Diagnostic[];
-  /** The records of a type, in process. R is the shape of a record as the default view shows it. */
+  /** The records of a type, in process; calls reject if there is no such type. R: a record as the default view shows it. */
   records<R extends object = JsonObject>(type: string): RecordCollection<R>;
   /** Rejects with a Problem if the database does not answer. */
   ready(): Promise<void>;
@@ -81,6 +81,7 @@ export interface RecordEngine {
 export interface RecordCollection<R extends object> {
   /** All records that match, or a page of them if there is a limit. */
   list(options?: ListOptions): Promise<RecordPage<R>>;
+  /** Rejects with `record-not-found` if there is none, as `update` and `delete` do. */
   get(identifier: number, options?: ViewOptions): Promise<R>;
   /** Creates a record, and whatever is nested in it, in one transaction. Resolves with what is stored. */
   create(record: object, options?: CreateOptions): Promise<R>;
@@ -96,7 +97,7 @@ export interface RecordCollection<R extends object> {
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
   /** The same writes, of which each changes nothing, and resolves with a report of what it would do. */
   readonly dryRun: DryRuns<R>;
-  /** The tag of a record that was returned, for `ifMatch`. A write with other `fields` or `include` has another tag. */
+  /** The tag for `ifMatch` of an object that a call returned, else undefined. Other `fields` or `include` make another tag. */
   tagOf(record: R): string | undefined;
 }
 
@@ -132,6 +133,7 @@ export interface DryRunEffect {
 export interface ViewOptions {
   /** The fields to show; `zone.name` for those of a related record. */
   readonly fields?: string | readonly string[];
+  /** The relations to show, such as `zone.owner`; default: those of the descriptor. */
   readonly include?: string | readonly string[];
   readonly variant?: string;
   /** Stops the work; the call rejects with the signal's reason. A write that has begun may still be done. */
@@ -144,7 +146,7 @@ export interface UpdateOptions extends ViewOptions {
 }
 
 export interface CreateOptions extends ViewOptions {
-  /** A second create with the same key and record returns the result of the first. */
+  /** A repeated create with this key resolves with the first result; another body is an `idempotency-conflict`. */
   readonly idempotencyKey?: string;
 }
 

@@ -54,7 +54,7 @@ export function writeAnswer(
     ...applied,
   };
   if (effects) {
-    // The headers stand in the report: no record has its location or its tag.
+    // The headers go into the report: the response itself must not have a Location or ETag that no record has.
     const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
     const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects, rights))}}`;
     return { status: status === 204 ? 200 : status, headers: { 'Content-Type': DRY_RUN_TYPE }, body };

@@ -81,7 +81,7 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
     const own = mediaType === CSV_TYPE ? recordRows(query.view) : plainRows(mediaType);
     const { headers: framed, format = own } = frame(service, exchange, { query, format: own, result });
     const body = 'rows' in result ? whole(result.rows, format) : await gather(pieces(result.stream, format));
-    // An estimate differs from one request to the next: the page is still the same.
+    // The tag ignores an estimated total, which differs between requests for the same page.
     const tagged = `${count === 'estimated' ? '' : (result.total ?? '')}\n${Object.values(framed).join()}`;
     return rowsAnswer(service, exchange, body, result.total, { ...framed, ...applied }, tagged);
   };

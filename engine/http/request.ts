@@ -175,7 +175,7 @@ function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
 const applying = (...names: readonly string[]): HeaderMap =>
   names.length === 0 ? {} : { 'Preference-Applied': names.join(', ') };
 
-/** `return=minimal` asks for no record. An operation that `isLimited` requires `max-affected=N`, the most records that it may delete or unlink. */
+/** `return=minimal` asks for no record. `isLimited`: throws without `max-affected=N`, the most records to delete or unlink. */
 export function writePreferences(header: PreferHeader, isLimited: boolean) {
   if (header === undefined && !isLimited) return { minimal: false, most: 0, applied: {} };
   const known = preferencesIn(header);
@@ -272,7 +272,7 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   });
   const bytes = held.subarray(0, size);
   caller.take(BYTE_COST * size);
-  // `parsedInFront` finds it when the operation runs again.
+  // If the operation runs again, `parsedInFront` finds the body here.
   Object.assign(request, { body: bytes });
   return bytes;
 }

@@ -24,7 +24,7 @@ export function escapeStep(step: string | number): string {
   return text.includes('/') || text.includes('~') ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
-/** The pointer and those of the values around it: `/a/0` and `/a` for `/a/0`. */
+/** The pointer and those around it: `/a/0` and `/a` for `/a/0`. */
 export function enclosing(place: string): readonly string[] {
   const places: string[] = [];
   for (let rest = place; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) places.push(rest);
@@ -263,7 +263,7 @@ class Tokenizer {
     if (text === 'true' || text === 'false') return text === 'true';
     if (this.#options.number) return this.#options.number(text);
     const value = Number(text);
-    // `1e999` is valid JSON, but JavaScript reads it as Infinity.
+    // `1e999` is valid JSON, but read as Infinity.
     if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
     return value;
   }
@@ -404,7 +404,7 @@ function canonicalNumber(text: string): string {
   return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
-/** Sorts faults as in the body, missing keys last; keeps one per location, but all unmet checks. `at`: pointer of the body. */
+/** Sorts faults as in the body, missing keys last, one per location and all unmet checks. `at`: the body's pointer. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
   /** A text that sorts as the location does: before those inside it. */

@@ -238,7 +238,7 @@ function refuseArguments(name: string, { required, optional }: AgentTool, given:
     ...Object.keys(given)
       .filter((key) => !known.some((one) => one === key))
       .map((key, at) => {
-        // Suggestions are expensive, and the answer lists no more faults than these.
+        // Suggestions are expensive: the answer lists no more faults.
         const near = at < MAX_ERRORS ? didYouMean(key, known) : '';
         const hint = near || `; its arguments are ${known.join(', ')}`;
         return fault(key, 'unknown-argument', `${name} has no argument "${shortened(key)}"${hint}`);
@@ -372,7 +372,7 @@ function nextStep({ code, status, message, errors, retryAfter }: Problem): objec
   };
 }
 
-/** Calls the parameter or header by the name of the tool's argument, which is all that the agent knows. */
+/** Names the argument in place of the parameter or header, which agents do not know. */
 function faultInTools(fault: Fault): object {
   const { parameter, header, ...rest } = fault as Fault & { readonly parameter?: string; readonly header?: string };
   const name = parameter ?? header;

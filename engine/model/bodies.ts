@@ -23,7 +23,7 @@ export function valueSchema(value: ItemShape, write: (schema: JsonObject, value:
   return write(value.nullable ? withNull(schema) : schema, value);
 }
 
-/** A change requires nothing. */
+/** The body of an update, which requires no key. */
 export const changeSchema = (type: RecordType, fields: readonly Field[], write: BodyWriting): JsonObject =>
   bodySchema(type, fields, write, Number.MAX_SAFE_INTEGER);
 

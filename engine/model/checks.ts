@@ -39,7 +39,6 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
   };
 }
 
-/** The names of the fields that a rule compares. */
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 

@@ -45,7 +45,7 @@ interface Identifier {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Records show it; otherwise bodies may not contain it either. */
+  /** Whether records show the identifier, and bodies may contain it. */
   readonly inRecord: boolean;
   readonly column: string;
 }

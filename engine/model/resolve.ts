@@ -228,7 +228,7 @@ function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): vo
   parentType.referrers.push({ type: childType, reference });
 }
 
-/** Connects both sides of a manyToMany by a join table, named by `through` or else by the side that sorts first. */
+/** Connects a manyToMany by a join table, which `through` names, or else the side that sorts first. */
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideName(b) < sideName(a) ? 1 : -1));
   const itself = left.type === left.target;

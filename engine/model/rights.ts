@@ -26,7 +26,7 @@ export const ALL_RIGHTS: Rights = Object.freeze({ key: '', readable: NONE, writa
 
 export const canRead = ({ key, readable }: Rights, typeName: string): boolean => key === '' || readable.has(typeName);
 
-/** What a client may not read does not exist for it. */
+/** Whether the client may do this; types that it may not read do not exist for it. */
 export function can(rights: Rights, type: RecordType, action: Operation): boolean {
   const { key, readable, writable } = rights;
   if (key === '') return true;
@@ -34,7 +34,7 @@ export function can(rights: Rights, type: RecordType, action: Operation): boolea
   return writable.has(type.name) && (action !== 'create' || !requiresHidden(rights, type));
 }
 
-/** The client cannot create a record that requires one that it does not see. */
+/** Whether the type requires a relation that the client cannot see, so that it cannot create records. */
 export const requiresHidden = (rights: Rights, { relations }: RecordType): boolean =>
   [...relations.values()].some(({ required, target }) => required && !canRead(rights, target.name));
 
@@ -52,11 +52,11 @@ export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly Un
     members.every((one) => !('link' in one) || (type.relations.has(one.name) && canFollow(rights, one))),
   );
 
-/** Bodies may create and change the related record, besides linking it. */
+/** Whether bodies may create and change the related record, besides linking it. */
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
   nested === 'write' && (owned || can(rights, target, 'update'));
 
-/** Setting a column in the related record is a write to that record. */
+/** Whether bodies may set the link: a link stored in the related record is a write to that record. */
 export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
   owned || link.at !== 'target' || can(rights, target, 'update');
 
@@ -75,7 +75,6 @@ function withOwned({ types }: Model, names: TypeNames): ReadonlySet<string> {
   return new Set(named.map(({ name }) => name));
 }
 
-/** Granted names that are not types. */
 export function unknownTypes({ types }: Model, { read, write }: Granted): readonly string[] {
   const all = [read, write].flatMap((names) => (names === 'all' ? [] : [...names]));
   return all.filter((name) => !types.has(name));

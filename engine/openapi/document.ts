@@ -273,7 +273,7 @@ const SIMPLE_GUIDE = `The same interface as in \`openapi.json\`, for tools that 
 default, JSON alone, and filters that compare with one value. Everything else, such as summaries, is there as well; the full
 document says how.`;
 
-/** Their clients know their rules, and their paths would only repeat those of this document. */
+/** Mentions the dialects without their paths, since their clients know them. */
 function otherInterfaces(dialects: readonly HttpDialectName[]): string {
   if (dialects.length === 0) return '';
   const roots = dialects.map((name) => `\`/${name}\``).join(' and ');

@@ -49,7 +49,7 @@ const HEADERS = {
 type HeaderName = keyof typeof HEADERS;
 
 const COMMON: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
-/** Headers that the simple profile omits, since generated clients have no use for them. */
+/** The simple profile omits these, since generated clients have no use for them. */
 const LEFT_OUT = /^(Cache-Control|Vary|X-Request-Id|X-Position|Preference-Applied)$/;
 
 export const headersOf = (own: readonly HeaderName[], parts: Components): JsonObject =>

@@ -76,7 +76,7 @@ export function parseIdentifier(text: string): number {
   throw faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
 }
 
-/** `hashed` is all that the request asks for. */
+/** Throws `invalid-header`. `hashed`: the parts of the request that a retry must repeat. */
 export function onceOf(
   given: string | undefined,
   { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
@@ -193,7 +193,7 @@ export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, m
       const message = 'This record can only be changed with If-Match: send the ETag that GET of the same URL returned';
       throw preconditionRequired(IF_MATCH, message);
     };
-  // Any record will do, and a write needs one anyway.
+  // `If-Match: *` only demands that there is a record, which each write does anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return undefined;
   return (current) => {
     const tag = entityTag(current);
@@ -285,6 +285,6 @@ const matchesStrongly = (header: string, tag: string): boolean => header === tag
 const isNamed = (known: string | undefined, tag: string): boolean =>
   known !== undefined && (isAny(known) || tagsIn(known).some((one) => one === tag || one === `W/${tag}`));
 
-/** The tag as the client named it, with the coding that it got it with. */
+/** The tag as the header has it, which may end in a content coding. */
 export const asNamed = (header: string, tag: string): string =>
   header.match(/"[^"]*"/g)?.find((candidate) => candidate.replace(CODING, '"') === tag) ?? tag;

@@ -79,7 +79,7 @@ const relatedSection = (types: readonly RecordType[]): Html =>
       )}
     </dl>`;
 
-/** Of the type with the fewest fields and required relations. */
+/** Takes the type with the fewest fields and required relations: its body is short. */
 function exampleSection(served: readonly RecordType[], publicUrl: string, guarded: boolean): Html {
   const size = ({ fields, relations }: RecordType): number =>
     fields.size + relations.size + 100 * [...relations.values()].filter(({ required }) => required).length;

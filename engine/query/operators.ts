@@ -65,7 +65,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   },
 };
 
-/** The number that the SQL of a condition depends on: of its operands; of a flag, 1 for true. */
+/** The `count` of `condition`: how many operands there are; for a flag, 1 for true and 0 for false. */
 export const countOf = (name: OperatorName, value: JsonValue): number =>
   operators[name].wants === 'flag' ? Number(value) : many(value).length;
 

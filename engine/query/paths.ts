@@ -53,7 +53,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
   return { through, end: set ?? pathTo(names.type, relations, undefined), place: { names, followed } };
 }
 
-/** Resolves a path of an order or a summary, which may not lead through sets: each record has one value at most. */
+/** Resolves a path of an order or a summary, which leads through no set: a record has one value at most. */
 export function resolvePath(names: PathNames, text: string, complain: Complain, others: readonly string[] = []) {
   const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
   if (!subject) return undefined;

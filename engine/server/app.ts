@@ -37,7 +37,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   return app;
 }
 
-/** For a host application, which gets all other paths. */
+/** Handlers for a host application; other paths go to its `next`, or get 404. */
 export function createMounted(
   engine: Engine,
   settings: EngineSettings,
@@ -56,7 +56,7 @@ export function createMounted(
   return (request, response, next) => {
     const prototypes = [request, response].map((one) => [one, Object.getPrototypeOf(one) as object] as const);
     handle(request, response, () => {
-      // Express has set its own prototypes.
+      // Undoes Express's change of prototypes for the host application.
       for (const [one, prototype] of prototypes) Object.setPrototypeOf(one, prototype);
       if (next) next();
       else engine.host.notFound(request, response);

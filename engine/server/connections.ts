@@ -26,7 +26,7 @@ interface Connection {
 }
 
 interface ConnectionOptions {
-  /** The connection that has been idle for longest is closed for a further one. */
+  /** Maximum number of connections; one more closes the one that has been idle for longest. */
   readonly most: number;
   readonly budget: Budget;
   readonly bodyLimit: number;
@@ -40,7 +40,7 @@ export function serveConnections(
   const connections = new Map<Duplex, Connection>();
   /** The longest idle first. */
   const idle = new Set<Socket>();
-  /** Their next requests are served together at the end of a turn: parsing all, then serving all keeps code in the CPU caches. */
+  /** Their next requests are served together at the end of a turn, which keeps code in the CPU caches. */
   const arrived: Connection[] = [];
 
   server.on('connection', (socket) => {
@@ -201,7 +201,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Reading on would cost more than it costs the client.
+  // Reading many small pieces to their end costs the server more than the client.
   if (error.code === TOO_MANY_PIECES) socket.once('finish', () => socket.destroy());
   else destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
@@ -209,7 +209,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
 
 // Request smuggling (RFC 9112, 11.2): a proxy could read such requests in another way. Node's parser lets some of them pass.
 
-/** RFC 9110, 5.3 */
+/** Headers that a request may have only once (RFC 9110, 5.3). */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',

@@ -46,7 +46,7 @@ export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): stri
   return lines.join('\n');
 }
 
-/** The default limit of requests per minute where other machines can connect: too few to guess tokens. */
+/** Requests per minute if other machines can connect: too few to guess tokens. */
 const OPEN_RATE = 1200;
 
 /** Fills in `rateLimit` and `allowedHosts` where they are automatic. Throws a StartError if strangers could write. */

@@ -29,7 +29,7 @@ const MAX_MEMORY = 1024 ** 4;
 const MIN_PATIENCE = 0.1;
 const MAX_SECONDS = 86_400;
 
-/** Until the host, and the size of the pool, are known. */
+/** Stand for `auto` until the host and the size of the pool are known. */
 export const AUTO_RATE = -1;
 export const AUTO_WORKERS = 0;
 

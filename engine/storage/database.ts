@@ -228,7 +228,7 @@ const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming'
 const MOST_WAITING = 100;
 const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
 const WAITING_BYTES = 64 * 1024;
-/** Writes of one row that run at a time: one holds the lock, one waits for it; more would only occupy connections. */
+/** Running writes of one row: one holds the lock, one waits for it; more would only occupy connections. */
 const WRITES_OF_ROW = 2;
 
 interface Work {
@@ -402,7 +402,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
           throw unavailable('changed');
     },
     revision: (): SqlValue | undefined => known,
-    /** Rejects with a Problem if changed tables may have caused the error, else with the error. */
+    /** Rejects with a Problem if changed tables may be the cause, else with the error. */
     explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
       if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;

@@ -10,7 +10,7 @@ export interface Dialect {
   /** A value that differs once the tables have changed. `renew` makes it differ. */
   readonly revision: {
     readonly sql: string;
-    /** It is cheap enough in each snapshot. */
+    /** Whether it is cheap enough to be read in each snapshot. */
     readonly inEachSnapshot: boolean;
     readonly renew: readonly string[];
   };
@@ -96,7 +96,7 @@ export interface Dialect {
   readonly returning: boolean;
   /** An INSERT with an identifier that the client chose: the sequence continues after it. */
   readonly insertGiven: (sql: string, table: string, column: string) => string;
-  /** Of the identifiers that were ever used. Bound by `move`, in each statement: the identifier to move to. */
+  /** The sequence, which knows the greatest identifier ever used. `move` binds the new one in each statement. */
   readonly sequence: {
     readonly read: (table: string, column: string) => string;
     readonly move: (table: string, column: string) => readonly string[];

@@ -135,7 +135,7 @@ export interface DriverOptions {
 
 export interface Replica {
   readonly driver: Driver;
-  /** Whether it answers, and has everything up to this position of the log; undefined asks for nothing. */
+  /** Whether the replica answers, and has replayed the log up to this position; undefined means any. */
   readonly covers: (position: string | undefined) => boolean;
 }
 

@@ -72,7 +72,7 @@ export const outcomeUnknown = (cause: unknown): Problem =>
     { cause },
   );
 
-/** It must not run in the next transaction. */
+/** Refuses a statement after its transaction, which would run in the next one. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
 
 const MAX_WAIT = 2000;

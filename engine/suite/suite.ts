@@ -48,7 +48,7 @@ export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
   return cases;
 }
 
-/** How many of the rows a type can show. */
+/** Ranks types by how many of ROWS apply to them. */
 const worth = (type: RecordType): number =>
   20 * type.operations.size +
   (type.identifier.inRecord ? 10 : 0) +

@@ -135,7 +135,7 @@ function* unfolded(errors: readonly ErrorObject[], place: string): Generator<rea
 type Wording = (error: ErrorObject, path: string, isTold: boolean) => Fault | undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
-  // It only repeats that there are other errors.
+  // Ajv reports `if` besides the errors of the branch, which say more.
   if: () => undefined,
   additionalProperties: ({ params, parentSchema }, path, isTold) => {
     const key = String(params['additionalProperty']);

@@ -18,7 +18,7 @@ import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, sidesOf,
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 
-/** It changes when the columns of a field type do. */
+/** To be raised when the columns of a field type change. */
 const FORMAT = 6;
 
 export interface AppliedField {
@@ -55,12 +55,12 @@ export type MadeIndexes = Readonly<Record<string, { readonly unique: boolean; re
 export interface AppliedType {
   readonly table: string;
   readonly identifier: string;
-  /** Where it differs from the column. */
+  /** undefined if it is the name of the column. */
   readonly identifierName?: string | undefined;
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
-  /** Those of the descriptor by name; the ones of foreign keys are in `made` only. */
+  /** Indexes of the descriptor by name; those of foreign keys are only in `made`. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -220,7 +220,7 @@ export async function remember(
     sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
   };
   if (!isDeepStrictEqual(before, applied)) await writer.run(replace, [text]);
-  // Instances that run notice.
+  // This tells running instances that the tables have changed.
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 

@@ -143,7 +143,7 @@ export async function applyPlan(
     throw new StartError(formatRefusal(asFound, drift));
   }
   if (plan.steps.every(isSeed)) {
-    // Models may differ in what tables do not keep.
+    // Without steps, the model may still differ in what the tables do not show.
     if (standing.state !== 'current' || !isDeepStrictEqual(standing.applied, wanted))
       await driver.write((writer) => remember(writer, standing, wanted, dialect));
     return { steps: asFound, backup: undefined };
@@ -178,8 +178,8 @@ async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): 
 }
 
 /**
- * The steps under the lock. Where clients wait for it, only those are assessed again that found no rows: constraints have
- * held the others since, and what is lost was allowed.
+ * Assesses the steps again under the lock. Where clients wait meanwhile, only those that had found no rows: constraints have
+ * held for the others, and their loss was allowed.
  */
 async function assessAgain(
   asFound: readonly Assessed[],

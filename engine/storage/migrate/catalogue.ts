@@ -5,9 +5,9 @@ import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
 /**
- * By kind. relation: a table or view, as `detail` says. column, or needed where a new row must have a value: `detail` is its
- * type and default. index: a valid one. trigger. reader: it depends on the column in `detail`, or on the table. referrer: a
- * table with a foreign key to it. denied: another user owns the table, or no table may be created in schema `name`.
+ * Kinds: relation (`detail`: table or view), column (`detail`: type and default), needed (a column that every new row must
+ * give), index (valid), trigger, reader (it depends on column `detail`, or on the table), referrer (a table with a foreign key
+ * to this one), denied (another user owns the table, or the schema `name` takes no new tables).
  */
 interface Found {
   readonly kind: string;
@@ -108,7 +108,7 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-/** What the step cannot be made beside, in words. */
+/** What blocks the step, as texts for people. */
 export function obstaclesTo(
   { code, creates, edits, tasks, rowsIn: table = '' }: MigrationStep,
   applied: AppliedModel,

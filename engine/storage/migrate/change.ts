@@ -213,7 +213,7 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
     add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now: writtenDefault(field), rows });
   }
   const [was, now] = [writtenDefault(before), writtenDefault(field)];
-  // Another type has its default in another form.
+  // Defaults of different types have different forms, and cannot be compared.
   if (isSameType && was !== now) add('change-default', { was, now, edits });
   // Stored values stay: the service fills in what is written from now on.
   if (before.generated !== field.generated) {

@@ -50,7 +50,7 @@ export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
 export interface Migrating {
   /** All or nothing: clients see the tables before, or after. Returns the name of the copy. */
   migrate(migration: Migration): Promise<string | undefined>;
-  /** Clears up after a migration that was cut off when its tables were done. */
+  /** Finishes a migration that was interrupted after its switch. */
   finishMigration(watch: Follower): Promise<void>;
   /** Removes what an interrupted migration has prepared. Returns whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
@@ -137,7 +137,6 @@ export interface Task {
   readonly sql: string;
   /** The column by which a fill counts its rows. */
   readonly identifier?: string;
-  /** The column that it drops. */
   readonly drops?: string;
   readonly builds?: string;
 }

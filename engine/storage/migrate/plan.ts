@@ -74,7 +74,7 @@ export function createPlan(
   return { steps, kept: kept.steps, applied, model: placed, wanted: remembered };
 }
 
-/** A part that was kept before is not the former name of a new one. */
+/** Whether the part was kept before: nobody is asked then whether a new part is its renamed form. */
 const wasKept = ({ type, name }: MigrationStep, known: ReadonlySet<string>): boolean =>
   (['drop-type', 'drop-field', 'drop-relation'] as const).some((code) => known.has(stepId({ code, type, name })));
 
@@ -85,7 +85,7 @@ function stepsBetween(
   dialect: Dialect,
   catalogue: Catalogue,
 ): readonly MigrationStep[] {
-  // A kept part gets another name if a new one has its name.
+  // A kept part whose name a new part takes is renamed, which is no step for people.
   const isShown = (step: MigrationStep): boolean => !isRename(step) || isNamed(step, placed);
   const steps = [
     ...joins.dropped.map((join) => droppedJoinStep(join, dialect)),
@@ -107,7 +107,7 @@ const isNamed = ({ type, name }: MigrationStep, { types }: Model): boolean => {
   return named !== undefined && (name === undefined || named.fields.has(name) || named.relations.has(name));
 };
 
-/** Seeds are remembered by type. Types may exchange their names: they get them by way of others. */
+/** Renames the types of inserted seeds by way of temporary names, since types may exchange their names. */
 function seedRenames(types: Comparison['types'], { quote, literal }: Dialect): readonly Task[] {
   const renamed = types.filter(({ type, before }) => type.name !== before.name);
   const rename = (from: string, to: string): string =>
@@ -141,7 +141,7 @@ function keptModel(
   allowedDrops: ReadonlySet<string>,
 ): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
   const steps: MigrationStep[] = [];
-  /** The step that drops a whole type drops its parts as well: they have none of their own. */
+  /** Notes the step that would drop a part, and returns whether the part stays. Parts of a dropped type have no step. */
   const stays = (step: MigrationStep | undefined): boolean => {
     if (step && allowedDrops.has(stepId(step))) return false;
     if (step) steps.push(step);
@@ -162,7 +162,7 @@ function keptModel(
     types.set(name, type);
     kept.push({ pair: compareType(type, before), type, change: undefined });
   }
-  /** By the names that they had. */
+  /** Kept types by their former names. */
   const current = new Map(kept.map(({ pair, type }) => [pair.before.name, type]));
   for (const { pair, type, change } of kept) {
     const { before, fields, references } = pair;
@@ -185,7 +185,7 @@ function keptModel(
     const [left, right] = [current.get(before.left.type), current.get(before.right.type)];
     if (left && right && stays(droppedJoinStep(before, dialect))) joinTables.push(keptJoin(before, left, right));
   }
-  // Their members are fields and relations that may be kept themselves.
+  // Indexes come last, since their members may be kept fields and relations.
   for (const { pair, type, change } of kept)
     for (const index of pair.indexes.dropped) {
       const columns = columnsBefore(pair.before, index.members);

@@ -126,7 +126,7 @@ function questionsOf(
     const meant = nearest(former, names) ?? names[0];
     const rowsIn = formerParts.find((one) => one.name === meant)?.rowsIn;
     if (rowsIn !== undefined) return left(`${unknown}. Correct it, or allow this step if it is new`, { rowsIn });
-    // Nothing is gone that it could have meant: this database never had the former name.
+    // No former part is left that it could mean, so that nothing is lost: this database never had the name.
     return left(`${unknown}; it is new`).map((one) => ({ ...one, step: { ...one.step, risk: 'safe' } }));
   }
   const held = formerParts.find((one) => storedIn !== '' && nameKey(one.storedIn) === nameKey(storedIn));

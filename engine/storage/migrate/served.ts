@@ -42,7 +42,7 @@ export function servedModel(
       ...pair.fields.kept.map(({ after, before }) => [after.name, before.name] as const),
       ...pair.references.kept.map(({ after, before }) => [after.relation?.name, before.belongsTo] as const),
     ];
-    // Clients of the other version could send the other name as an open key.
+    // An open type would store the name that the other version uses as an open key.
     for (const [own, other] of type.open ? names : [])
       if (own !== undefined && other !== null && own !== other)
         unusable(table, `"${own}" is called "${other}" now, and it is open to keys of either name`);
@@ -78,7 +78,7 @@ export function servedModel(
       narrower(table, `"${field.name}" accepts less now`);
   }
 
-  /** An open key that is a field of newer descriptors has its column here, too. */
+  /** Adds the fields of newer descriptors to an open type, whose clients know them as open keys. */
   function adopt(type: RecordType, all: readonly NamedField[]): void {
     const fields = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)).map(unnamedField);
     if (fields.length === 0) return;
@@ -110,7 +110,7 @@ export function servedModel(
         narrower(one, `rows of ${table} go with their "${column}" by another rule now`);
   }
 
-  /** A row without a value of an unknown member collides with none. */
+  /** An unknown unique index is no limit if rows written here leave a member of it null. */
   function serveIndexes({ type, before: now, indexes: { kept, added, dropped } }: TypePair): void {
     if (added.length > 0) revise(type, { indexes: kept.map(({ after }) => after) });
     for (const { unique, members } of dropped) {

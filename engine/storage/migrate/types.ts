@@ -64,7 +64,7 @@ export function typeSteps(
 ): readonly MigrationStep[] {
   const { type, before, step, fields, references, indexes, openKeys } = change;
   const [was, now] = [identifierNameOf(before), type.identifier.name];
-  // An index whose column is gone goes with it.
+  // An index whose column is dropped goes with it, without a step of its own.
   const lost = indexes.dropped.filter(({ members }) =>
     columnsBefore(before, members).every((column) => memberAt(type, column)),
   );

@@ -19,7 +19,7 @@ import {
 } from '../tables.ts';
 
 interface NewColumn extends ColumnSource {
-  /** Until the switch. */
+  /** The column's name until the switch. */
   readonly name: string;
   readonly isNew: boolean;
   /** Whether its values are worked out row by row. */
@@ -69,7 +69,7 @@ export function alterTable(
       case 'dropColumn':
         return [droppedColumn(edit.name)];
       case 'dropIndex':
-        // It may be gone with a column.
+        // A dropped column has dropped its indexes already.
         return [taskOf('define', `drop index if exists ${quote(edit.name)}`)];
       case 'createIndex':
         return newIndex(edit.index);

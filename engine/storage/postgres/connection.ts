@@ -249,7 +249,7 @@ interface ParsedNames {
 
 const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
 
-/** pg calls these methods for the server's messages. Its own query asks for the columns each time: a fifth of a short read. */
+/** pg calls these methods for the server's messages. Its own class asks for the columns each time, a fifth of a short read. */
 class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
   readonly name: string;

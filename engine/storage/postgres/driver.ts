@@ -95,7 +95,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
   };
   // Writes and searches, which may take long, leave some connections to reads.
   const long = Math.max(1, pool - Math.max(1, Math.floor(pool / 5)));
-  // Behind a pooler, only a transaction has limits.
+  // Behind a pooler, only a transaction can have time limits, so that each read needs one.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
     single && prepared ? work(alone(requests, caller)) : readIn(requests, work, caller);
   let connecting: Promise<void> | undefined;

@@ -64,7 +64,7 @@ const sqlStateOf = (error: unknown): string =>
 
 const LOST =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-/** The client knew before it sent anything. */
+/** Errors of pg that it raises before it sends the statement. */
 const UNSENT = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
 const CUT = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
 

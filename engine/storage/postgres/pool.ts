@@ -121,7 +121,7 @@ export function createConnections(
     usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
       await Promise.race([pool.end(), delay(END_TIMEOUT)]);
-      // A silent server does not end them.
+      // `pool.end` cannot end connections to a silent server.
       cut();
     },
   };
@@ -132,7 +132,7 @@ const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'l
 
 interface SessionSetting {
   readonly value: string;
-  /** Values that do as well; missing where any value does. */
+  /** The values that suffice; undefined if any does. */
   readonly accepted?: RegExp;
 }
 

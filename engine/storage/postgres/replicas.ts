@@ -55,7 +55,7 @@ export function watchReplica(url: string, onLost: () => void) {
     lost?.connection.stream.destroy();
     if (client !== lost) return;
     client = undefined;
-    // A restarted replica may have replayed less than before, so that no open read may go on.
+    // A restarted replica may have replayed less, so that open reads must not go on.
     if (seen !== undefined) onLost();
     seen = undefined;
   }

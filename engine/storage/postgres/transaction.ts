@@ -80,7 +80,7 @@ export async function writeIn<T>(
       caller,
     );
   } catch (error) {
-    // The work does not look for the value that is too long.
+    // The work has not found which value is too long, so that the message names none.
     throw error instanceof ConstraintError && error.kind === 'too-long'
       ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
       : error;
@@ -89,7 +89,7 @@ export async function writeIn<T>(
 
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
-/** What a broken constraint means is for the work to say; nothing else can be done in its transaction. */
+/** Throws a ConstraintError, which the work explains; its transaction can only be rolled back then. */
 const writerOf = (connection: PostgresConnection): Writer => ({
   ...readerOn(connection),
   run: async (statement, values) => {
@@ -141,7 +141,7 @@ async function repeating<T>(
   let [lost, conflicts] = [0, 0];
 
   function mayRepeat(error: unknown): boolean {
-    // The next connection may be as silent.
+    // A retry would wait as long again for a silent server.
     if (isSilent(error)) return false;
     // The next connection may lead to a server that takes writes.
     if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_LOST;

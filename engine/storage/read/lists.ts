@@ -66,7 +66,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
     return `${selectSql(columns.join(', '), from, where)} order by ${orderBy} ${dialect.limit}`;
   };
 
-  /** Sorts identifiers only, and joins the rows of the page. */
+  /** Sorts identifiers alone, and joins the rows of the page, so that sorting moves no texts. */
   function late(columns: readonly string[], reads: readonly string[]): string {
     const { words, inOrder } = dialect.joined;
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}$`);
@@ -84,7 +84,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   const isDirect = servedByIndex(query) && offset === 0;
   const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
   const long = `octet_length(text$) > ${MOST_BRIEF}`;
-  // A limit and a condition around it keep SQLite from putting the text together for each time that it is named.
+  // Without this LIMIT and WHERE, SQLite would build the text each time that the outer SELECT names it.
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
   const identifiers: Statement = { sql: ordered([identifier]) };
@@ -126,7 +126,7 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
     ({ path: { relations, field } }) => relations.length === 0 && (field === undefined || fields.includes(field)),
   );
   if (!isShown || !type.identifier.inRecord) return undefined;
-  // A record begins with its identifier.
+  // The identifier is the first key, so that the record need not be parsed.
   if (order.every(({ path }) => path.field === undefined))
     return (record) => order.map(() => Number.parseInt(record.slice(record.indexOf(':') + 1), 10));
   return (record) => {
@@ -145,7 +145,7 @@ interface Key {
   readonly operand: SqlValue;
 }
 
-/** Beyond in the first key, or equal there and beyond in the second, and so on. `behind`: the cursor's record, and those on its other side. */
+/** Beyond in the first key, or equal and beyond in the second, and so on. `behind`: the cursor's record and its other side. */
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[], behind = false): SqlCondition {
   if (!cursor) return { sql: '', values: [] };
   const backwards = (cursor.direction === 'before') !== behind;

@@ -96,7 +96,7 @@ export function createReads(driver: Driver): Reads {
     return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
   }
 
-  /** `least`: how many were found, if the total is estimated. */
+  /** `least`: records that were found already, below which no estimate may be. */
   async function totalOf(reader: Reader, { list, filterValues }: BoundList, count: CountMode, least = 0) {
     if (count === 'estimated') {
       const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
@@ -300,7 +300,7 @@ function charging(caller: Caller): (text: SqlValue) => void {
     const { length } = String(text);
     total += length;
     longest = Math.max(longest, length);
-    // A single record is always answered, and the last one may be beyond the page.
+    // The longest record does not count: a single one is always answered, and the last may be beyond the page.
     if (total - longest > most) throw answerTooLong();
     caller.take(COPIES * length);
   };

@@ -62,7 +62,7 @@ export interface Cascade {
 export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
   set.get(table)?.has(identifier) === true;
 
-/** Adds records to the set, and returns those that it lacked: so a walk along a cycle ends. */
+/** Adds records to the set, and returns the new ones, so that a cycle ends. */
 export function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
   const known = set.get(table) ?? new Set<number>();
   set.set(table, known);

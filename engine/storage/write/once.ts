@@ -21,7 +21,7 @@ const claimOf = ({ hoursAgo }: Dialect): Statement => ({
     where known.created < ${hoursAgo}`,
 });
 
-/** Bound: hours, how many. */
+/** Deletes expired keys. Bound: hours, how many at most. */
 function forgetOf({ locks, hoursAgo }: Dialect): Statement {
   const expired = (columns: string): string =>
     `select ${columns} from ${IDEMPOTENCY_TABLE} where created < ${hoursAgo} order by created limit ?`;

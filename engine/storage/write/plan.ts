@@ -272,7 +272,7 @@ function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
   return changes.length === 0 ? [] : [{ kind: 'update', node, changes }];
 }
 
-/** Nested calls after which an `await` empties the call stack, which deep bodies would overflow. */
+/** Nested calls after which an `await` empties the call stack. */
 const MAX_NESTED = 100;
 
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
@@ -297,7 +297,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     else if (changes.length > 0) steps.push({ kind: 'update', node, changes });
   }
 
-  /** Frees a unique value: by the final update of its holder, or by a spare value if that update cannot come first. */
+  /** Frees a unique value: by its holder's update, or by a spare value if that update cannot come first. */
   async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
     if (!linksNew(node)) await visit(node, depth);
     if (done.has(node)) return;

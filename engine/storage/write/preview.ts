@@ -15,7 +15,7 @@ import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
 import { type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
-/** New records would get the identifiers after the greatest one ever used. */
+/** Gives new records the identifiers after the greatest one ever used, as the write would. */
 export async function numberNew({ made, given, tables, writer }: WriteSession): Promise<void> {
   for (const [type, nodes] of Map.groupBy(made, (node) => node.type)) {
     const last = Number((await writer.value(tables.of(type).lastIdentifier, [])) ?? 0);

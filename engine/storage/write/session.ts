@@ -43,7 +43,7 @@ export interface Node {
   isWritten: boolean;
   /** By column, what is written. A node stands for the identifier that it will have. */
   readonly assigned: Map<string, Assigned>;
-  /** By column, what places say that may only link the record. */
+  /** By column, values at places that may only link the record: they must be the stored ones. */
   readonly linked: Map<string, Assigned>;
   readonly related: Map<Relation, Claim>;
   /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */

@@ -31,7 +31,7 @@ import { createTables, rowOf, type WriteTable } from './tables.ts';
 import { type Clock, createStamp, encodedAs, type Stamp, stampValues } from './values.ts';
 
 interface Creation extends Omit<CreateRequest, 'view'> {
-  /** Missing if nothing is answered. */
+  /** undefined if nothing is answered. */
   readonly view?: View;
   readonly locked?: () => Promise<void>;
   readonly readOnlyToo?: boolean;
@@ -46,7 +46,7 @@ export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'de
 type Stamped<R> = R & { readonly stamp: Stamp };
 
 export interface WriteOptions {
-  /** As it fits the tables now: they can get other names and columns while the service runs. */
+  /** The model that fits the tables now: migrations by newer instances may change them at any time. */
   readonly served: () => Model;
   readonly writeRows?: number | undefined;
   /** Tests tell the time in place of the database. */
