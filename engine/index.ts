@@ -46,9 +46,9 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     records: (type) => collectionOf((name, call) => inProcess.call(type, name, call)),
     ready: async () => void (await engine.ready()),
     drain: () => engine.drain(),
-    close: async () => {
+    close: lazy(async () => {
       await inProcess.close();
       await engine.close();
-    },
+    }),
   };
 }

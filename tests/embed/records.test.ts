@@ -210,7 +210,7 @@ test.each(['get', 'update', 'delete'] as const)('%s without an identifier touche
   expect((await problemOf(calls[operation]())).code).toBe('invalid-identifier');
 });
 
-test('closing waits for the calls that have begun, and refuses others', async () => {
+test('closing, once or again, waits for the calls that have begun, and refuses others', async () => {
   const own = await createDatabase();
   const closing = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: own.url, logLevel: 'silent' });
   const records = closing.records('Owner');
@@ -218,7 +218,8 @@ test('closing waits for the calls that have begun, and refuses others', async ()
   const closed = closing.close();
   expect((await begun)['rank']).toBe(1);
   await expect(records.create({ rank: 2 })).rejects.toThrow('The engine is closed');
-  await closed;
+  await Promise.all([closed, closing.close()]);
+  await closing.close();
   await own.remove();
 });
 
