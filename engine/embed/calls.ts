@@ -5,7 +5,7 @@ import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller } from '../http/request.ts';
-import { textFault } from '../json/json.ts';
+import { kindOf, textFault } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -108,7 +108,7 @@ export async function serveCall(
       throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
     const service = serviceOf(type);
     const { store, queries, limits, path } = service;
-    if (name === 'get') return get(service, parseIdentifier(String(id)), queries.view(parameters), caller);
+    if (name === 'get') return get(service, identifierOf(id), queries.view(parameters), caller);
     if (name === 'list' || name === 'summary') {
       const { count = type.count } = options;
       if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
@@ -123,7 +123,7 @@ export async function serveCall(
     const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
     const result = await CALLS[name].write(service, {
       once: onceOf(options.idempotencyKey?.toString(), service, () => [asked, text]),
-      id: entry.path === 'item' ? parseIdentifier(String(id)) : 0,
+      id: entry.path === 'item' ? identifierOf(id) : 0,
       query: queries.write(parameters),
       body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
       preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
@@ -134,6 +134,9 @@ export async function serveCall(
     return result.effects ? { json: writeAnswer(result, path, {}, rights).body } : result;
   });
 }
+
+/** The text of an array is that of its item, which nobody named. */
+const identifierOf = (id: unknown): number => parseIdentifier(typeof id === 'object' ? kindOf(id) : String(id));
 
 async function whole(found: ListResult, caller: Caller): Promise<CallResult> {
   if ('rows' in found) return { ...found, json: `[${found.rows.join(',')}]` };

@@ -15,6 +15,7 @@ import {
 } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers } from '../model/model.ts';
+import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
@@ -50,16 +51,44 @@ export interface BodyLimits extends TextLimits {
   readonly batchLimit: number;
 }
 
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-const TOO_LARGE = rawJSON('1e999');
-
+/** Refuses what JSON.stringify would turn into null or `{}`, or leave out; a key whose value is undefined is left out. */
 export function textOf(value: unknown): string {
-  try {
+  const faults: Fault[] = [];
+  const pointers = new Map<unknown, string>();
+  function checked(this: Readonly<Record<string, unknown>>, key: string, inner: unknown): unknown {
+    const outer = pointers.get(this);
+    const pointer = outer === undefined ? '' : `${outer}/${escapeStep(key)}`;
+    const kind = inner === undefined && !Array.isArray(this) ? undefined : strangeKind(this[key], inner);
+    if (kind === undefined) {
+      if (typeof inner === 'object') pointers.set(inner, pointer);
+      return inner;
+    }
+    const name = outer === undefined ? 'The body' : Array.isArray(this) ? `Item ${key}` : `"${shortened(key)}"`;
     // JSON.parse makes Infinity of a number that is too large.
-    return (
-      JSON.stringify(value, (_, inner: unknown) => (inner === Infinity || inner === -Infinity ? TOO_LARGE : inner)) ??
-      'null'
-    );
+    const fault = kind.endsWith('Infinity')
+      ? { code: 'number-range', message: 'The number is too large' }
+      : { code: 'type', message: `${name} must be a value that JSON has, not ${kind}` };
+    faults.push({ pointer, ...fault });
+    return null;
+  }
+  const text = stringified(value, checked);
+  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
+  return text;
+}
+
+/** What a value is that JSON does not have. `written`: what its toJSON returns. */
+function strangeKind(value: unknown, written: unknown): string | undefined {
+  if (typeof written === 'number') return Number.isFinite(written) ? undefined : String(written);
+  if (typeof written === 'string' || typeof written === 'boolean') return undefined;
+  if (written === null) return value instanceof Date ? 'an invalid date' : undefined;
+  if (typeof written !== 'object') return written === undefined ? 'undefined' : `a ${typeof written}`;
+  const tag = Object.prototype.toString.call(written).slice('[object '.length, -1);
+  return Array.isArray(written) || tag === 'Object' ? undefined : `an instance of ${tag}`;
+}
+
+function stringified(value: unknown, replacer: (key: string, value: unknown) => unknown): string {
+  try {
+    return JSON.stringify(value, replacer) ?? 'null';
   } catch (error) {
     if (error instanceof RangeError) throw invalidJson('The body is nested too deep');
     throw invalidJson(`The body cannot be written as JSON: ${reasonOf(error)}`);

@@ -200,14 +200,46 @@ test('ifMatch refuses a write that comes too late', async () => {
   await owners().delete(id, { ifMatch: owners().tagOf(second) ?? '' });
 });
 
-test.each(['get', 'update', 'delete'] as const)('%s without an identifier touches no record', async (operation) => {
-  const missing = undefined as unknown as number;
-  const calls = {
-    get: () => owners().get(missing),
-    update: () => owners().update(missing, { name: 'x' }),
-    delete: () => owners().delete(missing),
-  };
-  expect((await problemOf(calls[operation]())).code).toBe('invalid-identifier');
+test.each([undefined, null, [2], { id: 2 }, true, '', Number.NaN, () => 2])('%p is no identifier', async (id) => {
+  const given = id as unknown as number;
+  for (const call of [owners().get(given), owners().update(given, { name: 'x' }), owners().delete(given)])
+    expect((await problemOf(call)).code).toBe('invalid-identifier');
+});
+
+const looped: { self?: object } = {};
+looped.self = looped;
+const shared = [Number.NaN];
+test.each<[string, unknown, string, string, string?]>([
+  ['NaN', { rank: Number.NaN }, '/rank', '"rank" must be a value that JSON has, not NaN'],
+  ['NaN in a nested record', { rank: 1, things: [{ 'a/b': Number.NaN }] }, '/things/0/a~1b', '"a/b" must be a value'],
+  [
+    'NaN at two places',
+    { data: [shared, shared] },
+    '/data/0/0',
+    'Item 0 must be a value that JSON has, not NaN (and 1',
+  ],
+  ['Infinity', { data: { a: Infinity } }, '/data/a', 'The number is too large'],
+  ['-Infinity', { data: [1, -Infinity] }, '/data/1', 'The number is too large'],
+  ['undefined in an array', { data: [undefined] }, '/data/0', 'not undefined'],
+  ['a function', { name: () => 'x' }, '/name', 'not a function'],
+  ['a symbol', { name: Symbol('x') }, '/name', 'not a symbol'],
+  ['a bigint', { rank: 5n }, '/rank', 'not a bigint'],
+  ['an invalid date', { name: new Date(Number.NaN) }, '/name', 'not an invalid date'],
+  ['a Map', { data: new Map([['a', 1]]) }, '/data', 'not an instance of Map'],
+  ['a Set', { rank: 1, things: new Set([{}]) }, '/things', 'not an instance of Set'],
+  ['a regular expression', { data: [/x/] }, '/data/0', 'not an instance of RegExp'],
+  ['bytes', { data: new Uint8Array(2) }, '/data', 'not an instance of Uint8Array'],
+  ['a Map as the record', new Map([['rank', 1]]), '', 'The body must be a value that JSON has, not an instance of Map'],
+  ['a circle', looped, '', 'The body cannot be written as JSON: Converting circular', 'invalid-json'],
+])('%s is refused where it is', async (_, record, pointer, message, code = 'invalid-body') => {
+  const problem = await problemOf(owners().create(record as object));
+  expect([problem.code, problem.errors[0]]).toMatchObject([code, { pointer }]);
+  expect(problem.message).toContain(message);
+});
+
+test('a date is written as text, and keys that are undefined are left out', async () => {
+  const made = await owners().create({ rank: 720, name: undefined, data: { at: new Date(0), none: undefined } });
+  expect(made).toMatchObject({ name: null, data: { at: '1970-01-01T00:00:00.000Z' } });
 });
 
 test('closing, once or again, waits for the calls that have begun, and refuses others', async () => {
