@@ -1,4 +1,3 @@
-/** What `npm ci` installs: the first thing that a newcomer waits for. */
 import { readFileSync } from 'node:fs';
 
 interface Locked {

@@ -1,4 +1,3 @@
-/** Tokens: who may do what, what nobody learns of the rest, and how tokens are made and exchanged. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Every fault of a descriptor is found, once, where a person would look for it. */
 import { checkSchema } from '../../engine/check.ts';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

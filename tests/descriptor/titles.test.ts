@@ -1,4 +1,3 @@
-/** What people call types, fields and values: from the descriptor, else from the names. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** `createEngine`: its settings, and what a host application mounts. */
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

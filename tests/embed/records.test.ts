@@ -1,4 +1,3 @@
-/** Records in process: the same records, checks, transactions and problems as over HTTP, on the same engine. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

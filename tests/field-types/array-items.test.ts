@@ -1,4 +1,3 @@
-/** What each item of an array must be: errors point into the value. */
 import { ask } from '../support/ask.ts';
 import { useServer } from '../support/server.ts';
 

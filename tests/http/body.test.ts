@@ -1,4 +1,3 @@
-/** From the bytes of a body to an object, or to what is wrong with them. */
 import type { Content } from '../../engine/http/request.ts';
 import { decode, readJson } from '../../engine/json/json.ts';
 import { type Body, readBody, textOf } from '../../engine/operations/write.ts';

@@ -1,4 +1,3 @@
-/** What clients of json-server and of ra-data-simple-rest send, and what they are answered. */
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';

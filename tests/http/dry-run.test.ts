@@ -1,4 +1,3 @@
-/** Dry runs: the answer is that of the write, with what it does to other records, and nothing is kept of it. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { rowsOf } from '../support/table.ts';

@@ -1,4 +1,3 @@
-/** Lists as NDJSON and CSV, and what goes over the wire: compressed or not, never a part that looks whole. */
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';

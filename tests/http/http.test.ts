@@ -1,4 +1,3 @@
-/** What HTTP asks of every answer, whatever the records: on the real listener, mounted in Express, and as a process. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

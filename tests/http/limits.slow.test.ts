@@ -1,4 +1,3 @@
-/** What is too much is refused in words, and nothing else suffers. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';

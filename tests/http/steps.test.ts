@@ -1,4 +1,3 @@
-/** The steps around every operation: request ids, other origins, and requests that are sent again. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';

@@ -1,4 +1,3 @@
-/** The bodies that the OpenAPI document describes are the ones that the service accepts. */
 import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type RecordType, wholeBody } from '../../engine/model/model.ts';

@@ -1,4 +1,3 @@
-/** What the OpenAPI document is made of. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createDocument } from '../../engine/openapi/document.ts';

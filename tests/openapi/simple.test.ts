@@ -1,4 +1,3 @@
-/** `?profile=simple`: the document for generators that know less, beside the full one, and against the service. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';

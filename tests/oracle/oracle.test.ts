@@ -1,4 +1,3 @@
-/** The service answers random requests on random schemas as the oracle says, on SQLite. */
 import { POSTGRES_URL } from '../support/databases.ts';
 import { compareSeed } from './compare-seed.ts';
 

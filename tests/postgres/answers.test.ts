@@ -1,4 +1,3 @@
-/** Values that PostgreSQL keeps or writes in a form of its own, and those that its indexes cannot hold. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-/** Connections: no kind of work leaves none to the others. */
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,4 +1,3 @@
-/** Changes of tables on PostgreSQL: they take the time they need, and leave nothing behind if they fail. */
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

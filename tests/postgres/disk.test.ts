@@ -1,4 +1,3 @@
-/** A server whose disk is full: what is answered meanwhile, and that nothing is lost. */
 import { execFileSync } from 'node:child_process';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';

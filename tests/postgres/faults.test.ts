@@ -1,4 +1,3 @@
-/** A server that fails: what is answered meanwhile, and that nothing is lost or doubled. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';

@@ -1,4 +1,3 @@
-/** Three processes on one database, asked in turn: together they are one service. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';

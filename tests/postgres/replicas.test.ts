@@ -1,4 +1,3 @@
-/** READ_URL: replicas answer reads, and never less than the client has seen. */
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';

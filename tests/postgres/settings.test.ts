@@ -1,4 +1,3 @@
-/** PostgreSQL as others configure it: requests are answered alike, or the start says which statement cures it. */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';

@@ -1,4 +1,3 @@
-/** What needs no server: statements with numbers, errors in words, URLs. */
 import { StartError } from '../../engine/problem.ts';
 import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';

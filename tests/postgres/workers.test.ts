@@ -1,4 +1,3 @@
-/** WORKERS: several processes serve one port, and are one service. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,4 +1,3 @@
-/** Totals of lists: counted, estimated or left out, as the descriptor or the request says. */
 import { runSql } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';

@@ -1,4 +1,3 @@
-/** `like` finds the same on every database. */
 import { operandsOf, operators } from '../../engine/query/operators.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import type { Driver } from '../../engine/storage/driver.ts';

@@ -1,4 +1,3 @@
-/** Paging by links while records come and go: what stays is read once, in order, forth and back. */
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';

@@ -1,4 +1,3 @@
-/** Summaries, compared with what they mean in plain JavaScript, and what is refused. */
 import { runSql } from '../support/databases.ts';
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';

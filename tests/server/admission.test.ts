@@ -1,4 +1,3 @@
-/** Whole lists that their clients read slowly, and what others get meanwhile. */
 import { connect, type Socket } from 'node:net';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';

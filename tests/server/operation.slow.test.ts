@@ -1,4 +1,3 @@
-/** What operators rely on: health, figures, the log, and restarts that nobody notices. */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

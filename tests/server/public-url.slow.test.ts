@@ -1,4 +1,3 @@
-/** PUBLIC_URL: what the service says of its own address, alone and behind proxies that take off a prefix and end TLS. */
 import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange } from '../support/exchange.ts';
 import { follow, HOST, PREFIX, startPublicServer } from '../support/public-url.ts';

@@ -1,4 +1,3 @@
-/** How many workers there are, and what is said where there cannot be as many. */
 import { availableParallelism } from 'node:os';
 import { countWorkers } from '../../engine/server/workers.ts';
 import { readSettings } from '../../engine/settings/settings.ts';

@@ -1,4 +1,3 @@
-/** The suite of each schema passes, of `schema/` whatever it holds, and removes what it has made. */
 import type { RecordType } from '../../engine/model/model.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
 import { failureText, run } from '../../engine/suite/run.ts';
