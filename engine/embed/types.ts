@@ -45,7 +45,7 @@ export interface EngineOptions {
   readonly accessLog?: boolean | undefined;
   /** Log database statements that take at least this many milliseconds. Default: `off`. */
   readonly slowStatement?: number | 'off' | false | undefined;
-  /** Collect metrics. Default: false. */
+  /** Serve Prometheus metrics at `/metrics` of the pages. Default: false. */
   readonly metrics?: boolean | undefined;
 }
 
@@ -56,7 +56,7 @@ export type MountableHandler = (request: IncomingMessage, response: ServerRespon
 export interface RecordEngine {
   /** Serves the records below `/api/`. */
   readonly handler: MountableHandler;
-  /** Serves the start page at `/`, the reference at `/docs`, the studio at `/studio`, and the OpenAPI document. */
+  /** Serves the start page at `/`, the reference at `/docs`, the studio at `/studio`, the OpenAPI document, and metrics if they are on. */
   readonly pages: MountableHandler;
   /** Serves `/openapi.json` and `/openapi.yaml` only. */
   readonly document: MountableHandler;

@@ -48,6 +48,7 @@ export function createMounted(
   if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
   else {
     if (which === 'pages') app.get('/', addSlash);
+    if (which === 'pages' && engine.metrics) readOnly(app, '/metrics', ...first, metrics(engine));
     app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
   }
   app.use(answerErrors(engine));

@@ -110,6 +110,8 @@ test.each<[string, string, readonly string[]]>([
   expect(doubtsAbout({ [name]: value })).toEqual(doubts);
 });
 
+const SCHEMA = 'tests/fixtures/http';
+
 describe('mounted in Express', () => {
   let directory: string;
   let engine: RecordEngine;
@@ -117,7 +119,7 @@ describe('mounted in Express', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'records-'));
     const databaseUrl = `sqlite:${join(directory, 'records.db')}`;
-    engine = await createEngine({ schemaDirectory: 'tests/fixtures/http', databaseUrl, title: 'Gadgets' });
+    engine = await createEngine({ schemaDirectory: SCHEMA, databaseUrl, title: 'Gadgets', metrics: true });
     app = express();
     app.use('/all', engine.pages, engine.handler, engine.mcp);
     app.use('/parsed', express.json(), engine.mcp);
@@ -138,13 +140,14 @@ describe('mounted in Express', () => {
     await supertest(app)
       .get('/all/api/fixed')
       .expect(200, [{ id: 1, name: 'one' }]);
+    expect((await supertest(app).get('/all/metrics').expect(200)).text).toContain('records_http_requests_total');
   });
 
   test('the start page without its slash leads to the one with it', async () => {
     await supertest(app).get('/all?a=b').expect(308).expect('location', 'all/?a=b');
   });
 
-  test.each('/all/other /all/docs/none /all/mcp/ /some /some/ /some/docs /some/mcp /parsed/ /'.split(' '))(
+  test.each('/all/other /all/docs/none /all/mcp/ /some /some/ /some/docs /some/mcp /some/metrics /'.split(' '))(
     '%s is left to the host',
     async (path) => {
       const { text, headers } = await supertest(app).get(path).expect(418);
@@ -167,7 +170,7 @@ describe('mounted in Express', () => {
     const token = createToken();
     const line = tokenLine({ name: 'agent', read: new Set(['Fixed']), write: new Set() }, token);
     const databaseUrl = `sqlite:${join(directory, 'guarded.db')}`;
-    const settings = { schemaDirectory: 'tests/fixtures/http', databaseUrl, tokens: line, rateLimit: 2 };
+    const settings = { schemaDirectory: SCHEMA, databaseUrl, tokens: line, rateLimit: 2 };
     const guarded = await createEngine(settings);
     const host = express().use(guarded.mcp);
     const ask = (): supertest.Test =>
@@ -203,11 +206,7 @@ describe('mounted in Express', () => {
     expect(await ask(open, { 'sec-fetch-site': 'cross-site' })).toEqual([403, 403]);
     expect(await ask(open, { origin: 'http://evil.example' })).toEqual([403, 403]);
     const databaseUrl = `sqlite:${join(directory, 'named.db')}`;
-    const named = await createEngine({
-      schemaDirectory: 'tests/fixtures/http',
-      databaseUrl,
-      allowedHosts: ['shop.example'],
-    });
+    const named = await createEngine({ schemaDirectory: SCHEMA, databaseUrl, allowedHosts: ['shop.example'] });
     const host = express().use(named.mcp, named.handler);
     expect(await ask(host, { host: 'shop.example', origin: 'https://shop.example' })).toEqual([200, 200]);
     expect(await ask(host, { host: 'evil.example' })).toEqual([421, 421]);
