@@ -1,6 +1,7 @@
 /** A request: its URL, its client, its preferences and its body, and the service that it is for. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Negotiator from 'negotiator';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { AddressOf } from '../edge/admission.ts';
@@ -254,6 +255,14 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
   return body === undefined ? NO_CONTENT : { parsed: body };
 }
 
+/** Bytes of a body that may take milliseconds to parse and check. */
+const LONG_BODY = 32 * 1024;
+
+let longBefore: Promise<void> = Promise.resolve();
+
+/** Resolves for one long body in each turn of the event loop: other clients are served between them. */
+const nextLongBody = (): Promise<void> => (longBefore = longBefore.then(() => nextTurn()));
+
 /** Copies the chunks into one buffer: an object for each would take more memory than a small chunk. */
 async function readBytes(request: IncomingMessage, caller: Caller, limit: number): Promise<Buffer> {
   let held: Buffer = NO_CONTENT;
@@ -272,6 +281,8 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   });
   const bytes = held.subarray(0, size);
   caller.take(BYTE_COST * size);
+  if (size > LONG_BODY) await nextLongBody();
+  if (caller.isGone) throw new CallerGone();
   // If the operation runs again, `parsedInFront` finds the body here.
   Object.assign(request, { body: bytes });
   return bytes;
