@@ -132,6 +132,10 @@ const MANY_REQUESTS: Readonly<Record<string, readonly [request: string, body: Wr
     arrayOf(() => '{"title":"","tags":[{"id":1},{"id":2},{"id":3}]}'),
   ],
   'new books with a new tag each': [`POST /api/books?${DRY}`, arrayOf((i) => `{"title":"","tags":[{"word":"W${i}"}]}`)],
+  'new shelves with books that are answered': [
+    'POST /api/shelves?dryRun=true',
+    arrayOf(() => '{"books":[{"title":"x"}]}'),
+  ],
   'new books with a fault each': [`POST /api/books?${DRY}`, arrayOf(() => '{"title":1}')],
   'new books with an unknown key': [`POST /api/books?${DRY}`, arrayOf((i) => `{"title":"","k${i}":1}`)],
   'books that are not there': [`PATCH /api/books?${DRY}`, arrayOf((i) => `{"id":${i + 1_000_000}}`)],

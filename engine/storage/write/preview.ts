@@ -36,7 +36,7 @@ export async function previewReader(parts: Parts, view: View, roots: readonly No
   const { writer } = session;
   const replaced = replacements(parts, await shownRows(parts, view, roots));
   if (replaced.length === 0) return writer;
-  const named = replaced.map(({ table, sql }) => `${dialect.quote(table)} as (${sql})`);
+  const named = replaced.map(({ table, sql }) => `${dialect.quote(table)} as materialized (${sql})`);
   const values = replaced.flatMap((one) => one.values);
   const over = ({ sql }: Statement): Statement => ({ sql: `with ${named.join(', ')} ${sql}` });
   return {
