@@ -51,7 +51,7 @@ export const commands = {
     load: async () => (await import('./commands/dev.ts')).dev,
   },
   suite: {
-    description: 'Replay the generated requests against a service: URL; --write, --json.',
+    description: 'Replay the generated requests against a service: URL; --write, --yes, --json.',
     load: async () => (await import('./commands/suite.ts')).suite,
   },
   advise: {
