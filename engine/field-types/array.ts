@@ -8,6 +8,7 @@ import {
   type ItemShape,
   numeric,
   type Shape,
+  sizeOf,
   widens,
   withNull,
   withoutNull,
@@ -20,13 +21,7 @@ const lengths = (shape: Shape) => ({
 
 function expected(shape: Shape, item: ItemShape | undefined): string {
   const { minItems, maxItems } = shape.constraints;
-  const bounds = [
-    ...(minItems === undefined ? [] : [`at least ${String(minItems)}`]),
-    ...(maxItems === undefined ? [] : [`at most ${String(maxItems)}`]),
-  ];
-  const size =
-    bounds.length === 0 ? '' : ` of ${bounds.join(' and ')} ${(maxItems ?? minItems) === 1 ? 'item' : 'items'}`;
-  return `an array${size}${item ? `, each item ${item.type.expected(item)}${item.nullable ? ', or null' : ''}` : ''}`;
+  return `an array${sizeOf(minItems, maxItems, 'item')}${item ? `, each item ${item.type.expected(item)}${item.nullable ? ', or null' : ''}` : ''}`;
 }
 
 /** `others`: the types that items can have, besides arrays. */

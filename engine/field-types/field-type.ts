@@ -147,6 +147,15 @@ export function parseTruth(text: string): boolean | undefined {
 export const parsedNumber = (text: string): number | undefined =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) + 0 : undefined;
 
+/** ` of 1 to 40 characters`, or the empty text without bounds. */
+export function sizeOf(least: unknown, most: unknown, noun: string): string {
+  if (least === undefined && most === undefined) return '';
+  const [from, to] = [String(least), String(most)];
+  const both = from === to ? to : `${from} to ${to}`;
+  const bounds = least === undefined ? `at most ${to}` : most === undefined ? `at least ${from}` : both;
+  return ` of ${bounds} ${noun}${(most ?? least) === 1 ? '' : 's'}`;
+}
+
 /** A numeric constraint, or the fallback if the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {
   const value = shape.constraints[keyword];

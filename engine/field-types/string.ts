@@ -9,6 +9,7 @@ import {
   numeric,
   pick,
   type Shape,
+  sizeOf,
 } from './field-type.ts';
 import { formats } from './formats.ts';
 import { slowPattern } from './patterns.ts';
@@ -38,14 +39,9 @@ export const string: FieldType = {
   schema: (shape) => ({ type: 'string', ...shape.constraints }),
   expected: (shape) => {
     const { minLength, maxLength, format, pattern } = shape.constraints;
-    const parts = [
-      format === undefined ? 'a string' : `a string of format ${String(format)}`,
-      ...(minLength === undefined ? [] : [`of at least ${String(minLength)}`]),
-      ...(maxLength === undefined ? [] : [`of at most ${String(maxLength)}`]),
-      ...(minLength === undefined && maxLength === undefined ? [] : ['characters']),
-      ...(pattern === undefined ? [] : [`that matches ${String(pattern)}`]),
-    ];
-    return expectedOf(shape) ?? parts.join(' ');
+    const kind = format === undefined ? 'a string' : `a string of format ${String(format)}`;
+    const matching = pattern === undefined ? '' : ` that matches ${String(pattern)}`;
+    return expectedOf(shape) ?? `${kind}${sizeOf(minLength, maxLength, 'character')}${matching}`;
   },
   faults: (shape) => [...boundsFault(shape, 'minLength', 'maxLength'), ...patternFaults(shape)],
   parse: (text) => text,

@@ -5,6 +5,19 @@ const REQUIRED = { string_required: 'a', string_required_nullable: 'b', boolean_
 
 const server = useServer({ schemaDirectory: 'tests/fixtures/schemas/every-field-type' });
 
+test.each([
+  ['string_short', 'x', 'a string of 2 to 12 characters'],
+  ['array_bounded', [], 'an array of 1 to 3 items'],
+  ['array_strings', [], 'an array of 1 to 4 items, each item a string of 2 to 5 characters'],
+  ['array_any', [1, 2], 'an array of at most 1 item, each'],
+])('%s: %j must be %s', async (name, value, expected) => {
+  const { status, body } = await ask(server.url, 'POST /api/samples', { ...REQUIRED, [name]: value });
+  expect([status, (body as { message: string }).message]).toEqual([
+    422,
+    expect.stringContaining(` must be ${expected}`),
+  ]);
+});
+
 test.each<[body: object, pointers: readonly string[]]>([
   [{ array_strings: ['ab', 'a', 7, 'abcdef'] }, ['/1', '/2', '/3']],
   [{ array_pattern: ['abc', null, 'A'] }, ['/2']],

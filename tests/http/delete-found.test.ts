@@ -1,4 +1,3 @@
-/** DELETE of a collection: all that the filters find, or nothing, and never more than Prefer: max-affected allows. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

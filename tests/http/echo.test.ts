@@ -1,4 +1,3 @@
-/** What a client sends comes back in messages to 100 characters at most. */
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { exchange } from '../support/exchange.ts';

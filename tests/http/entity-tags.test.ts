@@ -1,4 +1,3 @@
-/** Entity tags against the service: never stale, whatever changes; and of writers with the same tag one is first. */
 import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';

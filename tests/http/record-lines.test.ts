@@ -1,4 +1,3 @@
-/** POST of CSV and NDJSON: what goes out as a table or as lines comes in again, and faults are told with their lines. */
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import fc from '../support/fast-check.ts';
 import { rawJson } from '../support/raw-json.ts';

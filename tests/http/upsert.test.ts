@@ -1,4 +1,3 @@
-/** PUT of a collection: the record with the unique values of the body is updated, or created where there is none. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 import { exchangeJson, type Exchanged } from '../support/exchange.ts';

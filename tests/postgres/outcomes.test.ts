@@ -1,4 +1,3 @@
-/** Transactions that fail at each of their statements: what is answered, and what is in the database afterwards. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';

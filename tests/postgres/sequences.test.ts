@@ -1,4 +1,3 @@
-/** Identifiers of the client's choice, many at once: a sequence that has passed one never goes back. */
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { connectTo, createDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';

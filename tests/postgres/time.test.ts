@@ -1,4 +1,3 @@
-/** Statements on PostgreSQL end: when their time is over, when their client has gone, and when the service ends. */
 import { readFileSync } from 'node:fs';
 import { PATIENT } from '../../engine/edge/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';

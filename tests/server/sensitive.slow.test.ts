@@ -1,4 +1,3 @@
-/** Confidential values: whatever happens to a request, they stand in records, and nowhere else. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

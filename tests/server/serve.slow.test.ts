@@ -1,4 +1,3 @@
-/** Connections and the process: long answers, slow and broken clients, start, stop, and why it does not start. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
