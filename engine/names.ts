@@ -64,7 +64,7 @@ export const MAX_ECHO = 100;
 export const shortened = (text: string, most = MAX_ECHO): string =>
   text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
-/** Comparing longer names would take too long. */
+/** Comparing or normalizing longer names would take too long. */
 const LONGEST_MEANT = 200;
 
 export function nearest(name: string, known: Iterable<string>): string | undefined {
@@ -83,9 +83,11 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** `; did you mean "x"?` or the empty text. */
+/** `; did you mean "x"?` or the empty text. A name in another Unicode form looks the same. */
 export function didYouMean(name: string, known: Iterable<string>): string {
-  const candidate = nearest(name, known);
+  const composed = name.length > LONGEST_MEANT ? name : name.normalize();
+  const candidate = nearest(composed, known);
+  if (candidate === composed && name !== composed) return `; "${candidate}" must be written in Unicode form NFC`;
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;
 }
 

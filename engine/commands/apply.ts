@@ -158,7 +158,7 @@ function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   if (unknown === undefined) return;
   const steps = pending.length === 0 ? 'there is nothing to do' : `the steps are ${pending.join(', ')}`;
   const hint = didYouMean(unknown, pending) || `; ${steps}`;
-  throw new StartError(`--allow ${unknown}: there is no such step${hint}. Nothing was changed.`);
+  throw new StartError(`--allow ${unknown}: there is no such step, and nothing was changed${hint}`);
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;

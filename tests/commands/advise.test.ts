@@ -1,4 +1,3 @@
-/** `records advise LOG`: the indexes that lists in a log would be faster with. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { useProjects } from '../support/project.ts';

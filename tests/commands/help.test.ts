@@ -1,4 +1,3 @@
-/** The help of the command line: of all commands, and of each. */
 import { commands } from '../../engine/cli.ts';
 
 test.each(Object.entries(commands))('%s has its usage', async (name, { load }) => {

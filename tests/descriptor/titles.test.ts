@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { labelAmong, type Model } from '../../engine/model/model.ts';
-import { pluralOf, titleFrom } from '../../engine/names.ts';
+import { didYouMean, pluralOf, titleFrom } from '../../engine/names.ts';
 import { createDocument } from '../../engine/openapi/document.ts';
 import { loadModel } from '../support/model.ts';
 
@@ -24,6 +24,16 @@ test.each([
   ['', '', ''],
 ])('%j is called %j, and several %j', (name, title, many) => {
   expect([titleFrom(name), pluralOf(title)]).toEqual([title, many]);
+});
+
+test.each([
+  ['etat', '; did you mean "état"?'],
+  ['e\u0301tat', '; "état" must be written in Unicode form NFC'],
+  ['e\u0301te\u0301', '; "été" must be written in Unicode form NFC'],
+  ['e\u0301tatt', '; did you mean "état"?'],
+  ['x', ''],
+])('%j is unknown%s', (name, hint) => {
+  expect(didYouMean(name, ['état', 'été'])).toBe(hint);
 });
 
 const folders: string[] = [];

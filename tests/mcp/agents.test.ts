@@ -1,4 +1,3 @@
-/** Agents at `/mcp`: tools that read and write as requests do, with the rights of the token. */
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -1,4 +1,3 @@
-/** A rename changes what the database remembers, not its tables: every version finds its records, under its own names. */
 import { serve, type Serving } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { ask } from '../support/ask.ts';

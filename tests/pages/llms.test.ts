@@ -1,4 +1,3 @@
-/** `/llms.txt`: what it names is there, and no more than the token may see. */
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { llmsText } from '../../engine/pages/docs.ts';
 import { exchange } from '../support/exchange.ts';

@@ -1,4 +1,3 @@
-/** Arrays of records: POST creates them, PATCH changes them, all or none. */
 import { ask, type Answer } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { exchange } from '../support/exchange.ts';

@@ -1,4 +1,3 @@
-/** Checks across fields: which writes must meet them, and what they answer otherwise. */
 import { ask } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { runSql } from '../support/databases.ts';

@@ -1,4 +1,3 @@
-/** Acyclic relations: no write makes a record its own ancestor, whichever side says so, and however many write at once. */
 import { type Answer, ask } from '../support/ask.ts';
 import { useServer } from '../support/server.ts';
 

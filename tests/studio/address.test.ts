@@ -1,4 +1,3 @@
-/** Addresses of lists in the studio. */
 import { addressSearch, formerAddress, librarySearch } from '../../studio/data/address.ts';
 
 interface Written {

@@ -1,4 +1,3 @@
-/** The idempotency keys that the studio sends. */
 import { createAttempts } from '../../studio/data/attempts.ts';
 
 const write = (body: string, tag = '"1"') =>

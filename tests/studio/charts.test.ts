@@ -1,4 +1,3 @@
-/** Which charts a type has in the studio, what they ask for, what is read of the answers, and what a click filters by. */
 import {
   amountsOf,
   divisionsOf,

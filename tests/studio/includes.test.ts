@@ -1,4 +1,3 @@
-/** Which relations the studio reads with a record. */
 import { includesOf } from '../../studio/data/includes.ts';
 import { readModel, type StudioModel, typeNamed } from '../../studio/data/model.ts';
 
