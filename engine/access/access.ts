@@ -109,7 +109,7 @@ export interface Client {
   /** null without tokens. */
   readonly tokenName: string | null;
   readonly model: Model;
-  /** What the client may see; the same object for all clients with equal rights. */
+  /** The types and operations that the client may see; the same object for all clients with equal rights. */
   seen(): Model;
   serviceOf(type: RecordType): Service;
   routesBelow(root: string): Routes;

@@ -1,4 +1,4 @@
-/** What commands share: options, exit codes, signals, the model, the database, progress. */
+/** The common parts of commands: options, exit codes, signals, the model, the database, progress. */
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';

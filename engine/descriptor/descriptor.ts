@@ -147,7 +147,7 @@ export function shapeOf(field: Partial<FieldDescriptor>): Shape {
   return { constraints: Object.fromEntries(constraints), examples: field.examples ?? [] };
 }
 
-/** What the deletion of `parent` does to the records of the belongsTo. */
+/** The effect of deleting `parent` on the records of the belongsTo. */
 export function deletionOf(
   belongsTo: Partial<RelationDescriptor> | undefined,
   parent: Partial<RelationDescriptor> | undefined,

@@ -67,7 +67,7 @@ export const meaningOf = (type: string): string => String(grammar.definitions[`$
 export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>
   Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !FIELD_WORDS.has(key)));
 
-/** What SQL, object-relational mappers and JSON Schema call the words of descriptors, without case, spaces, dashes and underscores. */
+/** Synonyms from SQL, object-relational mappers and JSON Schema, without case, spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   integer:
     'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year uint unsignedint',

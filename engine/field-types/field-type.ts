@@ -1,4 +1,4 @@
-/** What a field type answers for. Shared code never branches on a type's name. */
+/** The interface of a field type. Shared code never branches on a type's name. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 

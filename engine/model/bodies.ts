@@ -74,7 +74,7 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
 const requiredKeys = (type: RecordType): readonly string[] =>
   [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
-/** What a related record must have: its identifier (`link`), nothing, or its identifier or these keys. */
+/** The keys that a related record must have: its identifier (`link`), none, or its identifier or these keys. */
 export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {
   const { target, nested, owned, toMany, inverse } = relation;
   if (nested === 'link') return 'link';

@@ -76,7 +76,7 @@ export function textOf(value: unknown): string {
   return text;
 }
 
-/** What a value is that JSON does not have. `written`: what its toJSON returns. */
+/** The name of a value that JSON does not have; undefined for any other. `written`: the result of its toJSON. */
 function strangeKind(value: unknown, written: unknown): string | undefined {
   if (typeof written === 'number') return Number.isFinite(written) ? undefined : String(written);
   if (typeof written === 'string' || typeof written === 'boolean') return undefined;

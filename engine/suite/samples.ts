@@ -120,7 +120,7 @@ interface BodyWish {
   readonly values?: JsonObject;
 }
 
-/** What the work of a case is done with. */
+/** The tools of a running case. */
 export class Context {
   readonly expect: Expect;
   readonly #samples: { seed: number };
@@ -202,7 +202,7 @@ export class Context {
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
-/** What the response to this body shows. */
+/** The record that the response to this body shows. */
 function created(type: RecordType, id: number, given: JsonObject, include: readonly string[] | undefined): JsonObject {
   const plain = type.defaultVariant.fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
   const record: Record<string, JsonValue> = {

@@ -22,7 +22,7 @@ interface StandingPlan extends Plan {
 }
 
 export interface PreparedTables {
-  /** What this instance serves: `placed`, restricted to what the tables can hold. */
+  /** The model that this instance serves: `placed`, restricted to what the tables can hold. */
   readonly model: Model;
   /** The model of the descriptors with the names of its tables and columns. */
   readonly placed: Model;

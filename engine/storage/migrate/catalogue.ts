@@ -108,7 +108,7 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-/** What blocks the step, as texts for people. */
+/** The obstacles to the step, as texts for people. */
 export function obstaclesTo(
   { code, creates, edits, tasks, rowsIn: table = '' }: MigrationStep,
   applied: AppliedModel,

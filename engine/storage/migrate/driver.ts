@@ -1,4 +1,4 @@
-/** What a driver needs to change tables: a migration, its tasks and progress, and the changes of one table as data. */
+/** The interface of drivers that change tables: a migration, its tasks and progress, and the changes of one table as data. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';

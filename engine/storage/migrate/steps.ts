@@ -7,7 +7,7 @@ import type { Edit, Task } from './driver.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** What a step does to a record. fail: such a record blocks the step. */
+/** The effect of a step on a record. fail: such a record blocks the step. */
 type Effect = 'lose' | 'change' | 'fail';
 
 /** docs/reference/changes.md lists them. */
@@ -97,7 +97,7 @@ export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
 export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
 /**
- * What the step means for an instance of the version before. refuse: it cannot use the type. read: it refuses to write such
+ * The effect of the step on an instance of the version before. refuse: it cannot use the type. read: it refuses to write such
  * records. named: it goes on, unless the type is open.
  */
 export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {

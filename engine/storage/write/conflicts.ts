@@ -213,7 +213,7 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
   return column?.field ? heldOperand(column.field, dialect, value) : value;
 }
 
-/** What a record holds while it gives up unique values: null, or a value that no record has. It is never committed. */
+/** The placeholder in a record that gives up unique values: null, or a value that no record has. It is never committed. */
 export async function spareValue(
   session: WriteSession,
   node: Node,
