@@ -1,7 +1,7 @@
 /** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
 import { ownPattern } from './patterns.ts';
 import { asText, NOT_STRINGS, plainColumn } from './columns.ts';
-import { boundsFault, type FieldType, numeral, numeric, outside, type Shape } from './field-type.ts';
+import { boundsFault, type FieldType, numeral, numeric, outside, rangeOf, type Shape } from './field-type.ts';
 import { call } from './totals.ts';
 
 /** A double holds this many decimal digits exactly. */
@@ -56,9 +56,7 @@ export const decimal: FieldType = {
   },
   expected: (shape) => {
     const { whole, fraction } = digits(shape);
-    const { minimum, maximum } = shape.constraints;
-    const bounds = `${minimum === undefined ? '' : `, at least ${String(minimum)}`}${maximum === undefined ? '' : `, at most ${String(maximum)}`}`;
-    return `a decimal number as a string, with at most ${whole} digits before the decimal point and ${fraction} after it${bounds}`;
+    return `a decimal number${rangeOf(shape.constraints)} as a string, with at most ${whole} digits before the decimal point and ${fraction} after it`;
   },
   faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...numeral.faults(shape)],
   together: {

@@ -156,6 +156,13 @@ export function sizeOf(least: unknown, most: unknown, noun: string): string {
   return ` of ${bounds} ${noun}${(most ?? least) === 1 ? '' : 's'}`;
 }
 
+/** ` from 0 to 9`, ` of at least 0`, or the empty text without bounds. */
+export function rangeOf({ minimum, maximum }: Shape['constraints']): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${String(minimum)} to ${String(maximum)}`;
+  if (minimum !== undefined) return ` of at least ${String(minimum)}`;
+  return maximum === undefined ? '' : ` of at most ${String(maximum)}`;
+}
+
 /** A numeric constraint, or the fallback if the descriptor does not set it. */
 export function numeric(shape: Shape, keyword: string, fallback: number): number {
   const value = shape.constraints[keyword];

@@ -1,6 +1,16 @@
 /** Integers that every JSON parser reads exactly (RFC 8259, section 6). */
 import { asIs, plainColumn, toText } from './columns.ts';
-import { expectedOf, type FieldType, listed, numeral, numeric, parsedNumber, pick, type Shape } from './field-type.ts';
+import {
+  expectedOf,
+  type FieldType,
+  listed,
+  numeral,
+  numeric,
+  parsedNumber,
+  pick,
+  rangeOf,
+  type Shape,
+} from './field-type.ts';
 import { call, sumOfIntegers } from './totals.ts';
 
 const bounds = (shape: Shape) => ({
@@ -15,10 +25,7 @@ export const integer: FieldType = {
   ...numeral,
   name: 'integer',
   schema: (shape) => ({ type: 'integer', ...shape.constraints, ...bounds(shape) }),
-  expected: (shape) => {
-    const { minimum, maximum } = bounds(shape);
-    return expectedOf(shape) ?? `an integer from ${minimum} to ${maximum}`;
-  },
+  expected: (shape) => expectedOf(shape) ?? `an integer${rangeOf(bounds(shape))}`,
   parse: (text) => {
     const value = parsedNumber(text);
     return Number.isSafeInteger(value) ? value : undefined;

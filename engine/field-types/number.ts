@@ -1,6 +1,6 @@
 /** Floating-point numbers (IEEE 754 binary64). */
 import { asIs, asText, plainColumn } from './columns.ts';
-import { type FieldType, numeral, numeric, outside, parsedNumber } from './field-type.ts';
+import { type FieldType, numeral, numeric, outside, parsedNumber, rangeOf } from './field-type.ts';
 import { call } from './totals.ts';
 
 /** SQL: an integer without fraction and exponent. */
@@ -24,11 +24,7 @@ export const number: FieldType = {
   ...numeral,
   name: 'number',
   schema: (shape) => ({ type: 'number', ...shape.constraints }),
-  expected: (shape) => {
-    const { minimum, maximum } = shape.constraints;
-    const from = minimum === undefined ? '' : ` from ${String(minimum)}`;
-    return `a number${from}${maximum === undefined ? '' : ` up to ${String(maximum)}`}`;
-  },
+  expected: ({ constraints }) => `a number${rangeOf(constraints)}`,
   parse: (text) => {
     const value = parsedNumber(text);
     return Number.isFinite(value) ? value : undefined;

@@ -64,6 +64,19 @@ describe.each<[type: string, accepted: readonly string[], refused: readonly stri
   });
 });
 
+test.each([
+  ['integer', { minimum: 0, maximum: 9 }, 'an integer from 0 to 9'],
+  ['integer', { minimum: 1 }, 'an integer from 1 to 9007199254740991'],
+  ['number', {}, 'a number'],
+  ['number', { minimum: 0.5, maximum: 9 }, 'a number from 0.5 to 9'],
+  ['number', { minimum: 0 }, 'a number of at least 0'],
+  ['number', { maximum: 9 }, 'a number of at most 9'],
+  ['decimal', { minimum: '0', maximum: '9.5' }, 'a decimal number from 0 to 9.5 as a string'],
+  ['decimal', { maximum: '9.5' }, 'a decimal number of at most 9.5 as a string'],
+])('messages about %s %j', (name, constraints, expected) => {
+  expect(fieldTypes.get(name)?.expected({ constraints, examples: [] }).split(',')[0]).toBe(expected);
+});
+
 describe.each<[format: string, accepted: readonly string[], refused: readonly string[]]>([
   [
     'uuid',
