@@ -17,7 +17,6 @@ import {
   type Writer,
 } from '../driver.ts';
 import { diskFull, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
-import { FOLDED } from './dialect.ts';
 
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
@@ -34,6 +33,8 @@ export const COMMIT: Statement = { sql: 'commit' };
 export const ROLLBACK: Statement = { sql: 'rollback' };
 /** Bytes that the log (`-wal`) may keep. SQLite copies it into the database at 4 MB unless a reader holds it. */
 export const LONG_LOG = 8 * 1024 * 1024;
+
+export const FOLDED = 'records_folded';
 
 /** Triggers and views of others cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };

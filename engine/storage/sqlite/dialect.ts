@@ -3,6 +3,7 @@ import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
+import { FOLDED } from './connection.ts';
 
 /** An estimate looks at this many pieces of the table, of this many identifiers each. */
 const PIECES = 40;
@@ -11,8 +12,6 @@ const PIECE_IDS = 250;
 const PASSING = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
-
-export const FOLDED = 'records_folded';
 
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
