@@ -1,7 +1,7 @@
 /**
  * A driver with admission, timing, outages in the log, and the check that the tables are still those that this service knows:
  * otherwise requests get 503, and writes are rolled back. On SQLite, each snapshot shows a change; on PostgreSQL, each write
- * checks before it commits, and reads notice within LOOK_MS.
+ * checks before it commits, and reads notice within SCHEMA_CHECK_INTERVAL_MS.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
@@ -204,7 +204,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     ping: () => watched(() => driver.ping()),
     hold: async (placed) => {
       fit.hold(placed);
-      if (!inEachSnapshot) timer = setInterval(look, LOOK_MS).unref();
+      if (!inEachSnapshot) timer = setInterval(look, SCHEMA_CHECK_INTERVAL_MS).unref();
       await check();
     },
     served: fit.served,
@@ -225,11 +225,11 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
 const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
 /** Most waiting requests of a client for each kind in QUEUED; memory limits their sum, connections limit other kinds. */
-const MOST_WAITING = 100;
+const MAX_QUEUED_PER_CLIENT = 100;
 const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
-const WAITING_BYTES = 64 * 1024;
+const QUEUED_REQUEST_BYTES = 64 * 1024;
 /** Running writes of one row: one holds the lock, one waits for it; more would only occupy connections. */
-const WRITES_OF_ROW = 2;
+const MAX_WRITES_PER_ROW = 2;
 
 interface Work {
   readonly kind: Kind;
@@ -253,7 +253,7 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
     for (const { kinds, most: all } of shared)
       if (kinds.includes(kind) && kinds.reduce((sum, one) => sum + busy[one], 0) >= all) return false;
     if (row === undefined || most.write === undefined) return true;
-    return [...taken].filter((work) => work.row === row).length < WRITES_OF_ROW;
+    return [...taken].filter((work) => work.row === row).length < MAX_WRITES_PER_ROW;
   }
 
   function enter(work: Work): () => void {
@@ -277,8 +277,8 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
     const { kind, origin } = work;
     if (QUEUED.has(kind)) {
       const own = queue.filter((waiting) => waiting.kind === kind && waiting.origin === origin);
-      if (own.length >= MOST_WAITING) throw unavailable(LATE[kind]);
-      caller.take(WAITING_BYTES);
+      if (own.length >= MAX_QUEUED_PER_CLIENT) throw unavailable(LATE[kind]);
+      caller.take(QUEUED_REQUEST_BYTES);
     }
     return new Promise((resolve, reject) => {
       const began = performance.now();
@@ -328,7 +328,7 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
 
 const CHANGES = ['insert into ', 'update ', 'delete from '];
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
-export const LOOK_MS = 1000;
+export const SCHEMA_CHECK_INTERVAL_MS = 1000;
 
 function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
   const { quote, name: dialect, revision } = driver.dialect;

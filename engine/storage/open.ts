@@ -90,11 +90,11 @@ export async function openStorage(
   }
 }
 
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 10_000;
+const FIRST_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 10_000;
 
 async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | undefined): Promise<Driver> {
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+  for (let pause = FIRST_BACKOFF_MS; ; pause = Math.min(2 * pause, MAX_BACKOFF_MS)) {
     try {
       return await open();
     } catch (error) {

@@ -16,18 +16,18 @@ const reasons = {
   stopping: 'The service is stopping',
 } as const;
 
-const RETRY_CHANGED = 5;
+const CHANGED_RETRY_AFTER_S = 5;
 
 export const unavailable = (reason: keyof typeof reasons, cause?: unknown): Problem =>
   new Problem('storage-busy', reasons[reason], {
     cause,
-    retryAfter: reason === 'changed' ? RETRY_CHANGED : undefined,
+    retryAfter: reason === 'changed' ? CHANGED_RETRY_AFTER_S : undefined,
   });
 
 /** The tables changed during a request, which may succeed if it begins anew: its write, if it is one, was rolled back. */
 export class Outdated extends Problem {
   constructor(cause: unknown) {
-    super('storage-busy', reasons.changed, { cause, retryAfter: RETRY_CHANGED });
+    super('storage-busy', reasons.changed, { cause, retryAfter: CHANGED_RETRY_AFTER_S });
   }
 }
 
@@ -38,11 +38,11 @@ export const isOutage = (error: unknown): error is Problem =>
   error instanceof Problem &&
   (error.code === 'storage-full' || error.code === 'outcome-unknown' || OUTAGES.has(error.message));
 
-const MAX_TEXT = 1000;
+const MAX_REFUSAL_CHARS = 1000;
 
 /** A trigger or a constraint of others refuses a write, in their words. */
 export const refusedByOthers = (text: string, cause: unknown): Problem =>
-  new Problem('refused-by-database', text.slice(0, MAX_TEXT), { cause });
+  new Problem('refused-by-database', text.slice(0, MAX_REFUSAL_CHARS), { cause });
 
 export const missingPrivilege = (cause: unknown): Problem =>
   new Problem(
@@ -75,11 +75,11 @@ export const outcomeUnknown = (cause: unknown): Problem =>
 /** Refuses a statement after its transaction, which would run in the next one. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
 
-const MAX_WAIT = 2000;
+const READINESS_TIMEOUT_MS = 2000;
 
 /** Whether the service can answer requests now, for probes and metrics. */
 export async function readinessOf(asked: { isDraining(): boolean; ready(): Promise<ModelNumbers> }) {
-  const late = new Promise<never>((_, reject) => setTimeout(reject, MAX_WAIT).unref());
+  const late = new Promise<never>((_, reject) => setTimeout(reject, READINESS_TIMEOUT_MS).unref());
   const found = await Promise.race([asked.ready(), late]).then(
     ({ database, serves }) => ({
       isReady: true,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
-import { LOOK_MS } from '../database.ts';
+import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { engineTables } from '../tables.ts';
 import { readAppliedModel, remember, type Standing, standingOf } from './applied.ts';
@@ -165,7 +165,7 @@ export async function applyPlan(
     watch,
   });
   // Running instances must notice before anything is written that they would read wrongly.
-  if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * LOOK_MS);
+  if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * SCHEMA_CHECK_INTERVAL_MS);
   return { steps, backup };
 }
 

@@ -2,6 +2,7 @@
 import { didYouMean } from '../../names.ts';
 import { onOrOff, wholeNumber } from '../../settings/settings.ts';
 import { StartError } from '../../problem.ts';
+import { LOCK_TIMEOUT_MS, POOL_SIZE } from './tuning.ts';
 
 export interface PostgresAddress {
   readonly url: string;
@@ -63,9 +64,9 @@ function addressOf(url: URL, setting: string): PostgresAddress {
     searchParams.delete(name);
     return value;
   };
-  const pool = take('pool', PARAMETERS.pool, '10');
+  const pool = take('pool', PARAMETERS.pool, String(POOL_SIZE));
   const prepared = take('prepared', PARAMETERS.prepared, 'on');
-  const lockTimeout = take('lock_timeout', PARAMETERS.lock_timeout, '5000');
+  const lockTimeout = take('lock_timeout', PARAMETERS.lock_timeout, String(LOCK_TIMEOUT_MS));
   return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
 }
 

@@ -11,11 +11,7 @@ import { lateStatement } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
 import { abortedBefore, isCancelled, isConnectionLost, isDividedByZero, isSilent, isStale, silent } from './errors.ts';
 import { POSITION } from './replicas.ts';
-
-/** Milliseconds until a cancellation is repeated: the server forgets one that comes before the statement. */
-const CANCEL_AGAIN = 200;
-/** Milliseconds that a cancellation may take. */
-const CANCEL_PATIENCE = 2000;
+import { CANCEL_RETRY_MS, SIDE_CONNECT_TIMEOUT_MS, SOCKET_TIMEOUT_MARGIN_MS } from './tuning.ts';
 
 export interface Answered {
   readonly rows: readonly Row[];
@@ -110,7 +106,7 @@ export class PostgresConnection {
   }
 
   async #requestCancel(): Promise<void> {
-    if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), CANCEL_AGAIN).unref();
+    if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), CANCEL_RETRY_MS).unref();
     else this.#isSpoilt = true;
   }
 
@@ -174,14 +170,11 @@ interface Wire extends Connection {
   cancel(processID: number, secretKey: number): void;
 }
 
-/** Milliseconds after the deadline of a statement in which the server must have reported it. */
-const GRACE = 1000;
-
 /** Ends a connection if its server, or the network, is silent for longer than a statement may take. */
 export function endWhenSilent(client: ClientBase, timeout: number): void {
   const { connection } = client as ClientBase & Backend;
   // Each write and each answer begins the time anew: a timer for each statement would cost a tenth of a short read.
-  connection.stream.setTimeout(timeout + GRACE).on('timeout', () => {
+  connection.stream.setTimeout(timeout + SOCKET_TIMEOUT_MARGIN_MS).on('timeout', () => {
     if (!(client as ClientBase & Backend).readyForQuery) connection.stream.destroy(silent());
   });
 }
@@ -199,7 +192,7 @@ function cancelStatement(client: Client): Promise<boolean> {
       wire.stream.destroy();
       resolve(isDone);
     };
-    const timer = setTimeout(end, CANCEL_PATIENCE, false).unref();
+    const timer = setTimeout(end, SIDE_CONNECT_TIMEOUT_MS, false).unref();
     wire.on('error', () => end(false));
     wire.once('end', () => end(true));
     if (ssl) wire.once('connect', () => wire.requestSsl()).once('sslconnect', send);

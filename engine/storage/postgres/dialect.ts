@@ -4,6 +4,7 @@ import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS } from '../../field-
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
+import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -29,16 +30,13 @@ const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isT
 const sequenceOf = (table: string, column: string): string =>
   `pg_get_serial_sequence(${literal(quote(table))}, ${literal(column)})::regclass`;
 
-/** Up to this distance, a sequence moves number by number, so that it never goes back; others do not get further meanwhile. */
-const NEAR = 1000;
-
 /** Moves a sequence past a number. It is read again under a lock: another process may have set it since. */
 function moveBehind(sequence: string, number: string): string {
   const last = `coalesce(pg_sequence_last_value(${sequence}), 0)`;
   const near = `select max(nextval(${sequence})) from generate_series(${last} + 1, ${number})`;
   const lock = `pg_advisory_xact_lock(hashtext('records sequence'), ${sequence}::oid::int)`;
   const far = `select case when ${last} < ${number} then setval(${sequence}, ${number}) end from ${lock}`;
-  return `case when ${number} - ${last} > ${NEAR} then (${far}) else (${near}) end`;
+  return `case when ${number} - ${last} > ${MAX_SEQUENCE_STEPS} then (${far}) else (${near}) end`;
 }
 
 /** Foreign keys that are dropped, and added again, are checked once: for each row, the checks take longer than the rows. */
@@ -56,12 +54,9 @@ function dropForeignKeys(tables: readonly string[]): string {
 
 const ADD_FOREIGN_KEYS = `do $$ begin if current_setting('records.foreign_keys') <> '' then execute current_setting('records.foreign_keys'); end if; end $$`;
 
-/** The planner's cost of counting some ten thousand rows. */
-const CHEAP = 1000;
-
 function readPlan(json: string): ReturnType<Dialect['estimate']['read']> {
   const [{ Plan }] = JSON.parse(json) as readonly [{ readonly Plan: Readonly<Record<string, unknown>> }];
-  return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP };
+  return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP_PLAN_COST };
 }
 
 /** Null comes before every value, as in SQLite. */
@@ -107,7 +102,7 @@ const folded = (text: string): string => {
 };
 
 /** Bytes of the values of an index entry: a third of a page without its headers. */
-const MAX_ENTRY = 2680;
+const MAX_ENTRY_BYTES = 2680;
 
 /** Objects of the schema. Constraints and indexes go with their columns; all else blocks a step. */
 const CATALOGUE = `with own as (
@@ -189,7 +184,7 @@ export const postgresDialect: Dialect = {
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
   // Long values are compressed, in the table as in the index.
   isLongEntry: (columns) =>
-    `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY}`,
+    `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY_BYTES}`,
   catalogue: CATALOGUE,
   // The planner expects a hundred rows from a subselect, and would read the whole table: an array has no such guess.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,

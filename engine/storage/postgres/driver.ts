@@ -21,18 +21,17 @@ import { abandonMigration, define, finishMigration, migrate } from './migrate.ts
 import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
 import { watchReplica } from './replicas.ts';
 import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transaction.ts';
-
-/** Connections that change tables: one holds the lock of a start, one works, and one looks meanwhile. */
-const UNLIMITED_CONNECTIONS = 3;
-/** Milliseconds until the lock is tried again. */
-const LOCK_PAUSE = 50;
-/** Milliseconds until a probe connects anew: clients may send probes as often as they like. */
-const CONNECT_PAUSE = 500;
-/** Milliseconds that a transaction, and a whole list, may wait for the next statement. */
-const MAX_IDLE = 10_000;
-const MAX_SLOW = 3_600_000;
-/** Milliseconds that work may wait for its turn. */
-const MAX_WAIT = 5000;
+import {
+  ACQUIRE_TIMEOUT_MS,
+  HEALTH_PROBE_INTERVAL_MS,
+  IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  MIGRATION_CONNECTIONS,
+  POOLER_PROBES,
+  READ_ONLY_SHARE,
+  RETRY_INTERVAL_MS,
+  SEARCH_SHARE,
+  STREAM_IDLE_TIMEOUT_MS,
+} from './tuning.ts';
 
 const EXISTING: Statement = {
   sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
@@ -78,13 +77,13 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
   const statement = isLimited ? statementTimeout : 0;
   const connections = createConnections(
     { ...address, ...options },
-    { statement, idle: isLimited ? MAX_IDLE : 0, lock: lockTimeout },
+    { statement, idle: isLimited ? IDLE_IN_TRANSACTION_TIMEOUT_MS : 0, lock: lockTimeout },
   );
   const streams = createConnections(
     { ...address, pool: maxStreams },
-    { statement, idle: isLimited ? MAX_SLOW : 0, lock: 0 },
+    { statement, idle: isLimited ? STREAM_IDLE_TIMEOUT_MS : 0, lock: 0 },
   );
-  const unlimited = createConnections({ ...address, pool: UNLIMITED_CONNECTIONS }, NO_LIMITS);
+  const unlimited = createConnections({ ...address, pool: MIGRATION_CONNECTIONS }, NO_LIMITS);
   const pools = [connections, streams, unlimited];
   /** Until the tables are those of the descriptors, work has no deadline. */
   let used = connections;
@@ -94,7 +93,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
     opening: (own) => used.opening(own),
   };
   // Writes and searches, which may take long, leave some connections to reads.
-  const long = Math.max(1, pool - Math.max(1, Math.floor(pool / 5)));
+  const long = Math.max(1, pool - Math.max(1, Math.floor(pool * READ_ONLY_SHARE)));
   // Behind a pooler, only a transaction can have time limits, so that each read needs one.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
     single && prepared ? work(alone(requests, caller)) : readIn(requests, work, caller);
@@ -105,17 +104,22 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
     ...alone(requests),
     mostCounted: Infinity,
     slots: {
-      most: { read: pool, scan: Math.max(1, Math.floor(pool / 2)), write: Math.max(1, long - 1), stream: maxStreams },
+      most: {
+        read: pool,
+        scan: Math.max(1, Math.floor(pool * SEARCH_SHARE)),
+        write: Math.max(1, long - 1),
+        stream: maxStreams,
+      },
       shared: [
         { kinds: ['read', 'scan', 'write'], most: pool },
         { kinds: ['scan', 'write'], most: long },
       ],
       patience: {
-        read: MAX_WAIT,
-        scan: MAX_WAIT,
-        write: Math.max(MAX_WAIT, lockTimeout),
-        stream: MAX_WAIT,
-        slowList: MAX_WAIT,
+        read: ACQUIRE_TIMEOUT_MS,
+        scan: ACQUIRE_TIMEOUT_MS,
+        write: Math.max(ACQUIRE_TIMEOUT_MS, lockTimeout),
+        stream: ACQUIRE_TIMEOUT_MS,
+        slowList: ACQUIRE_TIMEOUT_MS,
       },
     },
     read,
@@ -132,7 +136,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
     ping: async () => {
       await alone(requests).value(PING, []);
       await (connecting ??= requireConnectable(address).finally(
-        () => void setTimeout(() => (connecting = undefined), CONNECT_PAUSE).unref(),
+        () => void setTimeout(() => (connecting = undefined), HEALTH_PROBE_INTERVAL_MS).unref(),
       ));
     },
     snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
@@ -164,7 +168,7 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
       await connection.execute('commit').catch(() => connection.spoil());
       connection.release();
     }
-    await delay(LOCK_PAUSE);
+    await delay(RETRY_INTERVAL_MS);
   }
 }
 
@@ -196,8 +200,11 @@ async function probe(connections: Connections, { shown, prepared }: PostgresAddr
   );
 }
 
-const POOLER_TRIES = 3;
-const PROBE = { application_name: 'records', connectionTimeoutMillis: 5000, query_timeout: 5000 };
+const PROBE = {
+  application_name: 'records',
+  connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+  query_timeout: ACQUIRE_TIMEOUT_MS,
+};
 
 /** A server that shuts down refuses connections, though it answers on those that are open. A full one is not down. */
 async function requireConnectable({ url }: PostgresAddress): Promise<void> {
@@ -226,7 +233,7 @@ async function refuseTransactionPooler({ url, shown }: PostgresAddress): Promise
     const first = await connected();
     if ((await backendOf(first)) === (first as Client & { readonly processID: number | null }).processID) return;
     const second = await connected();
-    for (let tries = 0; tries < POOLER_TRIES; tries += 1)
+    for (let tries = 0; tries < POOLER_PROBES; tries += 1)
       if ((await backendOf(first)) === (await backendOf(second)))
         throw new StartError(`The database at ${shown} cannot be used like this: ${TRANSACTION_POOLER}`);
   } finally {

@@ -9,6 +9,14 @@ import { MIGRATION_TABLE } from '../tables.ts';
 import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
+import {
+  DDL_DEADLINE_MS,
+  DDL_LOCK_TIMEOUT_MS,
+  FILL_BATCH_MS,
+  FIRST_FILL_ROWS,
+  LOCK_TIMEOUT_MS,
+  MAX_DDL_BACKOFF_MS,
+} from './tuning.ts';
 
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
   await explainErrors(async (running) => {
@@ -23,7 +31,7 @@ export async function migrate(connections: Connections, migration: Migration): P
 export const define = (connections: Connections, statements: readonly string[]): Promise<void> =>
   explainErrors((running) =>
     // Waiting for the lock holds up nobody: no request uses these tables yet.
-    writeIn(connections, `begin; set local lock_timeout = '10s'`, async (writer) => {
+    writeIn(connections, `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`, async (writer) => {
       for (const sql of statements) {
         running(sql);
         await run(writer, sql);
@@ -116,11 +124,6 @@ async function prepareOne(
   });
 }
 
-/** Milliseconds that a batch keeps its rows locked. */
-const BATCH_TIME = 30;
-const FIRST_ROWS = 500;
-const MOST_ROWS = 10_000;
-
 async function fill(
   connections: Connections,
   task: Task,
@@ -134,7 +137,7 @@ async function fill(
     sql: `select max(${identifier}) from (select ${identifier} from ${table} where ${identifier} > ? order by ${identifier} limit ?) as batch`,
   };
   const last = Number((await alone(connections).value(greatest, [])) ?? 0);
-  let size = FIRST_ROWS;
+  let size = FIRST_FILL_ROWS;
   let rows = 0;
   for (let position = from; ;) {
     watch.report({ kind: 'doing', task, ...at, position, last, rows });
@@ -153,7 +156,7 @@ async function fill(
     position = end;
     rows += changes;
     const elapsed = performance.now() - began;
-    size = Math.ceil(Math.min(2 * size, MOST_ROWS, (size * BATCH_TIME) / elapsed));
+    size = Math.ceil(Math.min(2 * size, (size * FILL_BATCH_MS) / elapsed));
     // Half of the time belongs to the requests of clients.
     await pauseFor(elapsed, watch.caller);
     if (watch.caller.isGone) throw new CallerGone();
@@ -239,16 +242,7 @@ const PREPARED = {
   ].join(' union all ')}) as found order by step`,
 };
 
-// Requests queue behind a strong lock that waits, so it is given up after a tenth of a second, and tried again later.
-
-const LOCK_TIMEOUT = 100;
-const FIRST_PAUSE = 200;
-const LONGEST_PAUSE = 3000;
-const PATIENCE = 600_000;
-/** An autovacuum gives way to this weak lock after a second. */
-const VACUUM_TIMEOUT = 5000;
-
-const BEGIN = `begin isolation level read committed; set local lock_timeout = ${LOCK_TIMEOUT}`;
+const BEGIN = `begin isolation level read committed; set local lock_timeout = ${DDL_LOCK_TIMEOUT_MS}`;
 
 type Lock = (typeof taskKinds)[Task['kind']]['lock'];
 
@@ -257,10 +251,11 @@ function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
   if (tables.length === 0 || mode === undefined) return [];
   const all = tables.map(quoted).join(', ');
   return [
-    `set local lock_timeout = ${VACUUM_TIMEOUT}`,
+    // An autovacuum gives way to this weak lock after a second.
+    `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,
     `lock table ${all} in share update exclusive mode`,
-    `set local lock_timeout = ${LOCK_TIMEOUT}`,
-    `set local statement_timeout = ${LOCK_TIMEOUT}`,
+    `set local lock_timeout = ${DDL_LOCK_TIMEOUT_MS}`,
+    `set local statement_timeout = ${DDL_LOCK_TIMEOUT_MS}`,
     `lock table ${all} in ${mode} mode`,
     'set local statement_timeout = 0',
   ];
@@ -275,7 +270,7 @@ async function withLocks<T>(
   work: (writer: Writer) => Promise<T>,
 ): Promise<T> {
   const began = performance.now();
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+  for (let pause = DDL_LOCK_TIMEOUT_MS; ; pause = Math.min(2 * pause, MAX_DDL_BACKOFF_MS)) {
     const attempt = async (writer: Writer): Promise<T> => {
       for (const sql of lockingSql(tables, lock)) await run(writer, sql);
       return work(writer);
@@ -287,11 +282,11 @@ async function withLocks<T>(
     }
     const holders = (await alone(connections).column(HOLDERS, [JSON.stringify(tables)])).map(String);
     const table = tables.join(', ');
-    if (performance.now() - began > PATIENCE)
+    if (performance.now() - began > DDL_DEADLINE_MS)
       throw new StartError(
-        `Table ${table} has been in use for ${PATIENCE / 60_000} minutes without a pause, so it could not be changed.${holders.length === 0 ? '' : ` It is held by ${holders.join(', ')}.`} What was prepared is kept, and clients see none of it: run the same command again to go on.`,
+        `Table ${table} has been in use for ${DDL_DEADLINE_MS / 60_000} minutes without a pause, so it could not be changed.${holders.length === 0 ? '' : ` It is held by ${holders.join(', ')}.`} What was prepared is kept, and clients see none of it: run the same command again to go on.`,
       );
-    if (pause === LONGEST_PAUSE) report({ kind: 'waiting', table, holders });
+    if (pause === MAX_DDL_BACKOFF_MS) report({ kind: 'waiting', table, holders });
     await pauseFor(pause, caller);
     if (caller.isGone) throw new CallerGone();
   }

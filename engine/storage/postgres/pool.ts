@@ -8,20 +8,16 @@ import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { endWhenSilent, PostgresConnection } from './connection.ts';
 import { isFull } from './errors.ts';
-
-/** Milliseconds that a request waits for a connection, and that a new one may take. */
-const WAIT_TIMEOUT = 5_000;
-/** Milliseconds until a full server is asked again. */
-const FULL_PAUSE = 50;
-/** Milliseconds until an idle connection is probed by TCP, and until it is closed. */
-const KEEP_ALIVE_DELAY = 10_000;
-const IDLE_TIMEOUT = 30_000;
-/** Seconds after which a connection is replaced: a proxy or a DNS name may lead to another server meanwhile. */
-const MAX_LIFETIME = 600;
-/** Requests after which a connection is replaced: it keeps the statements of lists, whose shapes clients choose. */
-const MAX_USES = 10_000;
-/** Milliseconds that connections may take to end in order. */
-const END_TIMEOUT = 250;
+import {
+  ACQUIRE_TIMEOUT_MS,
+  CLIENT_CHECK_INTERVAL_MS,
+  IDLE_TIMEOUT_MS,
+  MAX_CONNECTION_LIFETIME_S,
+  MAX_CONNECTION_USES,
+  POOL_END_TIMEOUT_MS,
+  RETRY_INTERVAL_MS,
+  TCP_KEEPALIVE_DELAY_MS,
+} from './tuning.ts';
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
@@ -69,7 +65,7 @@ export function createConnections(
     if (limits.statement > 0) endWhenSilent(client, limits.statement);
     if (!prepared) return;
     const all = [settingsOf(limits, 'session'), APPLY_SETTINGS, ...(limits === NO_LIMITS ? [] : [PARALLEL])];
-    const settings = { text: all.join('; '), query_timeout: WAIT_TIMEOUT };
+    const settings = { text: all.join('; '), query_timeout: ACQUIRE_TIMEOUT_MS };
     await client.query(settings);
   }
 
@@ -79,11 +75,11 @@ export function createConnections(
     onConnect: prepare,
     pipeline: true,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
-    connectionTimeoutMillis: WAIT_TIMEOUT,
-    idleTimeoutMillis: limits === NO_LIMITS ? FULL_PAUSE : IDLE_TIMEOUT,
-    maxLifetimeSeconds: MAX_LIFETIME,
-    maxUses: MAX_USES,
+    keepAliveInitialDelayMillis: TCP_KEEPALIVE_DELAY_MS,
+    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    idleTimeoutMillis: limits === NO_LIMITS ? RETRY_INTERVAL_MS : IDLE_TIMEOUT_MS,
+    maxLifetimeSeconds: MAX_CONNECTION_LIFETIME_S,
+    maxUses: MAX_CONNECTION_USES,
     application_name: 'records',
   });
   // A broken connection is reported by its statement.
@@ -102,9 +98,9 @@ export function createConnections(
           if (!outdated.has(client)) return new PostgresConnection(client, caller, options);
           client.release(true);
         } catch (error) {
-          end ||= performance.now() + WAIT_TIMEOUT;
+          end ||= performance.now() + ACQUIRE_TIMEOUT_MS;
           if (!isFull(error) || performance.now() > end) throw error;
-          await delay(FULL_PAUSE);
+          await delay(RETRY_INTERVAL_MS);
         }
       }
     },
@@ -120,7 +116,7 @@ export function createConnections(
     },
     usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
     close: async () => {
-      await Promise.race([pool.end(), delay(END_TIMEOUT)]);
+      await Promise.race([pool.end(), delay(POOL_END_TIMEOUT_MS)]);
       // `pool.end` cannot end connections to a silent server.
       cut();
     },
@@ -149,8 +145,7 @@ const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   exit_on_error: { value: 'off', accepted: /^off$/ },
   default_transaction_isolation: { value: 'read committed' },
   transaction_timeout: { value: '0' },
-  // Milliseconds between two checks whether the client of a running statement is there.
-  client_connection_check_interval: { value: '1000' },
+  client_connection_check_interval: { value: String(CLIENT_CHECK_INTERVAL_MS) },
 };
 
 /** Settings that this version of the server does not know are left out. */

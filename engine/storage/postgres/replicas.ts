@@ -2,12 +2,7 @@
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
 import type { Statement } from '../driver.ts';
-
-/** Milliseconds between two queries, and that one may take: a lost replica gets no reads after a second. */
-const LOOK_EVERY = 300;
-const LOOK_PATIENCE = 600;
-/** Milliseconds that connecting may take. */
-const LOOK_CONNECT = 2000;
+import { REPLICA_POLL_INTERVAL_MS, REPLICA_POLL_TIMEOUT_MS, SIDE_CONNECT_TIMEOUT_MS } from './tuning.ts';
 
 /** How far a primary has written its log, with its timeline: `2-16/B374D848`. */
 const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
@@ -42,8 +37,8 @@ export function watchReplica(url: string, onLost: () => void) {
     if (client) return client;
     const fresh = new Client({
       connectionString: url,
-      connectionTimeoutMillis: LOOK_CONNECT,
-      query_timeout: LOOK_PATIENCE,
+      connectionTimeoutMillis: SIDE_CONNECT_TIMEOUT_MS,
+      query_timeout: REPLICA_POLL_TIMEOUT_MS,
       application_name: 'records-watch',
     });
     client = fresh.on('error', () => lose(fresh)).once('end', () => lose(fresh));
@@ -76,7 +71,7 @@ export function watchReplica(url: string, onLost: () => void) {
 
   const look = (): Promise<void> => (looking ??= ask().finally(() => (looking = undefined)));
   void look();
-  const timer = setInterval(() => void look(), LOOK_EVERY).unref();
+  const timer = setInterval(() => void look(), REPLICA_POLL_INTERVAL_MS).unref();
   return {
     /** Whether the replica answers, and has replayed the log up to `position`; undefined means any. */
     covers: (position?: string): boolean => {

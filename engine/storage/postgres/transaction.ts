@@ -29,12 +29,16 @@ import {
   translate,
 } from './errors.ts';
 import type { Connections } from './pool.ts';
-
-/** Each conflict means that another transaction succeeded. */
-const MAX_CONFLICTS = 50;
-const MAX_LOST = 2;
-/** Milliseconds before a transaction that conflicted is tried again. */
-const LONGEST_PAUSE = 20;
+import {
+  FETCH_CHARS,
+  FETCH_COPIES,
+  FIRST_FETCH_ROWS,
+  MAX_BATCHED_WRITES,
+  MAX_CONFLICT_BACKOFF_MS,
+  MAX_CONFLICT_RETRIES,
+  MAX_CONNECTION_RETRIES,
+  MAX_FETCH_ROWS,
+} from './tuning.ts';
 
 const READ_ONLY = 'begin isolation level repeatable read read only';
 
@@ -144,12 +148,12 @@ async function repeating<T>(
     // A retry would wait as long again for a silent server.
     if (isSilent(error)) return false;
     // The next connection may lead to a server that takes writes.
-    if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_LOST;
-    return (error instanceof Overtaken || isRepeatable(error)) && (conflicts += 1) <= MAX_CONFLICTS;
+    if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_CONNECTION_RETRIES;
+    return (error instanceof Overtaken || isRepeatable(error)) && (conflicts += 1) <= MAX_CONFLICT_RETRIES;
   }
 
   for (;;) {
-    if (conflicts > 0) await delay(Math.random() * LONGEST_PAUSE);
+    if (conflicts > 0) await delay(Math.random() * MAX_CONFLICT_BACKOFF_MS);
     if (caller.isGone) throw new CallerGone();
     let connection: PostgresConnection | undefined;
     try {
@@ -174,9 +178,6 @@ export async function taken(connections: Connections, caller: Caller): Promise<P
   }
 }
 
-/** Writes of one transaction, which locks their rows for a few milliseconds. */
-const MOST_TOGETHER = 32;
-
 interface SharedWrite {
   readonly values: Values;
   readonly caller: Caller;
@@ -192,8 +193,8 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
     const all = gathered;
     gathered = new Map();
     for (const [statement, writes] of all)
-      for (let at = 0; at < writes.length; at += MOST_TOGETHER)
-        void sendTogether(statement, writes.slice(at, at + MOST_TOGETHER));
+      for (let at = 0; at < writes.length; at += MAX_BATCHED_WRITES)
+        void sendTogether(statement, writes.slice(at, at + MAX_BATCHED_WRITES));
   }
 
   async function sendTogether(statement: Statement, writes: readonly SharedWrite[]): Promise<void> {
@@ -260,14 +261,6 @@ async function writeTogether(
   }
 }
 
-/** Rows that are fetched together: few, until their length is known. */
-const FIRST_ROWS = 4;
-const MOST_ROWS = 256;
-/** Characters that rows fetched together should have. */
-const PIECE_LENGTH = 256 * 1024;
-/** A piece is held twice: as it was received, and in the answer. */
-const COPIES = 2;
-
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
   const ask: PostgresConnection['query'] = (...asked) =>
@@ -309,17 +302,17 @@ async function* texts(
 ): AsyncGenerator<readonly string[]> {
   await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, undefined, false);
   let charged = 0;
-  for (let wanted = FIRST_ROWS; ;) {
+  for (let wanted = FIRST_FETCH_ROWS; ;) {
     const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], undefined, false);
     const some = rows.map(([text]) => String(text));
     const length = some.reduce((sum, text) => sum + text.length, 0);
     const isLast = some.length < wanted;
     // A long list is refused for lack of memory before its first piece is sent.
-    const held = COPIES * (isLast ? length : Math.max(length, PIECE_LENGTH));
+    const held = FETCH_COPIES * (isLast ? length : Math.max(length, FETCH_CHARS));
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);
     if (some.length > 0) yield some;
     if (isLast) return;
-    wanted = Math.max(1, Math.min(MOST_ROWS, Math.floor((PIECE_LENGTH * some.length) / length)));
+    wanted = Math.max(1, Math.min(MAX_FETCH_ROWS, Math.floor((FETCH_CHARS * some.length) / length)));
   }
 }

@@ -7,6 +7,7 @@ import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json/json.ts';
 import { engineTables, MODEL_TABLE } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';
+import { MAX_QUICK_CHECK_BYTES } from './tuning.ts';
 
 interface Verified {
   readonly tables: number;
@@ -190,9 +191,6 @@ function foreignObjects(database: Database.Database): readonly string[] {
   });
 }
 
-/** Bytes that a start checks, in a fifth of a second; a backup checks larger files. */
-const MAX_LOOKED_THROUGH = 128 * 1024 * 1024;
-
 /** Refuses a damaged file, or one of another program, before anything is written to it. */
 export function refuseUnusableFile(file: string): void {
   if (file === ':memory:' || file === '')
@@ -205,7 +203,7 @@ export function refuseUnusableFile(file: string): void {
       throw new StartError(
         `${file} is an SQLite database of something else (it has "${names[0]}" and none of this engine's tables); it was not touched`,
       );
-    const damage = size <= MAX_LOOKED_THROUGH ? damageOf(database, 'quick_check', 3) : [];
+    const damage = size <= MAX_QUICK_CHECK_BYTES ? damageOf(database, 'quick_check', 3) : [];
     if (damage.length > 0)
       throw new StartError(
         `${file} is damaged (${damage.join('; ')}); it was not touched. Put a backup back: restore FILE`,

@@ -17,6 +17,7 @@ import {
   type Writer,
 } from '../driver.ts';
 import { diskFull, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
+import { BATCH_CHARS, BATCH_ROWS, LIST_CACHE_KIB } from './tuning.ts';
 
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
@@ -31,8 +32,6 @@ type Prepared = Database.Statement<SqlValue[]>;
 export const BEGIN: Statement = { sql: 'begin' };
 export const COMMIT: Statement = { sql: 'commit' };
 export const ROLLBACK: Statement = { sql: 'rollback' };
-/** Bytes that the log (`-wal`) may keep. SQLite copies it into the database at 4 MB unless a reader holds it. */
-export const LONG_LOG = 8 * 1024 * 1024;
 
 export const FOLDED = 'records_folded';
 
@@ -156,15 +155,10 @@ export function createTurnReader(connection: SqliteConnection) {
 
 export type OnPiece = (texts: readonly string[]) => void;
 
-/** KiB of the file that a light list caches; rows and characters that it reads in one turn, which takes a millisecond. */
-const LIGHT_CACHE = 1000;
-const LIGHT_ROWS = 100;
-const LIGHT_LENGTH = 64 * 1024;
-
 /** Reads a list that an index serves, between the requests, on a connection of its own. */
 export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   const connection = connect(file, true);
-  connection.execute(`pragma cache_size = -${LIGHT_CACHE}; begin`);
+  connection.execute(`pragma cache_size = -${LIST_CACHE_KIB}; begin`);
   let rows: IterableIterator<Row> | undefined;
   let isOpen = true;
 
@@ -175,7 +169,7 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
       const text = String(row[0]);
       some.push(text);
       length += text.length;
-      if (some.length < LIGHT_ROWS && length < LIGHT_LENGTH) continue;
+      if (some.length < BATCH_ROWS && length < BATCH_CHARS) continue;
       onPiece(some);
       yield some;
       await nextTurn();

@@ -4,10 +4,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 import { FOLDED } from './connection.ts';
-
-/** An estimate looks at this many pieces of the table, of this many identifiers each. */
-const PIECES = 40;
-const PIECE_IDS = 250;
+import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
 const PASSING = `${ENGINE_PREFIX}revision`;
 
@@ -55,12 +52,15 @@ export const sqliteDialect: Dialect = {
       // The two ends are found at once only if each is a SELECT of its own.
       const end = (which: string): string => `(select ${which}(${identifier}) from ${table})`;
       const ids = `(${end('max')} - ${end('min')} + 1)`;
-      const start = `${end('min')} + ${ids} * part$.value / ${PIECES}`;
-      const pieces = `json_each('${JSON.stringify(Array.from({ length: PIECES }, (_, index) => index))}') as part$ cross join `;
-      const within = `${rowIdentifier} between ${start} and ${start} + ${PIECE_IDS - 1}`;
-      return select(`count(*) * 1.0 / ${PIECES * PIECE_IDS} * ${ids}, ${ids}`, pieces, within);
+      const start = `${end('min')} + ${ids} * part$.value / ${SAMPLE_RANGES}`;
+      const pieces = `json_each('${JSON.stringify(Array.from({ length: SAMPLE_RANGES }, (_, index) => index))}') as part$ cross join `;
+      const within = `${rowIdentifier} between ${start} and ${start} + ${SAMPLE_RANGE_IDS - 1}`;
+      return select(`count(*) * 1.0 / ${SAMPLE_RANGES * SAMPLE_RANGE_IDS} * ${ids}, ${ids}`, pieces, within);
     },
-    read: ([rows, ids]) => ({ rows: Math.round(Number(rows)), isCheap: Number(ids) <= PIECES * PIECE_IDS }),
+    read: ([rows, ids]) => ({
+      rows: Math.round(Number(rows)),
+      isCheap: Number(ids) <= SAMPLE_RANGES * SAMPLE_RANGE_IDS,
+    }),
   },
   // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
@@ -92,7 +92,7 @@ export const sqliteDialect: Dialect = {
     ],
   },
   // Foreign keys are deferred until the transaction ends; with a larger cache, fewer pages are written twice.
-  deferred: () => ({ begin: ['pragma defer_foreign_keys = on', 'pragma cache_size = -65536'], end: [] }),
+  deferred: () => ({ begin: ['pragma defer_foreign_keys = on', `pragma cache_size = -${BULK_CACHE_KIB}`], end: [] }),
   locks: false,
   lockOwnership: undefined,
 };

@@ -1,6 +1,5 @@
 /** The driver for SQLite: one connection writes, one reads, and processes of their own search. */
 import { mkdirSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import { codeOf, makeOwnerOnly } from '../../files.ts';
@@ -14,30 +13,19 @@ import {
   UNLIMITED,
 } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
-import {
-  connect,
-  createTurnReader,
-  LONG_LOG,
-  type OnPiece,
-  openLightList,
-  type SqliteConnection,
-} from './connection.ts';
+import { connect, createTurnReader, type OnPiece, openLightList, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { define, migrate, rehearse, withTimeout } from './migrate.ts';
+import { define, migrate, rehearse, waitingForFile } from './migrate.ts';
 import { createReaders } from './readers.ts';
-
-/** Milliseconds that another process may hold the file when it is opened. */
-const OPEN_TIMEOUT = 5000;
-/** Rows that are counted between the requests: without an index, 500,000 rows of 500 bytes take 400 ms. */
-const MOST_COUNTED = 100_000;
-/** Reader processes: at least two, so that one search does not stop all others. */
-const MAX_READERS = Math.min(4, Math.max(2, availableParallelism()));
-/** Whole lists at a time, each with a snapshot that stops checkpoints, and milliseconds that one waits for others. */
-const MAX_STREAMS = 64;
-const LIST_PATIENCE = 5000;
-/** Copies of a record that a waiting list holds: its pages, its columns, and its JSON as it grows. */
-const HELD = 5;
+import {
+  COPIES_OF_RECORD,
+  MAX_COUNTED_ROWS,
+  MAX_READERS,
+  MAX_STREAMS,
+  STREAM_QUEUE_TIMEOUT_MS,
+  WAL_LIMIT_BYTES,
+} from './tuning.ts';
 
 const EXISTING: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
@@ -75,7 +63,7 @@ export function openSqlite(
     get: reader.get,
     value: reader.value,
     column: reader.column,
-    mostCounted: MOST_COUNTED,
+    mostCounted: MAX_COUNTED_ROWS,
     version: reader.version,
     // Only searches and lists have to be admitted: reads do not wait, and writes share transactions.
     slots: {
@@ -86,7 +74,7 @@ export function openSqlite(
         write: Infinity,
         scan: statementTimeout,
         slowList: statementTimeout,
-        stream: LIST_PATIENCE,
+        stream: STREAM_QUEUE_TIMEOUT_MS,
       },
     },
     read: (work) => work(reader),
@@ -140,7 +128,7 @@ function holding(caller: Caller): OnPiece {
   let charged = 0;
   return (piece) => {
     const longest = piece.reduce((most, { length }) => Math.max(most, length), 0);
-    const held = Math.min(HELD * longest, 2 * caller.most);
+    const held = Math.min(COPIES_OF_RECORD * longest, 2 * caller.most);
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);
   };
@@ -163,9 +151,9 @@ function openForWriting(file: string): SqliteConnection {
 
 function openForReading(file: string, writer: SqliteConnection): SqliteConnection {
   try {
-    withTimeout(writer, OPEN_TIMEOUT, 'pragma journal_mode = wal');
+    waitingForFile(writer, 'pragma journal_mode = wal');
     writer.execute(
-      `pragma synchronous = full; pragma journal_size_limit = ${LONG_LOG}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
+      `pragma synchronous = full; pragma journal_size_limit = ${WAL_LIMIT_BYTES}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
     );
     return connect(file, true);
   } catch (error) {

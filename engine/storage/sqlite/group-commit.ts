@@ -8,15 +8,7 @@ import { Problem } from '../../problem.ts';
 import type { Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
-
-/** Most writes and milliseconds of a group: its first write is not answered before the last one has run. */
-const GROUP_JOBS = 128;
-const GROUP_TIME = 20;
-/** Milliseconds of writes before other requests have a turn. */
-const SLICE = 10;
-/** Milliseconds to wait for another process that holds the write lock, and between two tries. */
-const BUSY_TIMEOUT = 5000;
-const BUSY_STEP = 10;
+import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, MAX_GROUP_MS, MAX_GROUP_WRITES, WRITE_SLICE_MS } from './tuning.ts';
 
 const BEGIN: Statement = { sql: 'begin immediate' };
 const SAVEPOINT: Statement = { sql: 'savepoint job' };
@@ -38,12 +30,12 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   let draining: Promise<void> | undefined;
   let closing = false;
   /** The end of this slice; `turn` is set while statements wait for the next one. */
-  let sliceEnd = performance.now() + SLICE;
+  let sliceEnd = performance.now() + WRITE_SLICE_MS;
   let turn: Promise<void> | undefined;
 
   async function pause(): Promise<void> {
     await nextTurn();
-    sliceEnd = performance.now() + SLICE;
+    sliceEnd = performance.now() + WRITE_SLICE_MS;
     turn = undefined;
   }
 
@@ -98,7 +90,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     do {
       before = queue.length;
       await pause();
-    } while (queue.length > before && queue.length < GROUP_JOBS);
+    } while (queue.length > before && queue.length < MAX_GROUP_WRITES);
   }
 
   async function commitGroup(): Promise<void> {
@@ -123,8 +115,8 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   }
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
-    const end = performance.now() + GROUP_TIME;
-    while (queue.length > 0 && group.length < GROUP_JOBS && performance.now() < end) {
+    const end = performance.now() + MAX_GROUP_MS;
+    while (queue.length > 0 && group.length < MAX_GROUP_WRITES && performance.now() < end) {
       const isFirst = !database.inTransaction;
       if (isFirst) await begin();
       const job = queue.shift();
@@ -157,7 +149,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   }
 
   async function begin(): Promise<void> {
-    for (const end = performance.now() + BUSY_TIMEOUT; ;) {
+    for (const end = performance.now() + BUSY_TIMEOUT_MS; ;) {
       try {
         command(BEGIN);
         return;
@@ -165,7 +157,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
         const isBusy = error instanceof Problem && error.code === 'storage-busy';
         const isWanted = queue.some(({ caller }) => caller?.isGone !== true);
         if (!isBusy || closing || performance.now() > end || !isWanted) throw error;
-        await delay(BUSY_STEP);
+        await delay(BUSY_RETRY_MS);
       }
     }
   }

@@ -5,14 +5,12 @@ import type { Migration, Task } from '../migrate/driver.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
+import { BUSY_TIMEOUT_MS, FILL_BATCH_ROWS } from './tuning.ts';
 
-/** Milliseconds to wait for other processes that write. */
-const DEFINE_TIMEOUT = 5000;
-const MIGRATE_TIMEOUT = 10_000;
 const MAX_SHOWN = 10;
 
 export function define(connection: SqliteConnection, statements: readonly string[]): void {
-  withTimeout(connection, DEFINE_TIMEOUT, 'begin immediate');
+  waitingForFile(connection, 'begin immediate');
   try {
     for (const sql of statements) connection.execute(sql);
     connection.execute('commit');
@@ -23,8 +21,8 @@ export function define(connection: SqliteConnection, statements: readonly string
 }
 
 /** Only this statement waits for other processes. */
-export function withTimeout(connection: SqliteConnection, milliseconds: number, sql: string): void {
-  connection.execute(`pragma busy_timeout = ${milliseconds}`);
+export function waitingForFile(connection: SqliteConnection, sql: string): void {
+  connection.execute(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   try {
     connection.execute(sql);
   } finally {
@@ -36,7 +34,7 @@ export async function migrate(file: string, migration: Migration): Promise<strin
   const connection = connect(file, false);
   try {
     connection.execute(
-      `pragma busy_timeout = ${MIGRATE_TIMEOUT}; pragma journal_mode = wal; pragma synchronous = full; pragma trusted_schema = off; pragma foreign_keys = off; begin immediate`,
+      `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma journal_mode = wal; pragma synchronous = full; pragma trusted_schema = off; pragma foreign_keys = off; begin immediate`,
     );
     const copy = await carryOut(connection, file, migration);
     connection.execute('commit');
@@ -72,8 +70,6 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   return copy;
 }
 
-const BATCH = 50_000;
-
 function runTask(
   connection: SqliteConnection,
   { kind, table = '', identifier = '', sql }: Task,
@@ -87,7 +83,7 @@ function runTask(
   const key = quote(identifier);
   const last = Number(connection.value({ sql: `select max(${key}) from ${quote(table)}` }, []) ?? 0);
   const next = {
-    sql: `select max(${key}) from (select ${key} from ${quote(table)} where ${key} > ? order by ${key} limit ${BATCH})`,
+    sql: `select max(${key}) from (select ${key} from ${quote(table)} where ${key} > ? order by ${key} limit ${FILL_BATCH_ROWS})`,
   };
   let rows = 0;
   for (let position = 0; ;) {

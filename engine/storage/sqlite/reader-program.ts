@@ -7,14 +7,16 @@ import { codeOf } from '../../files.ts';
 import { createCache } from '../../memo.ts';
 import { reasonOf } from '../../problem.ts';
 import type { Row, Statement, Values } from '../driver.ts';
-import { BEGIN, COMMIT, connect, LONG_LOG } from './connection.ts';
-
-/** KiB of the file that a process keeps; a sort that needs more goes to the disk. */
-const CACHE = 16_000;
-/** Milliseconds that a process waits for another one that recovers the log. */
-const BUSY = 1000;
-/** A piece ends with this many rows, characters or milliseconds: a long message would hold up requests. */
-const PIECE = { rows: 256, length: 256 * 1024, time: 50 };
+import { BEGIN, COMMIT, connect } from './connection.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  BATCH_CHARS,
+  MESSAGE_MS,
+  BATCH_ROWS,
+  READER_CACHE_KIB,
+  READER_STATEMENTS,
+  WAL_LIMIT_BYTES,
+} from './tuning.ts';
 
 /** Begins a statement, reads on in it, or ends the snapshot, which begins with the first statement. */
 export type Question = { readonly sql: string; readonly values: Values } | 'more' | 'end';
@@ -37,9 +39,8 @@ try {
 }
 
 const connection = connect(file, true);
-connection.execute(`pragma cache_size = -${CACHE}; pragma busy_timeout = ${BUSY}`);
-/** Statements stay prepared: to prepare one costs more than most searches. */
-const statements = createCache<Statement>(200);
+connection.execute(`pragma cache_size = -${READER_CACHE_KIB}; pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+const statements = createCache<Statement>(READER_STATEMENTS);
 let rows: IterableIterator<Row> | undefined;
 
 const lengthOf = (row: Row): number =>
@@ -47,8 +48,8 @@ const lengthOf = (row: Row): number =>
 
 function piece(): Piece {
   const some: Row[] = [];
-  const end = performance.now() + PIECE.time;
-  for (let length = 0; some.length < PIECE.rows && length < PIECE.length && performance.now() < end;) {
+  const end = performance.now() + MESSAGE_MS;
+  for (let length = 0; some.length < BATCH_ROWS && length < BATCH_CHARS && performance.now() < end;) {
     const found = rows?.next();
     if (found === undefined || found.done === true) {
       rows = undefined;
@@ -87,7 +88,7 @@ function endSnapshot(): Piece {
 
 /** Copies a log that this snapshot has held, so that the next commit need not copy all of it. */
 function copyLog(): void {
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LONG_LOG) return;
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= WAL_LIMIT_BYTES) return;
   try {
     const database = new Database(file, { timeout: 0 });
     database.pragma('wal_checkpoint(passive)');
@@ -112,11 +113,7 @@ const send = (message: Reply): void => void process.send?.(message, () => undefi
 // The pipe closes when the service ends, however it ends. A thread watches it while a statement runs here.
 const WATCH = `new (require('node:net').Socket)({ fd: 4 })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
-new Worker(WATCH, {
-  eval: true,
-  execArgv: [],
-  resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
-}).unref();
+new Worker(WATCH, { eval: true, execArgv: [] }).unref();
 
 process.title = 'records reader';
 // The service ends its readers: signals to the process group are left to it.

@@ -7,9 +7,7 @@ import { readerOf, type Row, type Snapshot, type Statement, type Values } from '
 import { unavailable } from '../unavailable.ts';
 import { type OnPiece, translate } from './connection.ts';
 import type { Piece, Question, Reply } from './reader-program.ts';
-
-/** Milliseconds that a process is kept for the next search; the last one stays. */
-const IDLE = 30_000;
+import { READER_HEAP_MIB, READER_IDLE_TIMEOUT_MS, READER_SEMI_SPACE_MIB } from './tuning.ts';
 
 /** `patience`: milliseconds that a statement may take; Infinity for commands. Processes start when they are first needed. */
 export function createReaders(file: string, patience: number) {
@@ -39,7 +37,7 @@ export function createReaders(file: string, patience: number) {
     const end = (): void => {
       if (idle.size > 1) reader.kill();
     };
-    if (all.has(reader)) idle.set(reader, setTimeout(end, IDLE).unref());
+    if (all.has(reader)) idle.set(reader, setTimeout(end, READER_IDLE_TIMEOUT_MS).unref());
   }
 
   return {
@@ -106,8 +104,8 @@ interface PendingAnswer {
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
 const OPTIONS = [
-  '--max-old-space-size=96',
-  '--max-semi-space-size=2',
+  `--max-old-space-size=${READER_HEAP_MIB}`,
+  `--max-semi-space-size=${READER_SEMI_SPACE_MIB}`,
   ...(EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : []),
 ];
 
