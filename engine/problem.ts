@@ -113,14 +113,6 @@ export class Problem extends Error {
     this.errors = errors.map(shortenedFault);
     this.headers = headers;
   }
-
-  /** The same problem with its faults in other words; its message has the first one. */
-  withErrors(errors: readonly Fault[]): Problem {
-    const { code, message, headers, cause, retryAfter } = this;
-    const [before, after] = [this.errors[0], errors[0]];
-    const detail = before && after ? message.replace(before.message, () => after.message) : message;
-    return new Problem(code, detail, { errors, headers, cause, retryAfter });
-  }
 }
 
 /** Makes a Problem whose message is that of the first fault, with the number of the others. */
@@ -128,6 +120,20 @@ export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Prob
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
+}
+
+/** Does the work. Its problem has the faults in other words, and the first one in its message. */
+export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Fault) => Fault): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { code, message, headers, cause, retryAfter } = error;
+    const errors = error.errors.map(word);
+    const [before, after] = [error.errors[0], errors[0]];
+    const detail = before && after ? message.replace(before.message, () => after.message) : message;
+    throw new Problem(code, detail, { errors, headers, cause, retryAfter });
+  }
 }
 
 /** Runs all checks, and throws the faults of those that fail with the same code as the first. */

@@ -127,10 +127,12 @@ const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 const isDryRun = (method: string, query: string): boolean =>
   method !== 'GET' && method !== 'HEAD' && query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
 
-function refuseMethod(method: string, { allow, withheld }: Route): never {
+function refuseMethod(method: string, { allow, withheld, unsuited }: Route): never {
   if (withheld.has(method))
     throw new Problem('forbidden', `The token does not allow ${method} here; it allows ${allow}`);
-  throw new Problem('method-not-allowed', `${method} is not offered here; ${allow} are`, { headers: { Allow: allow } });
+  const reason = unsuited.get(method);
+  const message = `${method} is not offered here; ${allow} are${reason === undefined ? '' : `: ${reason}`}`;
+  throw new Problem('method-not-allowed', message, { headers: { Allow: allow } });
 }
 
 // Log lines and metrics of requests and of their statements.

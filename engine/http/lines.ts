@@ -11,8 +11,9 @@ import {
   readJson,
   readObject,
   textFault,
+  unescapedSteps,
 } from '../json/json.ts';
-import type { Field, RecordType } from '../model/model.ts';
+import { type Field, identifierIn, type RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
@@ -27,22 +28,6 @@ import {
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
 const atLine = (fault: Fault, line: number): Fault => ({ ...fault, line, message: `Line ${line}: ${fault.message}` });
-
-/** Adds the number of its line to each fault of the write of a body. */
-export async function onLines<T>(lines: readonly number[], written: Promise<T>): Promise<T> {
-  try {
-    return await written;
-  } catch (error) {
-    if (!(error instanceof Problem) || error.errors.length === 0) throw error;
-    throw error.withErrors(
-      error.errors.map((fault) => {
-        const [, index] = ('pointer' in fault && /^\/(\d+)/.exec(fault.pointer)) || [];
-        const line = index === undefined ? undefined : lines[Number(index)];
-        return line === undefined ? fault : atLine(fault, line);
-      }),
-    );
-  }
-}
 
 export function textOfLines(bytes: Buffer, mediaType: string): string {
   if (isUtf8(bytes)) return bytes.length === 0 ? '' : decode(bytes);
@@ -90,7 +75,8 @@ class LineReader {
     }
   }
 
-  body(): Body {
+  /** `inWords` names what the client wrote in place of a part of the record. */
+  body(inWords = (fault: Fault): Fault => fault): Body {
     const { bodyKeys } = this.#limits;
     // Other lines may be misread after a fault of syntax, so that such faults are reported alone.
     const unreadable = this.#refused.find(({ code }) => code !== 'invalid-body');
@@ -103,7 +89,12 @@ class LineReader {
       throw new Problem('content-too-large', `The body has more than ${bodyKeys} keys; send it in parts`);
     const raw = this.raw.size === 0 ? NO_RAW_VALUES : this.raw;
     const faults = this.#refused.map(({ fault }) => fault);
-    return { records: this.#records, lines: this.#lines, raw, isArray: true, faults };
+    const reworded = (fault: Fault): Fault => {
+      const [, index] = ('pointer' in fault && /^\/(\d+)/.exec(fault.pointer)) || [];
+      const line = index === undefined ? undefined : this.#lines[Number(index)];
+      return line === undefined ? fault : atLine(inWords(fault), line);
+    };
+    return { records: this.#records, reworded, raw, isArray: true, faults };
   }
 }
 
@@ -179,11 +170,25 @@ function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLi
   const columns = new Map<string, ReadCell>();
   if (identifier.inRecord) columns.set(identifier.name, readScalar);
   for (const field of fields.values()) columns.set(field.name, cellReader(field, limits));
-  // The cell of a link holds the identifier of its record.
+  // The cell of a link holds the identifier of its record; other text stays as it is, which the validator refuses.
   for (const { name, toMany, target } of relations.values())
     if (!toMany && target.identifier.inRecord)
-      columns.set(name, (cell) => ({ value: { [target.identifier.name]: readScalar(cell).value } }));
+      columns.set(name, (cell) => {
+        const link = { [target.identifier.name]: readScalar(cell).value };
+        return { value: identifierIn(link, target) === undefined ? cell : link };
+      });
   return columns;
+}
+
+/** A fault in a link is one of its column, and null is an empty cell. */
+function inCells(fault: Fault, { relations }: RecordType): Fault {
+  if (!('pointer' in fault)) return fault;
+  const [index, name = ''] = unescapedSteps(fault.pointer);
+  const link = relations.get(name)?.target;
+  const isWrong = fault.code === 'type' || fault.code === 'null';
+  const plain = link && isWrong ? `"${name}" must be the ${link.identifier.name} of a ${link.name}` : fault.message;
+  const message = fault.code === 'null' ? `An empty cell is null, but ${plain}` : plain;
+  return { ...fault, message, pointer: link ? `/${index}/${escapeStep(name)}` : fault.pointer };
 }
 
 // Tables of CSV. csv-parse takes a second for a megabyte of commas, and Papa Parse does not tell "" from an empty cell.
@@ -274,7 +279,7 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
     if (kept.size > 0) reader.raw.set(body as JsonObject, kept);
     reader.add(line, { body, tag: undefined });
   }
-  return reader.body();
+  return reader.body((fault) => inCells(fault, type));
 }
 
 const firstLine = (columns: CsvColumns): string =>

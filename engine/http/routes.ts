@@ -7,10 +7,10 @@ import { get, onceOf, parseIdentifier, type RecordResult, type WriteOperation } 
 import * as table from '../operations/table.ts';
 import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
-import { faultyRequest, Problem, shortenedPath } from '../problem.ts';
+import { faultyRequest, Problem, reworded, shortenedPath } from '../problem.ts';
 import { ON } from '../query/resolve.ts';
 import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
-import { onLines, readCsv, readNdjson, textOfLines } from './lines.ts';
+import { readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import * as requests from './request.ts';
 import type { Content, Exchange, ServeOperation, Server, Service } from './request.ts';
@@ -75,8 +75,9 @@ function writing<Q>(
     const body = taken ? bodyIn(exchange, content, taken.shape, service) : writes.NO_BODY;
     const { minimal, most, applied } = requests.writePreferences(request.headers.prefer, isLimited);
     const given = { id, query, body, caller, once, minimal, most, preconditions: requests.preconditionsOf(request) };
-    const written = operation(service, given);
-    const result = await (body.lines ? onLines(body.lines, written) : written);
+    const result = await (body.reworded
+      ? reworded(() => operation(service, given), body.reworded)
+      : operation(service, given));
     return writeAnswer(result, target.base + path, applied, rights);
   };
 }
@@ -120,6 +121,8 @@ export interface Route {
   readonly offers: ReadonlyMap<string, Offer>;
   /** Methods that the client's token does not allow. */
   readonly withheld: ReadonlySet<string>;
+  /** By method, why the type does not offer it. */
+  readonly unsuited: ReadonlyMap<string, string>;
   readonly allow: string;
   readonly options: Answer;
 }
@@ -167,10 +170,16 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   const { type, rights } = service;
   const offers = new Map<string, Offer>();
   const withheld = new Set<string>();
+  const unsuited = new Map<string, string>();
   let acceptPatch: HeaderMap = {};
   for (const [entry, server] of bindings) {
     const { method, right, and = right, body, mediaTypes = [table.JSON_TYPE] } = entry;
-    if (entry.path !== path || !table.isOffered(entry, type, rights)) continue;
+    if (entry.path !== path || !table.isGranted(entry, type)) continue;
+    const reason = entry.unsuited?.(type, rights);
+    if (reason !== undefined) {
+      unsuited.set(method, reason);
+      continue;
+    }
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
     if (can(rights, type, right) && can(rights, type, and)) {
       const label = { type: type.name, operation: path === 'summary' ? path : right };
@@ -181,7 +190,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   }
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
   const options: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
-  return { offers, withheld, allow, options };
+  return { offers, withheld, unsuited, allow, options };
 }
 
 /** The root of a path, whose last slash may be missing. */

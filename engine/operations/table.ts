@@ -36,7 +36,8 @@ export interface OperationEntry {
   readonly and?: Operation;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: OperationPath;
-  readonly suits?: (type: RecordType, rights?: Rights) => boolean;
+  /** Why the type does not offer the operation, though it grants the right. */
+  readonly unsuited?: (type: RecordType, rights?: Rights) => string | undefined;
   /** The operationId of OpenAPI. The names of the type replace `{one}` and `{many}`, in the title as well. */
   readonly id: string;
   readonly title: string;
@@ -97,7 +98,8 @@ export const OPERATIONS = {
     and: 'create',
     method: 'PUT',
     path: 'collection',
-    suits: (type, rights) => namedUniques(type, rights).length > 0,
+    unsuited: (type, rights) =>
+      namedUniques(type, rights).length > 0 ? undefined : 'no unique values of the type could name the record',
     id: 'put{one}',
     title: 'Update or add {one} by unique values',
     description:
@@ -112,7 +114,8 @@ export const OPERATIONS = {
     right: 'update',
     method: 'PATCH',
     path: 'collection',
-    suits: ({ identifier }) => identifier.inRecord,
+    unsuited: ({ identifier }) =>
+      identifier.inRecord ? undefined : 'the items of an array could not name their records by identifiers',
     id: 'patchMany{many}',
     title: 'Change several {many}',
     description:
@@ -127,8 +130,10 @@ export const OPERATIONS = {
     right: 'delete',
     method: 'DELETE',
     path: 'collection',
-    // No filter can name the tag of each record.
-    suits: ({ preconditions }) => preconditions !== 'required',
+    unsuited: ({ preconditions }) =>
+      preconditions === 'required'
+        ? 'no filter can name the tag of each record, which this type demands; delete each by its own path'
+        : undefined,
     id: 'deleteMany{many}',
     title: 'Delete {many} by conditions',
     description:
@@ -207,8 +212,11 @@ export type OperationName = keyof typeof OPERATIONS;
 export const operationEntries = Object.entries(OPERATIONS) as readonly (readonly [OperationName, OperationEntry])[];
 
 /** Whether a type offers an operation, to clients that have the rights. */
-export const isOffered = ({ right, and = right, suits }: OperationEntry, type: RecordType, rights?: Rights): boolean =>
-  type.operations.has(right) && type.operations.has(and) && suits?.(type, rights) !== false;
+export const isOffered = (entry: OperationEntry, type: RecordType, rights?: Rights): boolean =>
+  isGranted(entry, type) && entry.unsuited?.(type, rights) === undefined;
+
+export const isGranted = ({ right, and = right }: OperationEntry, { operations }: RecordType): boolean =>
+  operations.has(right) && operations.has(and);
 
 /** Whether records of the type can be written by their unique values. */
 export const isUpsertable = (type: RecordType): boolean => isOffered(OPERATIONS.upsert, type);

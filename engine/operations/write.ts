@@ -40,8 +40,8 @@ export interface Body {
   readonly raw: RawValues;
   /** Faults of the text. An item that is not an object is read as `{}`, so that the others can be checked. */
   readonly faults: readonly Fault[];
-  /** The line of each record, from 1; undefined unless the body has one record per line. */
-  readonly lines?: readonly number[];
+  /** Names lines and columns in a fault; undefined unless the body has one record per line. */
+  readonly reworded?: (fault: Fault) => Fault;
 }
 
 export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });

@@ -194,6 +194,8 @@ describe('with preconditions: required', () => {
     const path = Object.keys(paths).find((one) => one.startsWith('/api/') && !one.includes('{')) ?? '';
     const answer = await send(`DELETE ${path}?_cnd[id]=1`, undefined, upTo(1));
     expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET, HEAD, POST, PATCH, OPTIONS']);
+    expect(JSON.parse(answer.text).detail).toContain(': no filter can name the tag of each record, which ');
+    expect(Object.keys(paths[path])).not.toContain('delete');
   });
 });
 

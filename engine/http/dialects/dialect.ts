@@ -6,7 +6,7 @@ import type { RecordType, Variant } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
 import type { Body } from '../../operations/write.ts';
-import { type Fault, faultyRequest, Problem } from '../../problem.ts';
+import { type Fault, faultyRequest, reworded } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
@@ -72,14 +72,7 @@ function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDial
     if (pointer === undefined) return explained(fault);
     return { ...fault, pointer, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${ID}"`) };
   };
-  return async (exchange) => {
-    try {
-      return await serve(exchange);
-    } catch (error) {
-      if (!(error instanceof Problem) || error.errors.length === 0) throw error;
-      throw error.withErrors(error.errors.map(renamed));
-    }
-  };
+  return (exchange) => reworded(() => serve(exchange), renamed);
 }
 
 const explained = (fault: Fault): Fault =>
