@@ -11,7 +11,7 @@ import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { entityTag, get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import type { ListResult } from '../operations/operation.ts';
-import { isOffered, type OperationEntry, OPERATIONS } from '../operations/table.ts';
+import { isGranted, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, NO_BODY, readBody, textOf, update, updateMany } from '../operations/write.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
@@ -103,9 +103,13 @@ export async function serveCall(
     const type = typeOf(model, typeName, rights);
     const entry: OperationEntry = CALLS[name].entry;
     if (type.operations.has(entry.right) && !can(rights, type, entry.right))
-      throw new Problem('forbidden', `The token does not allow ${name} of ${type.name}`);
-    if (!isOffered(entry, type, rights))
-      throw new Problem('method-not-allowed', `The type ${type.name} does not offer ${name}`);
+      throw new Problem('forbidden', `You may not use ${name} on ${type.name}`);
+    const reason = entry.unsuited?.(type, rights);
+    if (!isGranted(entry, type) || reason !== undefined)
+      throw new Problem(
+        'method-not-allowed',
+        `The type ${type.name} does not offer ${name}${reason === undefined ? '' : `: ${reason}`}`,
+      );
     const service = serviceOf(type);
     const { store, queries, limits, path } = service;
     if (name === 'get') return get(service, identifierOf(id), queries.view(parameters), caller);
@@ -208,8 +212,12 @@ const refusal = (parameter: string, message: string): Problem =>
 
 function orderOf(order: Order): readonly Parameter[] {
   const words: readonly unknown[] = Array.isArray(order) ? order.flat() : [order];
-  return words.map((word) => {
-    if (typeof word === 'string') return condition(['orderBy'], word);
+  return words.flatMap((word) => {
+    if (typeof word === 'string')
+      return word
+        .trim()
+        .split(/\s+/)
+        .map((one) => condition(['orderBy'], one));
     throw refusal('order', "order is neither a name nor a list of names, as in ['name', 'desc']");
   });
 }

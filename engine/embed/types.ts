@@ -193,7 +193,7 @@ export interface RecordPage<R> {
   readonly previous: string | undefined;
 }
 
-/** `'name'`, `['name', 'desc']`, or several: `[['position', 'desc'], 'name']`. */
+/** `'name'`, `'name desc'`, `['name', 'desc']`, or several: `['position desc', 'name']`. */
 export type Order = string | readonly (string | readonly string[])[];
 
 /**

@@ -27,7 +27,7 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
     resolveTerms<OrderBy>(parameters, faults, ({ key, value }, descending, before) => {
       const complain = complainAbout(faults, key);
       if (SIGNS.test(value))
-        return complain('unknown-field', `${quote(value)} is not a field; write _cnd[orderBy]=FIELD,desc`);
+        return complain('unknown-field', `${quote(value)} is not a field; for descending order write FIELD,desc`);
       const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
       if (!path) return undefined;
       if (path.field?.type.operators.length === 0)

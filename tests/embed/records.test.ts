@@ -125,12 +125,7 @@ describe('lists', () => {
     expect([first.records.map(({ rank }) => rank), first.total, first.previous]).toEqual([[105, 104], 5, undefined]);
     const second = await owners().list({ where: some, order: [['rank', 'desc']], limit: 2, after: first.next ?? '' });
     expect(second.records.map(({ rank }) => rank)).toEqual([103, 102]);
-    const back = await owners().list({
-      where: some,
-      order: [['rank', 'desc']],
-      limit: 2,
-      before: second.previous ?? '',
-    });
+    const back = await owners().list({ where: some, order: 'rank desc', limit: 2, before: second.previous ?? '' });
     expect(back.records).toEqual(first.records);
     const uncounted = await owners().list({ where: some, limit: 2, count: 'none' });
     expect(uncounted.total).toBeUndefined();
@@ -151,6 +146,7 @@ describe('lists', () => {
     ['a key with brackets', { where: { 'rank][gt': 0 } }, 'has no field "rank][gt"'],
     ['a key like that of a method', { where: { constructor: 0 } }, 'has no field "constructor"'],
     ['an order that is not a list', { order: { rank: 'desc' } }, 'order is neither a name nor a list of names'],
+    ['a sign before a name', { order: '-rank' }, '"-rank" is not a field; for descending order write FIELD,desc'],
     ['options that are not an object', null, 'The options are not an object'],
   ])('refuses %s', async (_, options, message) => {
     const problem = await problemOf(owners().list(options as ListOptions));
