@@ -1,6 +1,9 @@
 /** `mcp`: serves agents over standard input and output (MCP), with the database of the settings. */
 import { once } from 'node:events';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { parseJSONRPCMessage, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Client } from '../access/access.ts';
 import { parseTypes } from '../access/tokens.ts';
 import { inProcessCalls } from '../embed/calls.ts';
@@ -35,6 +38,22 @@ const withRights = command(
 
 export const mcp: Command = { usage: USAGE, run: (args) => withRights.run(withTypes(args)) };
 
+/** Answers lines that are no messages, whose sender would wait forever (JSON-RPC 2.0, 5.1): the SDK skips them. */
+async function* messages(): AsyncGenerator<Buffer> {
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    if (line.trim() === '') continue;
+    try {
+      parseJSONRPCMessage(JSON.parse(line));
+      yield Buffer.from(`${line}\n`);
+    } catch (error) {
+      const isJson = !(error instanceof SyntaxError);
+      const code = isJson ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.ParseError;
+      const message = `The line is not ${isJson ? 'a JSON-RPC message' : 'valid JSON'}`;
+      process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`);
+    }
+  }
+}
+
 /** `--write` without types means all. */
 const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
@@ -45,9 +64,11 @@ async function serve(engine: Engine, settings: Settings, granted: Granted): Prom
   const calls = inProcessCalls(engine.budget, client);
   const refused = (error: unknown): Problem => engine.host.problemOf(error, 'mcp');
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);
+  const { title } = settings;
+  const withheld = 'records mcp was started without this right: --write TYPES and --read TYPES grant rights.';
   const connection = serveStdio(
-    () => createAgentServer({ title: settings.title, model: client().seen(), call: calls.call, refused }),
-    { maxSubscriptions: 0 },
+    () => createAgentServer({ title, model: client().seen(), call: calls.call, refused, withheld }),
+    { maxSubscriptions: 0, transport: new StdioServerTransport(Readable.from(messages())) },
   );
   const { schemaDirectory, databaseUrl } = settings;
   printError(

@@ -8,7 +8,7 @@ import {
 import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
-import { type Answer, requestIdOf } from '../http/answer.ts';
+import { type Answer, isPreflight, requestIdOf } from '../http/answer.ts';
 import { acceptedType, BudgetCaller, HttpClient } from '../http/request.ts';
 import { decode, isObject, type JsonObject, readObject, type TextLimits } from '../json/json.ts';
 import { JSON_TYPE } from '../operations/table.ts';
@@ -24,14 +24,16 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     host.admitAgent(request);
     const { method = '' } = request;
-    if (method === 'OPTIONS')
-      return host.reply({ status: 204, headers: { Allow: METHODS }, body: undefined }, request, response);
+    const options = { status: 204, headers: { Allow: METHODS }, body: undefined };
+    // Browsers send preflight requests without a token.
+    if (isPreflight(request)) return host.reply(options, request, response);
+    const model = engine.clients().of(request).seen();
+    if (method === 'OPTIONS') return host.reply(options, request, response);
     if (method !== 'POST') {
       const message = `${method} is not offered here; ${METHODS} are: there are no sessions or streams`;
       throw new Problem('method-not-allowed', message, { headers: { Allow: METHODS } });
     }
     acceptedType(request.headers.accept, [JSON_TYPE]);
-    const model = engine.clients().of(request).seen();
     const caller = new BudgetCaller(budget, position, new HttpClient(request, response, host.addressOf));
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
@@ -44,6 +46,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
         model,
         call: (type, name, call) => serveCall(() => engine.clients().of(request), type, name, call, caller),
         refused: (error) => host.problemOf(error, requestId),
+        withheld: 'Your token does not allow this.',
       });
       const answer = mismatchIn(request, message) ?? (await answered(asWebRequest(request), message, server));
       await host.reply(answer, request, response);

@@ -247,7 +247,7 @@ function visiblePart(found: Findings, type: RecordType, fields: readonly Field[]
       return [];
     }
     if (!canSet(found.rights, relation)) {
-      const message = `"${key}" is stored in records of ${relation.target.name}, which this token may only read; leave it out`;
+      const message = `"${key}" is stored in records of ${relation.target.name}, which you may only read; leave it out`;
       found.forbidden.push({ pointer: at, code: 'forbidden', message });
     }
     const one = (item: JsonValue, place: string): JsonValue =>
@@ -274,7 +274,7 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
         : ['null', `"${name}" must be an identifier: an integer from 1 to 2^53-1`];
     if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
   } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
-    const message = `This token may not create a ${target.name}; link an existing one by its "${name}"`;
+    const message = `You may not create a ${target.name}; link an existing one by its "${name}"`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;
   }

@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { urlOf } from '../support/compiled.ts';
 
 interface Ended {
@@ -168,10 +169,22 @@ export function expectWorks(strangerOf: () => Stranger): void {
   test('records mcp serves agents', async () => {
     const { folder, environment } = strangerOf();
     const child = spawn(join(folder, 'node_modules/.bin/records'), ['mcp'], { cwd: folder, env: environment });
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    child.stdin.write(`${JSON.stringify(message)}\n`);
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
-    expect(JSON.parse(String(line)).result.tools).toHaveLength(5);
+    const answered = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const tell = async (line: string): Promise<unknown> => {
+      child.stdin.write(`${line}\n`);
+      return JSON.parse((await answered.next()).value);
+    };
+    const refused = (code: number) => expect.objectContaining({ id: null, error: expect.objectContaining({ code }) });
+    expect(await tell('{"jsonrpc":')).toEqual(refused(-32_700));
+    expect(await tell('[]')).toEqual(refused(-32_600));
+    expect(await tell('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')).toMatchObject({
+      result: { tools: { length: 5 } },
+    });
+    const given = '{"name":"create_record","arguments":{"type":"Item","record":{}}}';
+    const { result } = (await tell(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${given}}`)) as {
+      readonly result: { readonly content: readonly [{ readonly text: string }] };
+    };
+    expect(JSON.parse(result.content[0].text).next).toContain('started without this right: --write');
     child.stdin.end();
     expect(await once(child, 'close')).toEqual([0, null]);
   });

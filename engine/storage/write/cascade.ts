@@ -172,7 +172,7 @@ function refers(
   [type, identifier]: readonly [RecordType, number],
 ): string {
   const named = (one: RecordType): string =>
-    can(rights, one, 'get') ? one.name : 'A record that this token may not read, number';
+    can(rights, one, 'get') ? one.name : 'A record that you may not read, number';
   const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
   return `${named(child)} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
 }

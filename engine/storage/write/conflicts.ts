@@ -129,7 +129,7 @@ export async function findHolder(writer: Writer, table: WriteTable, index: Uniqu
 function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
   const seen = members.filter((member) => isSeen(rights, member));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
-  const rest = seen.length < members.length ? ', together with what this token may not read' : '';
+  const rest = seen.length < members.length ? ', together with what you may not read' : '';
   const made = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = Number(typeof holder === 'object' ? holder.identifier : holder);
   return pointersTo(node, seen).map((pointer) => {
