@@ -92,16 +92,15 @@ export const contentPolicy = (own: Readonly<Record<string, string>> = {}): strin
 
 const METHODS = 'GET, HEAD';
 
-/** Express makes HEAD from GET. */
+/** Express makes HEAD from GET. All handlers but the last run for other methods too, such as one that demands a token. */
 export function readOnly(router: IRouter, path: string, ...serve: RequestHandler[]): void {
-  router
-    .route(path)
-    .get(...serve)
-    .all(({ method }) => {
-      throw new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, {
-        headers: { Allow: METHODS },
-      });
+  const route = router.route(path);
+  for (const before of serve.slice(0, -1)) route.all(before);
+  route.get(serve.slice(-1)).all(({ method }) => {
+    throw new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, {
+      headers: { Allow: METHODS },
     });
+  });
 }
 
 /** Files of libraries; the published package has copies beside this module. */

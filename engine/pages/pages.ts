@@ -110,14 +110,17 @@ export function createPages(
     ...Object.keys(ASSETS),
   ];
   for (const name of files) serve(pages, `/docs/${name}`, sendFile(name));
-  if (options.studio)
-    page('/studio/model.json', 'application/json', (request) => {
+  if (options.studio) {
+    const demandToken: RequestHandler = (request, _, next) => next(void clients().of(request));
+    const textFor = (request: Request): string => {
       const client = clients().of(request);
       const { model, rights, tokenName } = client;
       const { baseUrl } = request;
       const text = kept(client.seen(), baseUrl, () => JSON.stringify(modelDocument(model, rights, options, baseUrl)));
       return `{"token":${JSON.stringify(tokenName === null ? null : { name: tokenName })},${text.slice(1)}`;
-    });
+    };
+    page('/studio/model.json', 'application/json', textFor, pages, demandToken);
+  }
   if (built !== undefined) {
     serveStudio(pages, title, built, ...first);
     pages.all('/studio/', removeSlash);

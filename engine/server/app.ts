@@ -29,7 +29,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   });
   app.use(host.limit);
   app.use(asterisk);
-  readOnly(app, '/metrics', metrics(engine));
+  readOnly(app, '/metrics', ...metrics(engine));
   if (settings.mcp) app.all(AGENTS, agents(engine, settings));
   app.use(createPages(aboutService(settings, settings.mcp), engine).pages);
   app.use((request, response) => host.notFound(request, response));
@@ -48,7 +48,7 @@ export function createMounted(
   if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
   else {
     if (which === 'pages') app.get('/', addSlash);
-    if (which === 'pages' && engine.metrics) readOnly(app, '/metrics', ...first, metrics(engine));
+    if (which === 'pages' && engine.metrics) readOnly(app, '/metrics', ...first, ...metrics(engine));
     app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
   }
   app.use(answerErrors(engine));
@@ -125,15 +125,18 @@ const answerErrors =
   };
 
 /** Metrics name every type, so they need a token that may read every type. */
-const metrics =
-  ({ metrics: kept, model, modelFor }: Engine): RequestHandler =>
-  async (request, response) => {
+const metrics = ({ metrics: kept, model, modelFor }: Engine): readonly RequestHandler[] => [
+  (request, _, next) => {
     if (kept === undefined) throw new Problem('path-not-found', 'METRICS is off; METRICS=on turns it on');
     const readable = modelFor(request).types.size;
     const message = 'Metrics need a token that may read every type';
     if (readable === 0 && model.types.size > 0)
       throw new Problem('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
     if (readable < model.types.size) throw new Problem('forbidden', message);
-    const text = Buffer.from(await kept.text());
-    response.set({ ...UNCACHED, 'Content-Type': kept.contentType }).send(text);
-  };
+    next();
+  },
+  async (_, response) => {
+    const text = Buffer.from((await kept?.text()) ?? '');
+    response.set({ ...UNCACHED, 'Content-Type': kept?.contentType ?? '' }).send(text);
+  },
+];
