@@ -11,7 +11,6 @@ import type { Model, RecordType } from '../model/model.ts';
 import { type Granted, unknownTypes } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Driver } from '../storage/driver.ts';
-import { databaseAt } from '../storage/open.ts';
 
 export interface Command {
   /** Printed by `--help`, and after a wrong command line. */
@@ -114,6 +113,7 @@ export async function withDatabase<T>(
   work: (model: Model, driver: Driver) => Promise<T>,
 ): Promise<T> {
   const model = readModel(schemaDirectory);
+  const { databaseAt } = await import('../storage/open.ts');
   const driver = await databaseAt(databaseUrl).open();
   try {
     return await work(model, driver);
