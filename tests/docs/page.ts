@@ -116,8 +116,8 @@ export class Reader {
     const [program, ...rest] = shellCommands(command)[0] ?? [];
     if (program === 'curl') return this.request(rest);
     if (program === 'npm' && rest[0] === 'start') return this.start();
-    // The reader's folder stands for one in which the package is installed.
-    if (program === 'npm' && rest[0] === 'install') return { text: '' };
+    // The reader's folder stands for a project in which the package is installed.
+    if (program === 'npm' && (rest[0] === 'init' || rest[0] === 'install')) return { text: '' };
     return this.shell(command, shown);
   }
 
@@ -146,7 +146,8 @@ export class Reader {
   /** Where the page shows the output, that says what is expected, whatever the exit code. */
   private async shell(command: string, shown: boolean): Promise<Output> {
     const path = [join(this.folder, '.programs'), dirname(process.execPath), process.env['PATH']].join(delimiter);
-    const env = { HOME: this.folder, PATH: path, SERVICE: this.serving?.url ?? '' };
+    const { NODE_COMPILE_CACHE } = process.env;
+    const env = { HOME: this.folder, PATH: path, SERVICE: this.serving?.url ?? '', NODE_COMPILE_CACHE };
     const output = promisify(execFile)('bash', ['-ec', command], { cwd: this.folder, env });
     const { stdout } = await (shown ? output.catch((error: { stdout: string }) => error) : output);
     return { text: stdout };

@@ -1,7 +1,7 @@
-/** The package as `npm pack` makes it, and as npm installs it, without a registry: its dependencies are copied. */
+/** The package as `npm pack` makes it, and as npm installs it, without a registry: its dependencies are linked. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -27,6 +27,8 @@ export function pack(source: string, { directory }: { readonly directory: string
   // Maps, and the link to the studio, are for tests in a clone.
   const isPacked = (path: string): boolean => !path.endsWith('.map') && path !== join(directory, 'dist');
   cpSync(directory, join(source, 'dist'), { recursive: true, filter: isPacked });
+  // It is built again only where its sources have changed.
+  if (existsSync('dist/studio')) cpSync('dist/studio', join(source, 'dist/studio'), { recursive: true });
   execFileSync(process.execPath, ['--require', 'esbuild-register', 'deploy/package.ts', join(source, 'dist')]);
   for (const file of SOURCES) cpSync(file, join(source, file), { recursive: true });
   const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
@@ -48,6 +50,6 @@ export function install(source: string, packed: readonly string[], target: strin
     if (path.lastIndexOf('node_modules/') > 0) continue;
     const copy = join(modules, path.replace('node_modules/', ''));
     mkdirSync(dirname(copy), { recursive: true });
-    cpSync(path, copy, { recursive: true });
+    symlinkSync(resolve(path), copy);
   }
 }

@@ -117,7 +117,7 @@ export function expectWorks(strangerOf: () => Stranger): void {
     const { records, folder } = strangerOf();
     const { version } = JSON.parse(readFileSync(join(folder, 'node_modules/record-engine/package.json'), 'utf8'));
     expect(await records('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
-    for (const words of [['--help'], ['help'], []]) {
+    for (const words of [['--help'], []]) {
       const { code, out } = await records(...words);
       expect([code, out.split('\n')[0]]).toEqual([0, 'Usage: records <command>']);
     }
