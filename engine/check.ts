@@ -8,12 +8,17 @@ import { checkDefaults, checkSeeds } from './validation/seeds.ts';
 
 export function checkSchema(directory: string) {
   const { files, diagnostics } = loadDescriptors(directory);
-  if (diagnostics.some(isError)) return { schema: undefined, diagnostics };
   const model = resolveModel(files.map(({ descriptor }) => descriptor));
   const validatorsOf = createValidators(model);
-  const order = referredFirst(model.types.values());
-  const all = [...diagnostics, ...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
+  // With faulty relations, the order is not known.
+  const order = diagnostics.some(isError) ? [] : referredFirst(model.types.values());
+  const later = [...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
+  // Of the same place, the first fault says more.
+  const reported = new Set(diagnostics.filter(isError).map(placeOf));
+  const all = [...diagnostics, ...later.filter((one) => !reported.has(placeOf(one)))];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
 }
+
+const placeOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
 
 const isError = ({ severity }: Diagnostic): boolean => severity === 'error';

@@ -3,7 +3,6 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
 import { nearest } from '../names.ts';
-import type { Descriptor } from './descriptor.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
 import {
   fieldWords,
@@ -23,29 +22,26 @@ import { fieldTypes } from '../field-types/registry.ts';
 /** A file with more errors than this is not a descriptor. */
 const MAX_ERRORS = 1_000;
 
-let compiled: ValidateFunction<Descriptor> | undefined;
+let compiled: ValidateFunction | undefined;
 
-function compile(): ValidateFunction<Descriptor> {
+function compile(): ValidateFunction {
   // Optimizing the code would take longer than it saves.
   const ajv = createAjv({ verbose: true, code: { optimize: false } });
   for (const [name, fault] of Object.entries(textFaults))
     ajv.addFormat(name, (text: string) => fault(text) === undefined);
-  return ajv.compile<Descriptor>(grammar);
+  return ajv.compile(grammar);
 }
 
-/** `descriptor` is undefined if there are findings. */
-export function checkGrammar(value: JsonValue): {
-  readonly descriptor: Descriptor | undefined;
-  readonly findings: readonly Finding[];
-} {
+/** Without findings, the value is a Descriptor. */
+export function checkGrammar(value: JsonValue): readonly Finding[] {
   compiled ??= compile();
-  if (compiled(value)) return { descriptor: value, findings: [] };
+  if (compiled(value)) return [];
   const errors = (compiled.errors ?? []).slice(0, MAX_ERRORS);
   const findings = errors.flatMap((error) => {
     const path = pathOf(error, value);
     return textFinding(error, path) ?? explanations[error.keyword]?.(error, path) ?? [];
   });
-  return { descriptor: undefined, findings: withoutEchoes(withDisplaced(findings, value)) };
+  return withoutEchoes(withDisplaced(findings, value));
 }
 
 /** A member in the wrong section has no other fault. */

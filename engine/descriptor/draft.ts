@@ -1,7 +1,7 @@
 /** Descriptors without their faulty parts: checks across files see faulty files too. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
-import { nearest } from '../names.ts';
 import {
+  DEFAULTS,
   type Descriptor,
   type FieldDescriptor,
   identifierName,
@@ -12,8 +12,8 @@ import {
   type RelationDescriptor,
 } from './descriptor.ts';
 import type { Finding } from './report.ts';
-import { grammar } from './grammar.ts';
 import type { Placing, YamlPath } from './source.ts';
+import { comparisonsIn } from './conditions.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 
 export type FieldDraft = Partial<FieldDescriptor>;
@@ -29,8 +29,10 @@ export interface TypeDraft {
   readonly where: Placing;
   readonly name: string;
   readonly draft: DescriptorDraft;
-  /** No fault hides names of fields or relations. */
-  readonly complete: boolean;
+  /** Whether the file could be read at all. */
+  readonly isRead: boolean;
+  /** Texts in faulty parts of the descriptor, which may be names of fields or relations. */
+  readonly hidden: ReadonlySet<string>;
   /** Keys of the descriptor whose values were faulty. */
   readonly lost: ReadonlySet<string>;
   readonly identifier: string;
@@ -41,13 +43,12 @@ export interface TypeDraft {
 
 /** Faults that leave the value usable. */
 const HARMLESS: ReadonlySet<string> = new Set(['bad-name', 'reserved-name', 'missing-key', 'repeated-item']);
-const NAMING_KEYS: ReadonlySet<string> = new Set(['fields', 'relations', 'identifier']);
-const KEYS = Object.keys(grammar.properties);
+const NAMING_KEYS: ReadonlySet<unknown> = new Set<unknown>(['fields', 'relations']);
 
 /** `findings`: the faults that the grammar found. */
 export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
-  const faulty = harmful.map(({ path }) => wholeList(path));
+  const faulty = harmful.map(({ path }) => (LISTS_OF_NAMES.has(String(path[0])) ? path : wholeList(path)));
   const pruned = prune(value, new Set(faulty.map(pointer)), []);
   const draft: DescriptorDraft = isObject(pruned) ? pruned : {};
   const lost = new Set(faulty.filter(({ length }) => length === 1).map(([key]) => String(key)));
@@ -55,7 +56,8 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
     where,
     name: draft.type ?? '',
     draft,
-    complete: isObject(value) && !harmful.some((one) => hidesNames(one, value)),
+    isRead: isObject(value),
+    hidden: new Set(isObject(value) ? harmful.flatMap((one) => namesHidden(one, value)) : []),
     lost,
     identifier: identifierName(draft),
     fields: new Map(Object.entries(draft.fields ?? {})),
@@ -66,25 +68,34 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
 
 /** A type of which only the name is known. */
 export function unreadable(where: Placing, name: string): TypeDraft {
-  return { ...draftOf(where, { type: name }, []), complete: false, operations: undefined };
+  return { ...draftOf(where, { type: name }, []), isRead: false, operations: undefined };
 }
 
 /** A section may be misspelt, or a name in the wrong section. */
-function hidesNames({ code, path }: Finding, value: JsonObject): boolean {
-  const [section, name] = path;
-  if (section === 'identifier') return true;
-  if (name !== undefined || typeof section !== 'string') return code === 'misplaced-key' && path.length === 2;
-  return NAMING_KEYS.has(nearest(section, KEYS) ?? '') || (code === 'unknown-key' && isObject(value[section]));
+function namesHidden({ code, path }: Finding, value: JsonObject): readonly string[] {
+  const [section = '', name] = path;
+  if (code === 'misplaced-key' && path.length === 2) return [String(name)];
+  const texts = [...JSON.stringify(value[section] ?? '').matchAll(/"([^"\\]+)"/g)].map(([, text = '']) => text);
+  if (section === 'identifier') return [DEFAULTS.identifier.name, ...texts];
+  return name === undefined && (code === 'unknown-key' || NAMING_KEYS.has(section)) ? texts : [];
 }
 
-/** A list with a faulty item is dropped: the indices of the others would shift. */
+/** Lists whose faulty items become empty, since checks skip empty names. */
+const LISTS_OF_NAMES: ReadonlySet<string> = new Set(['order', 'unique', 'indexes', 'variants', 'relations']);
+
+/** Other lists with a faulty item are dropped: the indices of the others would shift. */
 const wholeList = (path: YamlPath): YamlPath =>
   path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
 /** Faulty fields and relations stay, empty, because others may refer to them. */
 function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {
   if (faulty.size === 0 || typeof value !== 'object' || value === null) return value;
-  if (!isObject(value)) return value.map((item, index) => prune(item, faulty, [...path, index]));
+  if (!isObject(value))
+    return value.map((item, index) => {
+      const at = [...path, index];
+      // Only `unique` and `indexes` have lists in lists.
+      return faulty.has(pointer(at)) ? (path.length === 1 && path[0] !== 'order' ? [] : '') : prune(item, faulty, at);
+    });
   const entries = Object.entries(value).flatMap(([key, item]): [string, JsonValue][] => {
     const at = [...path, key];
     if (!faulty.has(pointer(at))) return [[key, prune(item, faulty, at)]];
@@ -123,6 +134,55 @@ export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean)
   const byType = Map.groupBy(sides, ({ type }) => type);
   const sidesOf = (type: TypeDraft) => byType.get(type) ?? [];
   return { types, byName, allNamed, sides, sidesOf, ...pairUp(sides), accepts: valueChecker() };
+}
+
+export interface DescriptorFile extends Placing {
+  readonly descriptor: Descriptor;
+}
+
+/**
+ * The descriptors without what `errors` are about: a faulty field or relation becomes a field of any value. A Model can be made
+ * of them, whose checks find the faults of all other parts.
+ */
+export function withoutFaults(
+  schema: Schema,
+  errors: ReadonlyMap<TypeDraft, readonly Finding[]>,
+): readonly DescriptorFile[] {
+  const faulty = new Set(
+    [...errors].flatMap(([{ name }, all]) =>
+      all.map(({ path: [section, member = ''] }) => `${name} ${section} ${member}`),
+    ),
+  );
+  const isSound = errors.size === 0 && schema.types.every(({ isRead }) => isRead);
+  const isUnclear = ({ type, name, target }: RelationEnd): boolean =>
+    !target?.isRead || target.hidden.size > 0 || faulty.has(`${type.name} relations ${name}`);
+  return schema.types.flatMap((type): readonly DescriptorFile[] => {
+    const { name: typeName, where, draft, fields, relations, lost, hidden } = type;
+    if (typeName === '' || !type.isRead) return [];
+    if (isSound) return [{ ...where, descriptor: draft as Descriptor }];
+    const keys = new Set((errors.get(type) ?? []).map(({ path }) => path[0]));
+    const unclear = schema.sidesOf(type).filter((side) => [side, schema.inverse(side) ?? side].some(isUnclear));
+    const unknown = new Set([
+      ...[...fields.keys()].filter((name) => faulty.has(`${typeName} fields ${name}`)),
+      ...unclear.map(({ name }) => name),
+    ]);
+    const sound = <T>(members: ReadonlyMap<string, T>) => [...members].filter(([name]) => !unknown.has(name));
+    const isKnown = (name: string): boolean => !unknown.has(name) && (fields.has(name) || relations.has(name));
+    const { label: _, order: __, indexes: ___, unique = [], checks = [], seed = [], ...others } = draft;
+    const compared = checks.flatMap(({ must = {}, when = {} }) => [...comparisonsIn(must), ...comparisonsIn(when)]);
+    const isComparable = compared.every(({ field, other = field }) => isKnown(field) && isKnown(other));
+    const descriptor = {
+      ...Object.fromEntries(Object.entries(others).filter(([key]) => !keys.has(key))),
+      type: typeName,
+      fields: Object.fromEntries([...sound(fields), ...[...unknown].map((name) => [name, { type: 'any' }] as const)]),
+      relations: Object.fromEntries(sound(relations)),
+      unique: unique.filter((names, index) => !faulty.has(`${typeName} unique ${index}`) && names.every(isKnown)),
+      checks: !keys.has('checks') && isComparable ? checks : [],
+      open: draft.open === true || lost.has('open') || hidden.size > 0,
+      seed: keys.has('identifier') ? [] : seed,
+    };
+    return [{ ...where, descriptor: descriptor as Descriptor }];
+  });
 }
 
 /** Many fields share a schema. */

@@ -1,13 +1,12 @@
 /** Reads a schema directory: checked descriptors, or every fault of every file. */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Diagnostic } from '../diagnostic.ts';
+import { type Diagnostic, severities } from '../diagnostic.ts';
 import { reasonOf } from '../problem.ts';
 import { checkGrammar } from './check-grammar.ts';
-import type { Descriptor } from './descriptor.ts';
-import { createTypeSchema, draftOf, type TypeDraft, unreadable } from './draft.ts';
+import { createTypeSchema, type DescriptorFile, draftOf, type TypeDraft, unreadable, withoutFaults } from './draft.ts';
 import { type Finding, inQuotes } from './report.ts';
-import { diagnose, diagnoseAt, type Placing, rangeOf, readDescriptor, type Source, unplaced } from './source.ts';
+import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, unplaced } from './source.ts';
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';
@@ -24,12 +23,8 @@ import {
 } from './checks/names.ts';
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
-export interface DescriptorFile extends Placing {
-  readonly descriptor: Descriptor;
-}
-
 interface Loaded {
-  /** The files without grammar errors, sorted by name. */
+  /** The descriptors, sorted by the names of their files: without their faulty parts if there are errors. */
   readonly files: readonly DescriptorFile[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -39,7 +34,6 @@ interface FileReading {
   readonly findings: readonly Finding[];
   /** Empty if not even the name of the type could be read. */
   readonly drafts: readonly TypeDraft[];
-  readonly file: DescriptorFile | undefined;
 }
 
 /** Further faults of a file are counted, not shown. */
@@ -59,32 +53,46 @@ export function loadDescriptors(directory: string): Loaded {
 
 function loadFiles(locations: readonly string[]): Loaded {
   const readings = locations.map(readFile);
-  const drafts = readings.flatMap((reading) => reading.drafts);
-  const allNamed = readings.every(
-    (reading) => reading.drafts.length > 0 && reading.drafts.every(({ name }) => name !== ''),
+  const types = readings.flatMap(({ drafts }) => drafts);
+  const allNamed = readings.every(({ drafts }) => drafts.length > 0 && drafts.every(({ name }) => name !== ''));
+  // A second file for a type is checked on its own.
+  const duplicates = [...duplicateTypes(types.filter(({ name }) => name !== ''))];
+  const second = new Set(duplicates.map(([type]) => type));
+  const schema = createTypeSchema(
+    types.filter((type) => !second.has(type)),
+    allNamed,
   );
-  const across = Map.groupBy(checkSchema(drafts, allNamed), ([type]) => type);
+  const own = types.flatMap((type) =>
+    checks.flatMap((check) => [...check(type, schema)]).map((one): TypeFinding => [type, one]),
+  );
+  const all = [...duplicates, ...own, ...schemaChecks.flatMap((check) => [...check(schema)])];
+  const later = Map.groupBy(all, ([type]) => type);
+  const errors = new Map<TypeDraft, readonly Finding[]>();
   const diagnostics = readings.flatMap((reading) => {
-    const later = reading.drafts.flatMap((draft) => (across.get(draft) ?? []).map(([, finding]) => finding));
-    return placed(reading, [...reading.findings, ...later]);
+    const found = [
+      ...reading.findings,
+      ...reading.drafts.flatMap((type) => later.get(type) ?? []).map(([, one]) => one),
+    ];
+    const serious = found.filter(({ code }) => severities[code] === 'error');
+    if (serious.length > 0) for (const type of reading.drafts) errors.set(type, serious);
+    return placed(reading, found);
   });
-  return { files: readings.flatMap(({ file }) => file ?? []), diagnostics };
+  return { files: withoutFaults(schema, errors), diagnostics };
 }
 
 function readFile(location: string): FileReading {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
-  if (!source) return { diagnostics, findings: [], drafts: [], file: undefined };
+  if (!source) return { diagnostics, findings: [], drafts: [] };
   if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
   const { value, faults } = toJson(source.document);
   const notJson = faults
     .slice(0, MAX_SHOWN)
     .map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));
-  const { descriptor, findings } = checkGrammar(value);
+  const findings = checkGrammar(value);
   return {
     diagnostics: [...diagnostics, ...notJson],
     findings,
     drafts: [draftOf(source, value, findings)],
-    file: descriptor && notJson.length === 0 ? { ...source, descriptor } : undefined,
   };
 }
 
@@ -94,7 +102,7 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileRea
     const name = value.replaceAll(/["']/g, '').trim();
     return name === '' ? [] : [unreadable(source, name)];
   });
-  return { diagnostics, findings: [], drafts, file: undefined };
+  return { diagnostics, findings: [], drafts };
 }
 
 function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
@@ -136,20 +144,6 @@ const schemaChecks: readonly SchemaCheck[] = [
   checkRequiredCycles,
   checkReachability,
 ];
-
-/** A second file for a type is one fault; its content is not checked any further. */
-export function checkSchema(types: readonly TypeDraft[], allNamed: boolean): readonly TypeFinding[] {
-  const duplicates = [...duplicateTypes(types.filter(({ name }) => name !== ''))];
-  const second = new Set(duplicates.map(([type]) => type));
-  const schema = createTypeSchema(
-    types.filter((type) => !second.has(type)),
-    allNamed,
-  );
-  const own = schema.types.flatMap((type) =>
-    checks.flatMap((check) => [...check(type, schema)]).map((one): TypeFinding => [type, one]),
-  );
-  return [...duplicates, ...own, ...schemaChecks.flatMap((check) => [...check(schema)])];
-}
 
 const DESCRIPTOR = /\.ya?ml$/i;
 

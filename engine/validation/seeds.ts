@@ -1,5 +1,5 @@
 /** Each seed record must be valid as the body of a create request, and all together must fit a new database. */
-import type { DescriptorFile } from '../descriptor/load.ts';
+import type { DescriptorFile } from '../descriptor/draft.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
 import { needsQuotes } from '../descriptor/texts.ts';
@@ -45,14 +45,15 @@ export function checkSeeds(
     if (!type || type.seed.length === 0) return [];
     const records = newItems(type.seed);
     const invalid = validatorsOf(type).create(type.defaultVariant)(records);
-    return [{ file, type, records, invalid, places: placesIn(file, type, records) }];
+    const invalidIn = byRecord(records, invalid);
+    const valid = records.filter(({ pointer }) => invalidIn(pointer).length === 0);
+    return [{ file, type, records, invalid, places: placesIn(file, type, valid) }];
   });
-  const valid = seeds.filter(({ invalid }) => invalid.length === 0);
-  const inOrder = valid.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  const inOrder = seeds.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
   const repeated = repeatedIn(inOrder.flatMap(({ places }) => places));
   return seeds.flatMap(({ file, type, records, invalid, places }) => {
     const together = repeated.flatMap(([at, fault]) => (at === file ? fault : []));
-    const faultsIn = byRecord(records, invalid.length > 0 ? invalid : [...cyclesIn(places), ...together]);
+    const faultsIn = byRecord(records, [...invalid, ...cyclesIn(places), ...together]);
     return records.flatMap(({ body, pointer }) => {
       const faults = faultsIn(pointer);
       const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));

@@ -120,7 +120,7 @@ const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly s
   ],
   'many fields': [
     `type: A\nfields:\n${Array.from({ length: MANY }, (_, index) => ` field${index}: { type: string }`).join('\n')}\norder: [fild]\n`,
-    ['2:1 bad-value'],
+    ['2:1 bad-value', '10003:9 unknown-field'],
   ],
   'a long order': [
     `type: A\norder: [${Array.from({ length: MANY }, (_, index) => `field${index}`).join()}]\n`,

@@ -14,7 +14,7 @@ export type TypeFinding = readonly [TypeDraft, Finding];
 /** Finds faults between types; each belongs to one of them. */
 export type SchemaCheck = (schema: Schema) => Iterable<TypeFinding>;
 
-/** Nothing is reported if another fault may hide the field. */
+/** Nothing is reported if another fault may hide the field, or took the place of its name. */
 export function unknownField(
   type: TypeDraft,
   name: string,
@@ -22,7 +22,7 @@ export function unknownField(
   path: YamlPath,
   at: At = 'value',
 ): readonly Finding[] {
-  if (!type.complete || known.includes(name)) return [];
+  if (!type.isRead || name === '' || type.hidden.has(name) || known.includes(name)) return [];
   const kind = type.relations.get(name)?.kind;
   const why = kind
     ? `${quoted(name)} is a ${kind} relation, which cannot be used here`

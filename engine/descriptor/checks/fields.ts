@@ -75,11 +75,12 @@ function checkValues(schema: Schema, path: readonly string[], field: FieldDraft)
       .faults(shape)
       .map(({ keyword, message }) => finding('contradictory-constraints', [...path, keyword], message)),
   ];
-  if (faults.length > 0) return faults;
+  if (faults.some(({ path: at }) => at.at(-1) !== 'pattern')) return faults;
   const fallback = isNowByDefault(field) ? null : (field.default ?? null);
   const refused = (code: DiagnosticCode, value: JsonValue, ...key: YamlPath) =>
     checkSample(schema, fieldType, shape, value, code, path, key);
   return [
+    ...faults,
     ...checkListed(schema, fieldType, shape, path),
     ...(fallback === null ? [] : refused('bad-default', fallback, 'default')),
     ...shape.examples.flatMap((value, index) => refused('bad-example', value, 'examples', index)),
@@ -121,7 +122,7 @@ function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: 
 
 /** Each seed record has its own identifier and only known keys. Validators check the values. */
 export const checkSeeds: TypeCheck = function* (type) {
-  const { draft, complete, identifier: name, lost, fields, relations } = type;
+  const { draft, isRead, hidden, identifier: name, lost, fields, relations } = type;
   const seeds = draft.seed ?? [];
   const identifiers = seeds.map((seed) => (Object.hasOwn(seed, name) ? seed[name] : undefined));
   const known = [name, ...fields.keys(), ...relations.keys()];
@@ -133,7 +134,7 @@ export const checkSeeds: TypeCheck = function* (type) {
     if (Number.isSafeInteger(identifier) && Number(identifier) >= 1) {
       if (again.has(index))
         yield fault('duplicate-seed', `an earlier seed record already has the identifier ${quoted(identifier)}`);
-    } else if (complete)
+    } else if (isRead && !hidden.has(name))
       yield identifier === undefined
         ? fault(
             'seed-identifier',

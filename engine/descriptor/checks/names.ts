@@ -131,7 +131,7 @@ export const checkTables: SchemaCheck = (schema) =>
   ]);
 
 function typeClaim(type: TypeDraft, key: 'path' | 'table'): readonly NameClaim[] {
-  if (type.name === '' || !type.complete || type.lost.has(key)) return [];
+  if (type.name === '' || !type.isRead || type.lost.has(key)) return [];
   const name = key === 'path' ? pathOf(type.draft) : tableOf(type.draft);
   const path = [type.draft[key] === undefined ? 'type' : key];
   const message = (earlier: string): string =>
@@ -195,7 +195,7 @@ export const checkMembers: TypeCheck = function* (type) {
     yield* unknownField(type, name, known, path);
     yield* notComparable(type, name, path);
   }
-  const order = (draft.order ?? []).map((item) => orderField(item) ?? item);
+  const order = (draft.order ?? []).map((item) => orderField(item) ?? '');
   for (const [index, name] of order.entries()) yield* member(name, [...fields.keys(), identifier], 'order', index);
   for (const index of repeated(order))
     // Two equal items are reported by the grammar.

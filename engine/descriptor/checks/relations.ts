@@ -54,7 +54,8 @@ function* checkInverse(side: RelationEnd, schema: Schema): Findings {
   const path = ['relations', name, 'inverse'];
   const other = schema.named(side);
   if (!other) {
-    if (target.complete) yield finding('unknown-inverse', path, unknownInverse(type, target, relation.inverse, schema));
+    if (target.isRead && !target.hidden.has(relation.inverse))
+      yield finding('unknown-inverse', path, unknownInverse(type, target, relation.inverse, schema));
     return;
   }
   const [key, why] = mismatch(side, other, schema) ?? [];
@@ -98,12 +99,15 @@ function mismatch(
   return ['through', `${sideName(other)} goes through ${quoted(there)}, and this relation through ${quoted(here)}`];
 }
 
+/** Whether all relations of the type are known. */
+const isClear = ({ isRead, hidden }: TypeDraft): boolean => isRead && hidden.size === 0;
+
 /** Two relations that look like two sides of one, though neither names the other. */
 function* checkPairing(side: RelationEnd, schema: Schema): Findings {
   const { type, name, relation, target } = side;
   const isAlone = (one: RelationEnd): boolean => one.relation.inverse === undefined && !schema.inverse(one);
   const isParent = relation.kind === 'hasOne' || relation.kind === 'hasMany';
-  if (!isParent || !target?.complete || !type.complete || !isAlone(side)) return;
+  if (!isParent || !target || !isClear(target) || !isClear(type) || !isAlone(side)) return;
   const alone = (from: TypeDraft, to: TypeDraft) =>
     schema.sidesOf(from).filter((one) => one.target === to && isAlone(one));
   const rivals = alone(type, target).filter((one) => one.relation.kind !== 'belongsTo');
@@ -129,7 +133,7 @@ function* checkDeletion(side: RelationEnd, schema: Schema): Findings {
       `${quoted(name)} is required and cannot become null; use restrict or cascade`,
     );
   const blocks = type.operations?.size === 0 && deletionOf(relation, other?.relation) === 'restrict';
-  if (!blocks || !target?.complete || !target.operations?.has('delete')) return;
+  if (!blocks || !target || !isClear(target) || !target.operations?.has('delete')) return;
   const { path, at } = relationKey(side, 'onDelete');
   const message = `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; set "owned" there, or "onDelete: cascade" or "setNull" here`;
   yield finding('blocked-deletion', path, message, at);
@@ -169,7 +173,7 @@ function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[]
 /** Types that no request can reach. */
 export const checkReachability: SchemaCheck = function* ({ types, sides, allNamed }) {
   // A relation with an unknown target might lead to any type.
-  if (!allNamed || types.some(({ complete }) => !complete) || sides.some(({ target }) => !target)) return;
+  if (!allNamed || !types.every(isClear) || sides.some(({ target }) => !target)) return;
   const reached = new Set(sides.filter(({ type, target }) => type !== target).map(({ target }) => target));
   for (const type of types) {
     if (type.operations?.size !== 0 || reached.has(type)) continue;
