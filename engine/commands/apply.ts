@@ -18,8 +18,8 @@ import {
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { type Doing, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
-import { isSeed, type Plan, stepId } from '../storage/migrate/steps.ts';
-import { databaseAt, insertSeeds, type Location } from '../storage/open.ts';
+import { type Plan, stepId } from '../storage/migrate/steps.ts';
+import { databaseAt, type Location } from '../storage/open.ts';
 import { print, printError } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
 
@@ -112,8 +112,6 @@ export const apply = command(
         refuseUnknown(allow, [await planFor(model, driver), found]);
         await createEngineTables(driver);
         const applied = await applyPlan(found, driver, allowed, watch);
-        if (found.steps.some(isSeed))
-          await insertSeeds(ownView(model, (await planFor(model, driver)).standing).model, driver);
         return { ...applied, isTakenBack: found.steps.length === 0 && (await driver.abandonMigration(watch)) };
       });
       end();

@@ -133,7 +133,7 @@ async function refuseForeign(file: string, settings: Settings): Promise<void> {
 const imported = (file: string, settings: Settings, mostFaults: number, isUnchecked: boolean): Promise<number> =>
   withDatabase(settings, (own, driver) =>
     driver.exclusively(async () => {
-      const { model } = await prepare(own, driver);
+      const { model } = await prepare(own, driver, { seeds: false });
       return importLines(model, driver, {
         source: () => linesOf(file, settings),
         check: lineChecker(model, isUnchecked),

@@ -3,20 +3,12 @@ import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
-import { type Model, newItems, type RecordType, referredFirst } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import { NotYetThere, Problem, StartError } from '../problem.ts';
 import { withoutPassword } from '../settings/settings.ts';
 import { createDatabase, type DatabaseObserver } from './database.ts';
 import type { Dialect } from './dialect.ts';
-import {
-  type Awaitable,
-  type Driver,
-  type DriverOptions,
-  type Replica,
-  type Statement,
-  UNLIMITED,
-  type Writer,
-} from './driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Replica, UNLIMITED } from './driver.ts';
 import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
@@ -24,8 +16,7 @@ import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
 import type { Store } from './store.ts';
-import { SEED_TABLE } from './tables.ts';
-import { createWrites, type WriteOptions, type Writes } from './write/writes.ts';
+import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   Pick<WriteOptions, 'writeRows' | 'clock'> & {
@@ -53,11 +44,7 @@ export async function openStorage(
   const open = (): Awaitable<Driver> => database.open({ ...options, positions: readUrl !== '' });
   const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
-    const prepared = await driver.exclusively(async () => {
-      const done = await prepare(model, driver, migrate);
-      if (done.standing.state === 'current') await insertSeeds(done.model, driver, clock);
-      return done;
-    });
+    const prepared = await driver.exclusively(() => prepare(model, driver, { migrate, clock }));
     const { placed, standing } = prepared;
     await driver.hold(placed);
     const reads = createReads(driver);
@@ -180,44 +167,3 @@ const isOfRequest = (error: unknown): boolean =>
   error instanceof CallerGone ||
   (error instanceof Problem &&
     (error.status < 500 || error.code === 'overloaded' || error.code === 'statement-timeout'));
-
-// Seed records are inserted once per database. That is remembered, so that users may change and delete them.
-
-const DONE: Statement = { sql: `select identifier from ${SEED_TABLE} where type = ?` };
-const REMEMBER: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
-
-export async function insertSeeds(model: Model, driver: Driver, clock?: WriteOptions['clock']): Promise<void> {
-  const types = referredFirst(model.types.values()).filter((type) => type.seed.length > 0);
-  if (types.length === 0) return;
-  const writes = createWrites(driver, createReads(driver), { served: () => model, clock });
-  await driver.write(async (writer) => {
-    for (const type of types) await seedType(type, writer, writes);
-  });
-}
-
-async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
-  const done = new Set(await writer.column(DONE, [type.name]));
-  const bodies = type.seed.filter((body) => !done.has(Number(body[type.identifier.name])));
-  const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
-  if (bodies.length === 0) return;
-  try {
-    await writes.insert(writer, { type, items: newItems(bodies) });
-  } catch (error) {
-    throw error instanceof Problem ? new StartError(reasonsOf(error, type, identifiers)) : error;
-  }
-  for (const identifier of identifiers) await writer.run(REMEMBER, [type.name, identifier]);
-}
-
-function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
-  const reasons = Map.groupBy(errors, (fault) => {
-    const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
-    return index === undefined ? undefined : identifiers[Number(index)];
-  });
-  if (reasons.size === 0) return `Seed records of ${name} cannot be inserted: ${message}`;
-  return [...reasons]
-    .map(([identifier, faults]) => {
-      const who = identifier === undefined ? `Seed records of ${name}` : `Seed record ${identifier} of ${name}`;
-      return `${who} cannot be inserted: ${faults.map((fault) => fault.message).join('; ')}`;
-    })
-    .join('\n');
-}

@@ -59,68 +59,91 @@ describe('seed', () => {
 });
 
 describe('seeds are steps of the plan', () => {
-  const ZONE = 'type: Zone\nfields: { name: { type: string } }\n';
-  const tax = (...seed: readonly string[]): string =>
-    [
-      'type: Tax',
-      'path: taxes',
-      'fields:',
-      '  code: { type: string, unique: true, caseless: true }',
-      '  rate: { type: decimal, scale: 2, unique: true }',
-      'relations:',
-      '  zone: { kind: belongsTo, type: Zone, nested: write }',
-      '  notes: { kind: hasMany, type: Note, owned: true }',
-      ...(seed.length > 0 ? ['seed:', ...seed.map((one) => `  - ${one}`)] : []),
-    ].join('\n');
+  const mark = (a: string, more = '', type = ''): string =>
+    `type: Mark\nopen: true\n${type}fields:
+  a: { type: ${a}, unique: true }
+  code: { type: string, unique: true, caseless: true }
+  rate: { type: decimal, scale: 2, unique: true }
+${more}relations:
+  up: { kind: belongsTo, type: Mark, nested: write, acyclic: true }
+  other: { kind: belongsTo, type: Other, inverse: mark, nested: link }
+  part: { kind: hasOne, type: Part, owned: true }\n`;
+  const MARK = mark('integer');
+  const OTHER =
+    'type: Other\nfields: { a: { type: string } }\nrelations: { mark: { kind: hasOne, type: Mark } }\nseed: [{ id: 3 }]\n';
   const before = {
-    'zone.yaml': `${ZONE}seed: [{ id: 1, name: North }]\n`,
-    'tax.yaml': tax(),
-    'note.yaml': 'type: Note\nfields: { text: { type: string, unique: true } }\n',
+    'mark.yaml': MARK,
+    'other.yaml': OTHER,
+    'part.yaml': 'type: Part\nfields: { text: { type: string, unique: true } }\n',
   };
 
-  const taxed = (): Promise<Project> =>
+  const marked = (): Promise<Project> =>
     projectOf(before, async (url) => {
-      for (const body of [
-        { code: 'Straße', rate: '1.50' },
-        { code: 'b', zone: { name: 'South' }, notes: [{ text: 'n' }] },
-      ])
-        expect((await ask(url, 'POST /api/taxes', body)).status).toBe(201);
-      expect((await ask(url, 'DELETE /api/zones/1')).status).toBe(200);
+      for (const id of [1, 2]) await ask(url, 'POST /api/others', { id, a: 'O' });
+      const first = { a: 5, b: 'o', code: 'Straße', rate: '1.50', t: '2020-02-02T00:00:00Z', other: { id: 1 } };
+      for (const body of [{ ...first, part: { text: 'n' } }, {}])
+        expect((await ask(url, 'POST /api/marks', body)).status).toBe(201);
+      expect((await ask(url, 'DELETE /api/others/3')).status).toBe(200);
     });
 
+  const b = (more: string): string => mark('integer', `  b: { type: string${more} }\n`);
+  const long = `"${randomBytes(9000).toString('hex')}"`;
+  const TAKEN = 'Seed record 7 of Mark cannot be inserted: Mark 1 has this value of';
+
+  // What a plan sees, without another change; then what only the database refuses, after the steps of the change.
   test.each([
-    ['{ id: 2, code: x }', 'a seed record has the identifier of this record', '(2)'],
-    ['{ id: 7, code: STRASSE }', 'this record has the "code" of a seed record', '(1)'],
-    ['{ id: 7, rate: "1.5" }', 'this record has the "rate" of a seed record', '(1)'],
-    ['{ id: 7, zone: { id: 1 } }', 'links this record of Zone, which is not there', '(1)'],
-    ['{ id: 7, notes: [{ id: 9 }] }', 'links this record of Note, which is not there', '(9)'],
-    ['{ id: 7, notes: [{ text: n }] }', 'has the "text" of a seed record', '(1)'],
-    ['{ id: 6, code: x }\n  - { id: 7, zone: { id: 1 } }', 'links this record of Zone, which is not there', '(1)'],
-  ])('seed %s: %s', async (seed, says, records) => {
-    const project = await taxed();
-    project.write({ 'tax.yaml': tax(seed) });
-    const untouched = await contents(project);
-    const { code, out } = await project.run('plan');
-    expect([code, out]).toEqual([1, expect.stringContaining(`${says}`)]);
-    expect(out).toContain(records);
-    await expect(project.starts()).rejects.toThrow(says);
-    expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
-    expect(await contents(project)).toBe(untouched);
+    ['{ id: 2, a: 1 }', 'a seed record has the identifier of this record; give the seed record another one (2)'],
+    ['{ id: 7, code: STRASSE }', 'this record has the "code" of a seed record; change one of them (1)'],
+    ['{ id: 7, rate: "1.5" }', 'this record has the "rate" of a seed record; change one of them (1)'],
+    ['{ id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3)'],
+    ['{ id: 7, part: { id: 9 } }', 'links this record of Part, which is not there (9)'],
+    ['{ id: 7, part: { text: n } }', 'has the "text" of a seed record; change one of them (1)'],
+    ['{ id: 6 }, { id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3)'],
+    ['{ id: 7, b: x }', TAKEN.replace('1', '2'), b(', unique: true, default: x')],
+    ['{ id: 7, b: o }', TAKEN, b(', unique: true')],
+    ['{ id: 6 }, { id: 7, up: { b: O } }', TAKEN, b(', unique: true, caseless: true')],
+    ['{ id: 7, a: "5" }', TAKEN, mark('string')],
+    [
+      '{ id: 7, other: { id: 1 } }',
+      TAKEN,
+      mark('integer', '  n: { type: integer, default: 1 }\n', 'unique: [[n, other]]\n'),
+    ],
+    ['{ id: 7, other: { id: 1 } }', TAKEN, b('')],
+    ['{ id: 7, part: { id: 1 } }', 'belongs to another record', b('')],
+    ['{ id: 7, up: { id: 1, up: { id: 7 } } }', 'would be below itself', b('')],
+    ['{ id: 7, other: { id: 2, a: P } }', 'is only linked here', b('')],
+    ['{ id: 7 }, { id: 8 }', 'value of "t"', mark('integer', '  t: { type: timestamp, unique: true, default: now }\n')],
+    ...(databaseKind === 'sqlite' ? [] : [['{ id: 7, b: LONG }', 'too long', b(', index: true')]]),
+  ])('seed %s: %s', async (seed = '', says = '', after = MARK) => {
+    const project = await marked();
+    const untouched = [await contents(project), await columnsIn(project)];
+    await project.serving(async (url) => {
+      project.write({ 'mark.yaml': `${after}seed: [${seed.replace('LONG', long)}]\n` });
+      const allow = (await steps(project)).flatMap(({ id, state }) => (state === 'allow' ? ['--allow', id] : []));
+      const planned = await project.run('plan', ...allow);
+      expect([planned.code, planned.out.includes(says)]).toEqual(after === MARK ? [1, true] : [2, false]);
+      expect(await project.run('apply', ...allow)).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+      if (allow.length === 0) await expect(project.starts()).rejects.toThrow(says);
+      expect([await contents(project), await columnsIn(project)]).toEqual(untouched);
+      expect((await ask(url, 'POST /api/marks', { a: 6, b: 'o' })).status).toBe(201);
+    });
+    await project.starts(before);
   });
 
   test.each(['a start', 'apply'])('%s inserts what the plan shows', async (way) => {
-    const project = await taxed();
+    const project = await marked();
+    const seeds = '{ id: 7, code: x, other: { id: 8 } }';
     const books = `${BOOKS}seed: [{ id: 5, title: A }]\n`;
-    const zones = `${ZONE}seed: [{ id: 1, name: North }, { id: 8, name: East }]\n`;
-    project.write({ 'tax.yaml': tax('{ id: 7, code: x, zone: { id: 8 } }'), 'zone.yaml': zones, 'book.yaml': books });
-    const added = ['add-type:Book', 'add-seed:Book', 'add-seed:Tax', 'add-seed:Zone'];
+    const others = OTHER.replace('{ id: 3 }', '{ id: 3 }, { id: 8, a: East }');
+    project.write({ 'mark.yaml': `${MARK}seed: [${seeds}]\n`, 'other.yaml': others, 'book.yaml': books });
+    const added = ['add-type:Book', 'add-seed:Book', 'add-seed:Mark', 'add-seed:Other'];
     expect((await steps(project)).map(({ id, state }) => `${state} ${id}`)).toEqual(added.map((id) => `ready ${id}`));
-    expect((await project.run('plan')).out).toContain('Insert seed record 8 of Zone');
+    expect((await project.run('plan')).out).toContain('Insert seed record 8 of Other');
     if (way === 'apply') expect(await project.run('apply')).toMatchObject({ code: 0 });
     else await project.starts();
     expect(await project.run('plan')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to do') });
-    const { body } = await project.serving((url) => ask(url, 'GET /api/taxes/7?fields=code,zone.name'));
-    expect(body).toEqual({ id: 7, code: 'x', zone: { id: 8, name: 'East' } });
+    const { body } = await project.serving((url) => ask(url, 'GET /api/marks/7?fields=code,other.a'));
+    expect(body).toEqual({ id: 7, code: 'x', other: { id: 8, a: 'East' } });
   });
 });
 

@@ -4,15 +4,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
-import type { Driver, Reader } from '../driver.ts';
+import type { Driver, Reader, Writer } from '../driver.ts';
 import { engineTables } from '../tables.ts';
+import type { Clock } from '../write/values.ts';
 import { readAppliedModel, remember, type Standing, standingOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { type Follower, UNWATCHED } from './driver.ts';
 import { placedModel } from './place.ts';
 import { createPlan } from './plan.ts';
-import { readSeeded } from './seeds.ts';
+import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
 import { isReadOtherwise, isSeed, type Plan, stepId } from './steps.ts';
 
@@ -37,27 +38,39 @@ export interface PreparedTables {
 
 const NONE: ReadonlySet<string> = new Set();
 
+interface Preparation {
+  readonly migrate?: boolean | undefined;
+  /** Whether seed records are inserted. */
+  readonly seeds?: boolean;
+  readonly clock?: Clock | undefined;
+}
+
 /** Throws a StartError with the plan, and changes nothing, where somebody has to decide something. */
-export async function prepare(model: Model, driver: Driver, migrate = true): Promise<PreparedTables> {
+export async function prepare(model: Model, driver: Driver, how: Preparation = {}): Promise<PreparedTables> {
   try {
-    return await prepareOnce(model, driver, migrate);
+    return await prepareOnce(model, driver, how);
   } catch (error) {
     if (!(error instanceof StalePlan)) throw error;
     // Another instance started at the same time and was first, or records came.
-    return prepareOnce(model, driver, migrate);
+    return prepareOnce(model, driver, how);
   }
 }
 
-async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Promise<PreparedTables> {
+async function prepareOnce(
+  model: Model,
+  driver: Driver,
+  { migrate = true, seeds = true, clock }: Preparation,
+): Promise<PreparedTables> {
   const found = await standingOf(model, driver);
   const isBehind = found.state === 'behind';
   if (migrate && !isBehind) {
     await createEngineTables(driver);
     const plan = await planFor(model, driver);
-    await applyPlan({ ...plan, kept: [] }, driver, NONE);
+    const steps = seeds ? plan.steps : plan.steps.filter((step) => !isSeed(step));
+    await applyPlan({ ...plan, steps, kept: [] }, driver, NONE, UNWATCHED, clock);
     const standing = await standingOf(model, driver);
     const others = othersIn(plan.applied, plan.catalogue);
-    return { ...ownView(model, standing), standing, made: plan.steps.map(stepId), kept: plan.kept.map(stepId), others };
+    return { ...ownView(model, standing), standing, made: steps.map(stepId), kept: plan.kept.map(stepId), others };
   }
   const catalogue = await readCatalogue(driver);
   const drift = driftOf(found.applied, catalogue);
@@ -66,6 +79,8 @@ async function prepareOnce(model: Model, driver: Driver, migrate: boolean): Prom
     throw new StartError(formatRefusal([], drift));
   }
   const view = ownView(model, found, isBehind ? [] : [...(await missingTables(driver)).keys()]);
+  if (seeds && found.state === 'current' && [...model.types.values()].some(({ seed }) => seed.length > 0))
+    await driver.write((writer) => insertSeeds(view.model, writer, driver, clock));
   return { ...view, standing: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
 }
 
@@ -131,6 +146,7 @@ export async function applyPlan(
   driver: Driver,
   allowed: ReadonlySet<string>,
   watch: Follower = UNWATCHED,
+  clock?: Clock,
 ): Promise<Applied> {
   const { standing, wanted, applied, catalogue } = plan;
   const { dialect } = driver;
@@ -142,10 +158,14 @@ export async function applyPlan(
     await refuseStale(plan, driver);
     throw new StartError(formatRefusal(asFound, drift));
   }
+  // Without steps, the model may still differ in what the tables do not show.
+  const isNew = standing.state !== 'current' || !isDeepStrictEqual(standing.applied, wanted);
+  const finish = async (writer: Writer): Promise<void> => {
+    if (isNew) await remember(writer, standing, wanted, dialect);
+    if (plan.steps.some(isSeed)) await insertSeeds(servedModel(plan.model, wanted).model, writer, driver, clock);
+  };
   if (plan.steps.every(isSeed)) {
-    // Without steps, the model may still differ in what the tables do not show.
-    if (standing.state !== 'current' || !isDeepStrictEqual(standing.applied, wanted))
-      await driver.write((writer) => remember(writer, standing, wanted, dialect));
+    if (isNew || plan.steps.length > 0) await driver.write(finish);
     return { steps: asFound, backup: undefined };
   }
   let steps = asFound;
@@ -161,7 +181,7 @@ export async function applyPlan(
       await refuseStale(plan, reader);
       steps = await assessAgain(asFound, plan, driver, reader, allowed);
     },
-    after: (writer) => remember(writer, standing, wanted, dialect),
+    after: finish,
     watch,
   });
   // Running instances must notice before anything is written that they would read wrongly.

@@ -4,6 +4,7 @@ import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
 import type { OtherColumn } from './catalogue.ts';
 import type { Awaitable, Reader, Writer } from '../driver.ts';
+import { StartError } from '../../problem.ts';
 import type { TableIndex, TableStatements } from '../tables.ts';
 
 export interface Migration {
@@ -21,6 +22,9 @@ export interface Migration {
   readonly after: (writer: Writer) => Awaitable<void>;
   readonly watch: Follower;
 }
+
+/** The migration inserts seed records, and is taken back as a whole with the one that cannot be inserted. */
+export class SeedRefused extends StartError {}
 
 export interface Follower {
   /** Once it has gone, the migration stops with CallerGone. The next one goes on from there. */

@@ -1,12 +1,25 @@
-/** Seed records that are still to be inserted, as steps of a plan, with the records that stand in their way. */
+/** Seed records that are still to be inserted, as steps of a plan, with the records that stand in their way, and their insertion. */
 import { isObject, type JsonObject } from '../../json/json.ts';
-import { type Model, type RecordType, type Relation, type UniqueMembers, uniqueIndexes } from '../../model/model.ts';
+import {
+  type Model,
+  newItems,
+  type RecordType,
+  referredFirst,
+  type Relation,
+  type UniqueMembers,
+  uniqueIndexes,
+} from '../../model/model.ts';
+import { Problem } from '../../problem.ts';
 import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver } from '../driver.ts';
+import type { Driver, Statement, Writer } from '../driver.ts';
+import { createReads } from '../read/reads.ts';
 import { SEED_TABLE } from '../tables.ts';
+import type { Clock } from '../write/values.ts';
+import { createWrites, type Writes } from '../write/writes.ts';
 import { changeOf, rowsWhere, type TypeChange } from './change.ts';
 import type { Comparison } from './compare.ts';
+import { SeedRefused } from './driver.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 /** Identifiers of the seed records that were inserted, by the name that their type had. */
@@ -124,4 +137,44 @@ function sameValues(
     return `${held} = ${literal(heldOperand(field, name, given))}`;
   });
   return terms.length < members.length ? [] : [`(${terms.join(' and ')})`];
+}
+
+// Seed records are inserted once per database. That is remembered, so that users may change and delete them.
+
+const DONE: Statement = { sql: `select identifier from ${SEED_TABLE} where type = ?` };
+const REMEMBER: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
+
+/** A refusal undoes everything else that its transaction has done. */
+export async function insertSeeds(model: Model, writer: Writer, driver: Driver, clock?: Clock): Promise<void> {
+  const writes = createWrites(driver, createReads(driver), { served: () => model, clock });
+  for (const type of referredFirst(model.types.values())) await seedType(type, writer, writes);
+}
+
+async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
+  const done = new Set(await writer.column(DONE, [type.name]));
+  const bodies = type.seed.filter((body) => !done.has(Number(body[type.identifier.name])));
+  const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
+  if (bodies.length === 0) return;
+  try {
+    await writes.insert(writer, { type, items: newItems(bodies) });
+  } catch (error) {
+    throw error instanceof Problem
+      ? new SeedRefused(`${reasonsOf(error, type, identifiers)}\nNothing was changed.`)
+      : error;
+  }
+  for (const identifier of identifiers) await writer.run(REMEMBER, [type.name, identifier]);
+}
+
+function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
+  const reasons = Map.groupBy(errors, (fault) => {
+    const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
+    return index === undefined ? undefined : identifiers[Number(index)];
+  });
+  if (reasons.size === 0) return `Seed records of ${name} cannot be inserted: ${message}`;
+  return [...reasons]
+    .map(([identifier, faults]) => {
+      const who = identifier === undefined ? `Seed records of ${name}` : `Seed record ${identifier} of ${name}`;
+      return `${who} cannot be inserted: ${faults.map((fault) => fault.message).join('; ')}`;
+    })
+    .join('\n');
 }

@@ -4,7 +4,7 @@ import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
-import { type Doing, type Follower, type Migration, type Task, taskKinds } from '../migrate/driver.ts';
+import { type Doing, type Follower, type Migration, SeedRefused, type Task, taskKinds } from '../migrate/driver.ts';
 import { MIGRATION_TABLE } from '../tables.ts';
 import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
@@ -100,7 +100,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
     });
   } catch (error) {
     // A migration that cannot succeed leaves nothing behind.
-    if (isFinal(error)) await abandonMigration(connections, watch);
+    if (isFinal(error) || error instanceof SeedRefused) await abandonMigration(connections, watch);
     throw error;
   }
   await finishMigration(connections, watch, at(tasks.length - last.length));
