@@ -70,9 +70,10 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   let timer: NodeJS.Timeout | undefined;
 
   async function watched<T>(ask: () => Awaitable<T>, of?: 'read' | 'write'): Promise<T> {
+    const began = performance.now();
     try {
       const result = await ask();
-      outages.succeeded(of);
+      outages.succeeded(began, of);
       return result;
     } catch (error) {
       outages.failed(error, of);
@@ -443,8 +444,9 @@ function createOutages(database: string, log: Log | undefined) {
       }
       if (of) outage.requests += 1;
     },
-    succeeded: (of: 'read' | 'write' | undefined): void => {
-      if (outage === undefined || (outage.ofWrite && of !== 'write')) return;
+    /** Work that began before the outage proves nothing: it may have had a connection that was still open. */
+    succeeded: (began: number, of: 'read' | 'write' | undefined): void => {
+      if (outage === undefined || began < outage.since || (outage.ofWrite && of !== 'write')) return;
       const milliseconds = Math.round(performance.now() - outage.since);
       log?.info({ database, failedRequests: outage.requests, milliseconds }, 'the database works again');
       outage = undefined;

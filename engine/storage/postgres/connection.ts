@@ -28,6 +28,8 @@ interface ConnectionOptions {
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
   readonly positions: boolean;
+  /** Connections that are closed when they are released. */
+  readonly outdated: WeakSet<Client>;
 }
 
 /** Sent with COMMIT: fails where the tables have changed, so that nothing is committed. */
@@ -151,8 +153,9 @@ export class PostgresConnection {
   release(): void {
     this.#stop();
     // A late cancellation must not end the statement of another caller.
-    if (this.#cancelling) void this.#cancelling.then(() => this.#client.release(this.#isSpoilt));
-    else this.#client.release(this.#isSpoilt);
+    const release = (): void => this.#client.release(this.#isSpoilt || this.#options.outdated.has(this.#client));
+    if (this.#cancelling) void this.#cancelling.then(release);
+    else release();
   }
 }
 

@@ -16,7 +16,7 @@ import {
 import { literal } from '../dialect.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
 import { postgresDialect } from './dialect.ts';
-import { isFull, startFault, TRANSACTION_POOLER, translate } from './errors.ts';
+import { isFull, isRefusing, startFault, TRANSACTION_POOLER, translate } from './errors.ts';
 import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
 import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
 import { watchReplica } from './replicas.ts';
@@ -58,7 +58,7 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
 /** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
   return parseAddresses(url, 'READ_URL').map((address) => {
-    const { driver, pools } = driverOf(address, options);
+    const { driver, pools } = driverOf(address, options, () => watch.cut());
     const watch = watchReplica(address.url, () => {
       for (const pool of pools) pool.cut();
     });
@@ -70,21 +70,28 @@ export function openReplicas(url: string, options: DriverOptions): readonly Repl
   });
 }
 
-function driverOf(address: PostgresAddress, options: DriverOptions) {
+function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () => void) {
   const { pool, prepared, lockTimeout } = address;
   const { statementTimeout, maxStreams = pool } = options;
   const isLimited = statementTimeout !== Infinity;
+  /** A server that shuts down may wait until its clients close their connections. */
+  const onRefused = (): void => {
+    for (const one of pools) void one.renew();
+    onLost?.();
+  };
   const statement = isLimited ? statementTimeout : 0;
   const connections = createConnections(
     { ...address, ...options },
     { statement, idle: isLimited ? IDLE_IN_TRANSACTION_TIMEOUT_MS : 0, lock: lockTimeout },
+    onRefused,
   );
   const streams = createConnections(
     { ...address, pool: maxStreams },
     { statement, idle: isLimited ? STREAM_IDLE_TIMEOUT_MS : 0, lock: 0 },
+    onRefused,
   );
-  const unlimited = createConnections({ ...address, pool: MIGRATION_CONNECTIONS }, NO_LIMITS);
-  const pools = [connections, streams, unlimited];
+  const unlimited = createConnections({ ...address, pool: MIGRATION_CONNECTIONS }, NO_LIMITS, onRefused);
+  const pools: readonly Connections[] = [connections, streams, unlimited];
   /** Until the tables are those of the descriptors, work has no deadline. */
   let used = connections;
   const requests: Connections = {
@@ -135,7 +142,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions) {
     existing: () => alone(requests).column(EXISTING, []),
     ping: async () => {
       await alone(requests).value(PING, []);
-      await (connecting ??= requireConnectable(address).finally(
+      await (connecting ??= requireConnectable(address, onRefused).finally(
         () => void setTimeout(() => (connecting = undefined), HEALTH_PROBE_INTERVAL_MS).unref(),
       ));
     },
@@ -207,11 +214,12 @@ const PROBE = {
 };
 
 /** A server that shuts down refuses connections, though it answers on those that are open. A full one is not down. */
-async function requireConnectable({ url }: PostgresAddress): Promise<void> {
+async function requireConnectable({ url }: PostgresAddress, onRefused: () => void): Promise<void> {
   const client = new Client({ ...PROBE, connectionString: url }).on('error', () => undefined);
   try {
     await client.connect();
   } catch (error) {
+    if (isRefusing(error)) onRefused();
     if (!isFull(error)) throw translate(error);
   } finally {
     client.connection.end();

@@ -99,6 +99,9 @@ export const isStale = (error: unknown): boolean =>
 export const isRepeatable = (error: unknown): boolean =>
   ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
 
+/** The server refuses connections: it shuts down, or is still starting. */
+export const isRefusing = (error: unknown): boolean => codeOf(error) === '57P03';
+
 const FULL = /^53300|no more connections allowed/;
 
 export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);

@@ -7,7 +7,7 @@ import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { endWhenSilent, PostgresConnection } from './connection.ts';
-import { isFull } from './errors.ts';
+import { isFull, isRefusing } from './errors.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
   CLIENT_CHECK_INTERVAL_MS,
@@ -21,8 +21,8 @@ import {
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
-  /** Replaces the open connections: they may lead to a server that takes no writes any more. */
-  renew(): void;
+  /** Replaces the open connections: they lead to a server that takes no writes any more, or shuts down. */
+  renew(): Promise<void>;
   /** Breaks the open connections, so that their requests continue on another server. */
   cut(): void;
   /** BEGIN, with its limits where connections keep no settings. */
@@ -48,10 +48,11 @@ export function createConnections(
     positions = false,
   }: Pick<PostgresAddress, 'url' | 'pool' | 'prepared'> & Pick<DriverOptions, 'positions'>,
   limits: TimeLimits,
+  onRefused: () => void,
 ): Connections {
-  const options = { prepared, positions, timeout: limits.statement };
   const open = new Set<Client>();
   const outdated = new WeakSet<Client>();
+  const options = { prepared, positions, timeout: limits.statement, outdated };
 
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
@@ -98,14 +99,20 @@ export function createConnections(
           if (!outdated.has(client)) return new PostgresConnection(client, caller, options);
           client.release(true);
         } catch (error) {
+          if (isRefusing(error)) onRefused();
           end ||= performance.now() + ACQUIRE_TIMEOUT_MS;
           if (!isFull(error) || performance.now() > end) throw error;
           await delay(RETRY_INTERVAL_MS);
         }
       }
     },
-    renew: () => {
+    renew: async () => {
       for (const client of open) outdated.add(client);
+      while (pool.idleCount > 0)
+        await pool.connect().then(
+          (client) => client.release(true),
+          () => undefined,
+        );
     },
     cut,
     opening: (begin) => {

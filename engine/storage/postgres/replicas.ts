@@ -69,6 +69,7 @@ export function watchReplica(url: string, onLost: () => void) {
     }
   }
 
+  const cut = (): void => void client?.connection.stream.destroy();
   const look = (): Promise<void> => (looking ??= ask().finally(() => (looking = undefined)));
   void look();
   const timer = setInterval(() => void look(), REPLICA_POLL_INTERVAL_MS).unref();
@@ -80,9 +81,10 @@ export function watchReplica(url: string, onLost: () => void) {
       // After a failover, standbys of the old primary can be further, but on an older timeline.
       return wanted !== undefined && wanted.place <= seen.place && wanted.timeline <= seen.timeline;
     },
+    cut,
     close: (): void => {
       clearInterval(timer);
-      client?.connection.stream.destroy();
+      cut();
     },
   };
 }

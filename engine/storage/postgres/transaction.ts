@@ -161,7 +161,7 @@ async function repeating<T>(
       return await attempt(connection);
     } catch (error) {
       if (connection === undefined) throw translate(error);
-      if (isReadOnly(error)) connections.renew();
+      if (isReadOnly(error)) void connections.renew();
       if (mayRepeat(error)) continue;
       throw error instanceof Overtaken ? unavailable('busy', error) : translate(error);
     } finally {
