@@ -221,20 +221,18 @@ function faultsIn(
 const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
   checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
-/** Creates or updates the records of a body; `faultsOf` checks the identifier and tag of each. */
+/** Creates or updates the records of a body. `known`: the faults of their identifiers and tags. */
 async function writeItems(
   context: OperationContext,
   given: WriteArguments<WriteQuery>,
   verb: 'create' | 'update',
-  item: (record: ParsedRecord) => Pick<WriteItem, 'identifier' | 'precondition'>,
-  faultsOf: (record: ParsedRecord) => readonly Fault[],
+  items: readonly WriteItem[],
+  known: readonly Fault[],
   how: { readonly mergePatch: boolean; readonly precondition?: (() => void) | undefined },
 ): Promise<WriteResult> {
   const { type, store, validators, author, rights } = context;
   const { query, body, caller, minimal } = given;
-  const items = body.records.map((record) => ({ body: record.body, pointer: record.pointer, ...item(record) }));
-  const known = [...body.faults, ...body.records.flatMap(faultsOf)];
-  const faults = faultsIn(context, validators[verb](query.view.variant), items, known);
+  const faults = faultsIn(context, validators[verb](query.view.variant), items, [...body.faults, ...known]);
   const unread = body.isArray && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
   const answer = (written: WrittenRecords): WriteResult => recordsResult(type, given, written, verb === 'create');
@@ -248,28 +246,21 @@ export const create: WriteOperation<WriteQuery> = async (context, given) => {
   if (body.isArray)
     conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
-  return writeItems(
-    context,
-    given,
-    'create',
-    () => ({ identifier: undefined }),
-    ({ tag, pointer }) => (tag === undefined ? [] : [{ pointer: tagAt(pointer), code: 'reserved-key', message }]),
-    {
-      mergePatch: false,
-      precondition: body.isArray ? undefined : () => conditions.refuseIfMatch(preconditions, mode),
-    },
-  );
+  const tagged = body.records.filter(({ tag }) => tag !== undefined);
+  const known = tagged.map(({ pointer }) => ({ pointer: tagAt(pointer), code: 'reserved-key', message }));
+  const precondition = body.isArray ? undefined : () => conditions.refuseIfMatch(preconditions, mode);
+  const items = body.records.map((record) => ({ ...record, identifier: undefined }));
+  return writeItems(context, given, 'create', items, known, { mergePatch: false, precondition });
 };
 
 const updating =
   (mergePatch: boolean): WriteOperation<WriteQuery> =>
   async (context, given) => {
-    const { id: identifier, preconditions } = given;
+    const { id: identifier, preconditions, body } = given;
     const precondition = conditions.preconditionOf(preconditions, context.type.preconditions);
-    return writeItems(context, given, 'update', () => ({ identifier, precondition }), NO_FAULTS, { mergePatch });
+    const items = body.records.map((record) => ({ ...record, identifier, precondition }));
+    return writeItems(context, given, 'update', items, [], { mergePatch });
   };
-
-const NO_FAULTS = (): readonly Fault[] => [];
 
 /** Keys that are left out stay as they are. */
 export const update = updating(false);
@@ -287,12 +278,15 @@ const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Prec
 /** Each item names its record by the identifier, and perhaps the tag that it must have. */
 export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
   const { type } = context;
+  const { records } = given.body;
   conditions.refusePreconditions(given.preconditions, type.preconditions, OWN_TAGS);
-  const item = (record: ParsedRecord) => ({
+  const items = records.map((record) => ({
+    ...record,
     identifier: identifierIn(record.body, type),
     precondition: ownPrecondition(type, record),
-  });
-  return writeItems(context, given, 'update', item, (record) => misnamedIn(type, record), { mergePatch: true });
+  }));
+  const known = records.flatMap((record) => misnamedIn(type, record));
+  return writeItems(context, given, 'update', items, known, { mergePatch: true });
 };
 
 function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): readonly Fault[] {
