@@ -1,7 +1,7 @@
 /** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
 import { type Clients, createClients, isGuarded, openAccess, type Reports } from './access/access.ts';
-import { createCache, memoized } from './memo.ts';
+import { memoized } from './memo.ts';
 import { type AwaitReader, type Budget, createBudget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
@@ -10,7 +10,7 @@ import { contentReader, type ReadContent, type Service } from './http/request.ts
 import { createHandler, createObservers, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import { createAddressOf, createRateLimit, networkOf } from './edge/admission.ts';
 import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
-import { API_ROOT, type Routes } from './http/routes.ts';
+import { API_ROOT, type Routes, type RoutesByRoot } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
 import type { Rights } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
@@ -120,9 +120,9 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
         queries: queriesOf(type, rights),
         validators: validatorsOf(type),
       }));
-      const made = createCache<Routes>(1 + dialects.size);
-      const routesBelow = (root: string): Routes => made(root, () => makeRoutes(root, types, rights, serviceOf));
-      return { serviceOf, routesBelow };
+      const routesBelow = (root: string): Routes => makeRoutes(root, types, rights, serviceOf);
+      const routes: RoutesByRoot = [routesBelow(API_ROOT), ...[...dialects.keys()].map(routesBelow)];
+      return { serviceOf, routes };
     };
   });
   const all = (): Clients => (clients ??= createClients(model, access, servedBy(model)));
@@ -135,11 +135,11 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     watch,
     guarded: access !== undefined,
     rateLimit,
-    roots: [...dialects.keys()],
+    roots: [API_ROOT, ...dialects.keys()],
     isDraining,
   };
   return {
-    ...createHandler((request, root) => all().of(request).routesBelow(root), options),
+    ...createHandler((request) => all().of(request).routes, options),
     get model() {
       return model;
     },

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { followSettled } from '../files.ts';
 import type { Service } from '../http/request.ts';
-import type { Routes } from '../http/routes.ts';
+import type { RoutesByRoot } from '../http/routes.ts';
 import { createCache, memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel } from '../model/rights.ts';
@@ -112,7 +112,7 @@ export interface Client {
   /** The types and operations that the client may see; the same object for all clients with equal rights. */
   seen(): Model;
   serviceOf(type: RecordType): Service;
-  routesBelow(root: string): Routes;
+  readonly routes: RoutesByRoot;
 }
 
 export interface Clients {
@@ -125,7 +125,7 @@ export interface Clients {
 /** Models that are kept, with the documents about them. */
 const MOST_KEPT = 16;
 
-type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routesBelow'>;
+type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routes'>;
 
 export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
   const models = createCache<Model>(MOST_KEPT);

@@ -36,7 +36,7 @@ export function readAnswer(
   headers: HeaderMap = JSON_CONTENT,
 ): Answer {
   if (tag === undefined) return { status: 200, headers, body };
-  if (isKnown(given, tag))
+  if ((given.ifMatch ?? given.ifNoneMatch) !== undefined && isKnown(given, tag))
     return { status: 304, headers: { ETag: asNamed(given.ifNoneMatch ?? '', tag) }, body: undefined };
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
@@ -156,7 +156,7 @@ export function createHead(cors: Cors, guarded: boolean) {
     return {
       ...COMMON,
       Vary: before === undefined ? vary : `${String(before)}, ${vary}`,
-      'X-Request-Id': knownId(response) ?? newId(request),
+      'X-Request-Id': idOf(request, response),
       ...cors.headersOf(request),
     };
   };
@@ -164,22 +164,17 @@ export function createHead(cors: Cors, guarded: boolean) {
 
 const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
 
-function knownId(response: ServerResponse): string | undefined {
+/** The one that is set already, or the client's own if it is safe to log. */
+function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
   const known = response.getHeader('X-Request-Id');
-  return typeof known === 'string' ? known : undefined;
-}
-
-/** The client's own identifier if it is safe to log. */
-function newId({ headers }: IncomingMessage): string {
+  if (typeof known === 'string') return known;
   const given = headers['x-request-id'];
   return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
 }
 
 /** The identifier of a request that is logged, or counted, before it is answered. */
 export function requestIdOf(request: IncomingMessage, response: ServerResponse): string {
-  const known = knownId(response);
-  if (known !== undefined) return known;
-  const id = newId(request);
+  const id = idOf(request, response);
   if (!response.headersSent) response.setHeader('X-Request-Id', id);
   return id;
 }

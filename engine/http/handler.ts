@@ -14,7 +14,7 @@ import type { OnStatement } from '../storage/database.ts';
 import * as answers from './answer.ts';
 import type { Answer, SendOptions } from './answer.ts';
 import { acceptedType, BudgetCaller, fullPath, HttpClient, targetOf } from './request.ts';
-import { API_ROOT, findRoute, knownPaths, type Label, pathProblem, rootOf, type Route, type Routes } from './routes.ts';
+import { findRoute, isBelow, type Label, type Route, type RoutesByRoot } from './routes.ts';
 
 /** Paths of others go to `next`, or get 404 without it. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
@@ -32,8 +32,8 @@ export interface HandlerOptions
 /** The steps that requests for pages, documents and agents take as well. */
 export type HostSteps = ReturnType<typeof createHandler>['host'];
 
-/** `routesOf` finds the routes below a root for the client of a request. It throws a Problem if the client has no access. */
-export function createHandler(routesOf: (request: IncomingMessage, root: string) => Routes, options: HandlerOptions) {
+/** `routesOf` finds the routes of the client of a request. It throws a Problem if the client has no access. */
+export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRoot, options: HandlerOptions) {
   const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = answers.createCors(options.corsOrigins);
   const admit = createAdmission({ ...options, cors });
@@ -46,14 +46,12 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
       throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${urlLimit} are allowed`);
     // Browsers send preflight requests without a token.
     if (guarded && answers.isPreflight(request)) return { status: 204, headers: {}, body: undefined };
-    const root = rootOf(target.path, roots) ?? API_ROOT;
-    const routes = routesOf(request, root);
-    if (!target.path.startsWith(root)) throw pathProblem(fullPath(target), knownPaths(routes, root));
-    const { route, identifier } = findRoute(routes, target.path, root);
+    const { route, identifier } = findRoute(routesOf(request), target.path);
     if (method === 'OPTIONS') return route.options;
     const { serve, mediaTypes, label } = route.offers.get(method) ?? refuseMethod(method, route);
     if (watched) watched.label = label;
-    const offered = isDryRun(method, target.query) ? [...mediaTypes, answers.DRY_RUN_TYPE] : mediaTypes;
+    const isWrite = method !== 'GET' && method !== 'HEAD';
+    const offered = isWrite && isDryRun(target.query) ? [...mediaTypes, answers.DRY_RUN_TYPE] : mediaTypes;
     const mediaType = acceptedType(headers.accept, offered);
     return serve({ request, caller, target, identifier, mediaType });
   }
@@ -97,7 +95,8 @@ export function createHandler(routesOf: (request: IncomingMessage, root: string)
     answers.send(request, response, answer, sending);
 
   const handler: Handler = (request, response, next) => {
-    if (next !== undefined && rootOf(targetOf(request).path, roots) === undefined) return next();
+    const { path } = targetOf(request);
+    if (next !== undefined && !roots.some((root) => isBelow(path, root))) return next();
     watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
   };
 
@@ -124,8 +123,7 @@ const answered = new WeakMap<IncomingMessage, ProblemCode>();
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 
 /** Reads the raw query, because the media type is negotiated before the query is parsed. */
-const isDryRun = (method: string, query: string): boolean =>
-  method !== 'GET' && method !== 'HEAD' && query !== '' && new URLSearchParams(query).get(DRY_RUN) === 'true';
+const isDryRun = (query: string): boolean => new URLSearchParams(query).get(DRY_RUN) === 'true';
 
 function refuseMethod(method: string, { allow, withheld, unsuited }: Route): never {
   if (withheld.has(method))

@@ -96,16 +96,17 @@ export class HttpClient implements Client {
 /** A client whose work draws on the memory budget. It is a class, since accessors of literals are slow. */
 export class BudgetCaller implements Caller {
   readonly most: number;
+  readonly #budget: Budget;
   readonly #client: Client;
   readonly #seen: Position;
-  readonly #share: Share;
+  #share: Share | undefined;
 
   /** `seen` is the position in the log of the database, which writes move on. */
   constructor(budget: Budget, seen: Position, client: Client) {
     this.most = Math.min(client.most, budget.limit / 8);
+    this.#budget = budget;
     this.#client = client;
     this.#seen = seen;
-    this.#share = budget.take(0);
   }
 
   get isGone(): boolean {
@@ -129,17 +130,18 @@ export class BudgetCaller implements Caller {
   }
 
   take(bytes: number): void {
+    this.#share ??= this.#budget.take(0);
     this.#share.grow(bytes);
   }
 
   drawing(): () => void {
-    const before = this.#share.bytes;
-    return () => this.#share.shrink(before);
+    const before = this.#share?.bytes ?? 0;
+    return () => this.#share?.shrink(before);
   }
 
   /** After the answer was written, the connection counts what its client has not read. */
   release(): void {
-    this.#share.release();
+    this.#share?.release();
   }
 }
 

@@ -3,7 +3,7 @@ import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
-import { get, onceOf, parseIdentifier, type RecordResult, type WriteOperation } from '../operations/operation.ts';
+import { get, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
 import * as table from '../operations/table.ts';
 import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
@@ -24,9 +24,9 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
     const id = parseIdentifier(exchange.identifier);
     const query = service.queries.view(exchange.target.query);
     const given = requests.preconditionsOf(exchange.request);
-    const answer = ({ json, tag }: RecordResult): Answer => readAnswer(given, json, tag);
     const result = get(service, id, query, exchange.caller);
-    return result instanceof Promise ? result.then(answer) : answer(result);
+    if (result instanceof Promise) return result.then(({ json, tag }) => readAnswer(given, json, tag));
+    return readAnswer(given, result.json, result.tag);
   },
   create: (service, entry) => {
     const creating = createServer(service, entry);
@@ -131,9 +131,14 @@ type TypeRoutes = Readonly<Record<OperationPath, Route>>;
 
 /** The routes of the types that the client may read. Types without operations are only reached through others. */
 export interface Routes {
+  /** Such as `/api/`. */
+  readonly root: string;
   get(path: string): TypeRoutes | undefined;
   paths(): readonly string[];
 }
+
+/** The first are those of `/api/`, which are suggested for paths of no root. */
+export type RoutesByRoot = readonly [Routes, ...Routes[]];
 
 export type Binding = readonly [OperationEntry, Server];
 
@@ -141,6 +146,7 @@ export const BINDINGS: readonly Binding[] = table.operationEntries.map(([name, e
 
 /** `types` are by path. The routes of a type are made with the first request to it. */
 export function createRoutes(
+  root: string,
   types: ReadonlyMap<string, RecordType>,
   rights: Rights,
   serviceOf: (type: RecordType) => Service,
@@ -149,6 +155,7 @@ export function createRoutes(
   const made = new Map<string, TypeRoutes>();
   const isServed = (type: RecordType): boolean => type.operations.size > 0 && can(rights, type, 'get');
   return {
+    root,
     get: (path) => {
       const known = made.get(path);
       const type = known ? undefined : types.get(path);
@@ -193,24 +200,22 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   return { offers, withheld, unsuited, allow, options };
 }
 
-/** The root of a path, whose last slash may be missing. */
-export const rootOf = (path: string, others: readonly string[]): string | undefined =>
-  [API_ROOT, ...others].find((root) => path.startsWith(root) || path === root.slice(0, -1));
+/** Whether the path is below the root, or is the root without its last slash. */
+export const isBelow = (path: string, root: string): boolean => path.startsWith(root) || path === root.slice(0, -1);
 
 /** The path is split before it is unescaped, since an encoded slash separates nothing. */
-export function findRoute(
-  routes: Routes,
-  path: string,
-  root: string,
-): { readonly route: Route; readonly identifier: string } {
+export function findRoute(all: RoutesByRoot, path: string): { readonly route: Route; readonly identifier: string } {
+  const routes = all.find(({ root }) => isBelow(path, root)) ?? all[0];
+  const { root } = routes;
+  if (!path.startsWith(root)) throw pathProblem(path, knownPaths(routes));
   const slash = path.indexOf('/', root.length);
   const found = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (found !== undefined && slash < 0) return { route: found.collection, identifier: '' };
   const last = slash < 0 ? '' : path.slice(slash + 1);
-  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes, root);
+  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes);
   const identifier = unescaped(last);
   if (!identifier.startsWith('$')) return { route: found.item, identifier };
-  if (identifier !== SUMMARY || found.summary.offers.size === 0) throw unknownPath(path, routes, root);
+  if (identifier !== SUMMARY || found.summary.offers.size === 0) throw unknownPath(path, routes);
   return { route: found.summary, identifier: '' };
 }
 
@@ -223,20 +228,21 @@ function unescaped(text: string): string {
   }
 }
 
-function unknownPath(path: string, routes: Routes, root: string): Problem {
+function unknownPath(path: string, routes: Routes): Problem {
+  const { root } = routes;
   const [type = '', ...rest] = path.slice(root.length).split('/', 3).map(unescaped);
   const near = routes.get(type) ? type : nearest(type, routes.paths());
-  if (near === undefined) return pathProblem(path, knownPaths(routes, root));
+  if (near === undefined) return pathProblem(path, knownPaths(routes));
   const [step = ''] = rest;
   const last = step.startsWith('$') && routes.get(near)?.summary.offers.size ? SUMMARY : '{id}';
   const suggestion = rest.every((one) => one === '') ? root + near : `${root}${near}/${last}`;
   return pathProblem(path, `; did you mean "${suggestion}"?`);
 }
 
-export function knownPaths(routes: Routes, root: string): string {
-  const paths = routes.paths().map((path) => root + path);
+function knownPaths({ root, paths: pathsOf }: Routes): string {
+  const paths = pathsOf().map((path) => root + path);
   return `; records are at ${paths.slice(0, 20).join(', ')}${paths.length > 20 ? ', …' : ''}`;
 }
 
-export const pathProblem = (path: string, hint: string): Problem =>
+const pathProblem = (path: string, hint: string): Problem =>
   new Problem('path-not-found', `There is nothing at "${shortenedPath(path)}"${hint}`);

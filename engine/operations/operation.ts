@@ -107,12 +107,13 @@ export function get(
   query: View,
   caller: Caller,
 ): RecordResult | Promise<RecordResult> {
-  const found = (json: string | undefined): RecordResult => {
-    if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
-    return { json, tag: tagOf(type, json) };
-  };
   const json = store.get(query, id, caller);
-  return json instanceof Promise ? json.then(found) : found(json);
+  return json instanceof Promise ? json.then((text) => found(type, id, text)) : found(type, id, json);
+}
+
+function found(type: RecordType, id: number, json: string | undefined): RecordResult {
+  if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
+  return { json, tag: tagOf(type, json) };
 }
 
 /** One page, or the whole list, which is read as it is consumed. */

@@ -35,7 +35,7 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
     serviceOf: (type: RecordType) => Service,
   ): Routes => {
     const dialect = dialects.get(root);
-    if (!dialect) return createRoutes(types, rights, serviceOf);
+    if (!dialect) return createRoutes(root, types, rights, serviceOf);
     const queriesOf = resolverOf(dialect);
     const translating = (type: RecordType): Service => {
       const shown = shownAs(type);
@@ -48,7 +48,7 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
         ...(isId(type) ? {} : { translate: (body, identifier) => withoutId(body, type, identifier) }),
       };
     };
-    return createRoutes(types, rights, translating, bindingsOf(dialect));
+    return createRoutes(root, types, rights, translating, bindingsOf(dialect));
   };
 }
 
