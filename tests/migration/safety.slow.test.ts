@@ -88,17 +88,28 @@ ${more}relations:
 
   const b = (more: string): string => mark('integer', `  b: { type: string${more} }\n`);
   const long = `"${randomBytes(9000).toString('hex')}"`;
+  const many = Array.from({ length: 1200 }, (_, at) => `{ id: ${at + 8}, code: c${at}, other: { id: ${at + 8} } }`);
   const TAKEN = 'Seed record 7 of Mark cannot be inserted: Mark 1 has this value of';
 
   // What a plan sees, without another change; then what only the database refuses, after the steps of the change.
   test.each([
-    ['{ id: 2, a: 1 }', 'a seed record has the identifier of this record; give the seed record another one (2)'],
-    ['{ id: 7, code: STRASSE }', 'this record has the "code" of a seed record; change one of them (1)'],
-    ['{ id: 7, rate: "1.5" }', 'this record has the "rate" of a seed record; change one of them (1)'],
-    ['{ id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3)'],
-    ['{ id: 7, part: { id: 9 } }', 'links this record of Part, which is not there (9)'],
-    ['{ id: 7, part: { text: n } }', 'has the "text" of a seed record; change one of them (1)'],
-    ['{ id: 6 }, { id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3)'],
+    [
+      '{ id: 2, a: 1 }',
+      'a seed record has the identifier of this record; give the seed record another one (2 for seed 2 of Mark)',
+    ],
+    [
+      '{ id: 7, code: STRASSE }',
+      'this record has the "code" of a seed record; change one of them (1 for seed 7 of Mark)',
+    ],
+    [
+      '{ id: 7, rate: "1.5" }',
+      'this record has the "rate" of a seed record; change one of them (1 for seed 7 of Mark)',
+    ],
+    ['{ id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3 for seed 7 of Mark)'],
+    ['{ id: 7, part: { id: 9 } }', 'links this record of Part, which is not there (9 for seed 7 of Mark)'],
+    ['{ id: 7, part: { text: n } }', 'has the "text" of a seed record; change one of them (1 for seed 7 of Mark)'],
+    ['{ id: 6 }, { id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3 for seed 7 of Mark)'],
+    ['MANY', '1200 records: a seed record links this record of Other, which is not there (8 for seed 8 of Mark, 9'],
     ['{ id: 7, b: x }', TAKEN.replace('1', '2'), b(', unique: true, default: x')],
     ['{ id: 7, b: o }', TAKEN, b(', unique: true')],
     ['{ id: 6 }, { id: 7, up: { b: O } }', TAKEN, b(', unique: true, caseless: true')],
@@ -118,7 +129,7 @@ ${more}relations:
     const project = await marked();
     const untouched = [await contents(project), await columnsIn(project)];
     await project.serving(async (url) => {
-      project.write({ 'mark.yaml': `${after}seed: [${seed.replace('LONG', long)}]\n` });
+      project.write({ 'mark.yaml': `${after}seed: [${seed.replace('LONG', long).replace('MANY', many.join())}]\n` });
       const allow = (await steps(project)).flatMap(({ id, state }) => (state === 'allow' ? ['--allow', id] : []));
       const planned = await project.run('plan', ...allow);
       expect([planned.code, planned.out.includes(says)]).toEqual(after === MARK ? [1, true] : [2, false]);

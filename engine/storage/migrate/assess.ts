@@ -24,6 +24,8 @@ interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
   /** At most MAX_IDENTIFIERS. */
   readonly identifiers: readonly number[];
+  /** For each of these, the seed that it is in the way of. */
+  readonly seeds?: readonly number[] | undefined;
 }
 
 export interface Assessed {
@@ -94,12 +96,18 @@ function stateOf(
   return isQuestion(step) ? 'unclear' : 'allow';
 }
 
-async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Pick<AffectedRows, 'count' | 'identifiers'>> {
+async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {
   let count = 0;
   if (!fits) {
     count = Number(await reader.value({ sql: `select count(*) from (${sql}) as found` }, []));
-    const first = `select identifier from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
-    return { count, identifiers: count === 0 ? [] : (await reader.column({ sql: first }, [])).map(Number) };
+    const first = `select identifier, value from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
+    const rows = count === 0 ? [] : await reader.all({ sql: first }, []);
+    const seeds = rows.flatMap(([, seed]) => (seed == null ? [] : Number(seed)));
+    return {
+      count,
+      identifiers: rows.map(([identifier]) => Number(identifier)),
+      seeds: seeds.length > 0 ? seeds : undefined,
+    };
   }
   const page = `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`;
   const identifiers: number[] = [];
@@ -138,9 +146,10 @@ export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = f
       const older = notes ? olderInstances(step) : undefined;
       const lines = [
         // `3 records: the value of "isbn" is lost (1, 2, 5)`
-        ...affected.map(({ count, identifiers, says }) => {
+        ...affected.map(({ count, identifiers, seeds, says }) => {
+          const named = identifiers.map((one, at) => (seeds ? `${one} for seed ${seeds[at]} of ${step.type}` : one));
           const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
-          return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${identifiers.join(', ')}${more})`;
+          return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${named.join(', ')}${more})`;
         }),
         ...obstacles,
         ...(older ? [olderWords[older]] : []),

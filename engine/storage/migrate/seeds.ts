@@ -5,7 +5,6 @@ import {
   newItems,
   type RecordType,
   referredFirst,
-  type Relation,
   type UniqueMembers,
   uniqueIndexes,
 } from '../../model/model.ts';
@@ -57,34 +56,34 @@ export function seedSteps(
   });
 }
 
-/** A record that seeds name: a seed itself, a new record inside of one, or one that is linked by its identifier. */
+/** A record that a seed names: the seed itself, a new record inside of it, or one that is linked by its identifier. */
 interface Mention {
   readonly type: RecordType;
   readonly item: JsonObject;
   readonly identifier: number | undefined;
+  /** The identifier of the seed. */
+  readonly seed: number;
   readonly isLink: boolean;
 }
 
-function mentionOf(type: RecordType, item: JsonObject, relation?: Relation): Mention {
+function mentionOf(type: RecordType, item: JsonObject, seed?: number): Mention {
   const found = item[type.identifier.name];
   const identifier = typeof found === 'number' ? found : undefined;
-  return { type, item, identifier, isLink: relation !== undefined && identifier !== undefined };
+  const isLink = seed !== undefined && identifier !== undefined;
+  return { type, item, identifier, seed: seed ?? identifier ?? 0, isLink };
 }
 
-function* mentionsIn({ type, item }: Mention): Generator<Mention> {
+function* mentionsIn({ type, item, seed }: Mention): Generator<Mention> {
   for (const relation of type.relations.values())
     for (const related of [item[relation.name]].flat()) {
       if (!isObject(related)) continue;
-      const mention = mentionOf(relation.target, related, relation);
+      const mention = mentionOf(relation.target, related, seed);
       yield mention;
       yield* mentionsIn(mention);
     }
 }
 
-const identifiersOf = (mentions: readonly Mention[]): readonly number[] =>
-  mentions.flatMap(({ identifier }) => identifier ?? []);
-
-/** Finds the records of one type because of which the database would refuse the seeds. */
+/** Finds the records of one type because of which the database would refuse the seeds; `value` is the seed of each. */
 function checksOf(
   type: RecordType,
   mentions: readonly Mention[],
@@ -94,38 +93,50 @@ function checksOf(
 ): readonly StepCheck[] {
   const [links, made] = [mentions.filter(({ isLink }) => isLink), mentions.filter(({ isLink }) => !isLink)];
   const change = changes.get(type);
-  const coming = identifiersOf(pending.filter((one) => one.type === type));
-  const linked = new Set(identifiersOf(links).filter((one) => !coming.includes(one)));
+  const { table = '', identifier: column = '' } = change?.before ?? {};
   const checks: StepCheck[] = [];
-  const refuse = (says: string, conditions: readonly string[]): void => {
-    if (change && conditions.length > 0)
-      checks.push({ ...rowsWhere(change, conditions.join(' or ')), effect: 'fail', says });
+  const refuse = (says: string, same: readonly (readonly [condition: string, seed: number])[]): void => {
+    if (!change || same.length === 0) return;
+    const condition = anyOf(same.map(([one]) => one));
+    const seed = `case ${same.map(([one, of]) => `when ${one} then ${of}`).join(' ')} end`;
+    checks.push({ ...rowsWhere(change, condition, seed), effect: 'fail', says });
   };
-  const { table = '', identifier = '' } = change?.before ?? {};
   refuse(
     'a seed record has the identifier of this record; give the seed record another one',
-    identifiersOf(made).map((one) => `${quote(identifier)} = ${one}`),
+    made.flatMap(({ identifier, seed }) => (identifier ? [[`${quote(column)} = ${identifier}`, seed]] : [])),
   );
   for (const { members } of change ? uniqueIndexes(type) : [])
     refuse(
       `this record has the ${members.map(({ name }) => `"${name}"`).join(', ')} of a seed record; change one of them`,
-      made.flatMap(({ item }) => (change ? sameValues(change, members, item) : [])),
+      made.flatMap(({ item, seed }) => {
+        const condition = change && sameValues(change, members, item);
+        return condition ? [[condition, seed]] : [];
+      }),
     );
-  if (linked.size > 0) {
-    const wanted = [...linked].map((one) => `select ${one} as id`).join(' union all ');
-    const unknown = `where not exists (select 1 from ${quote(table)} where ${quote(identifier)} = wanted.id)`;
-    const sql = `select id as identifier, null as value from (${wanted}) as wanted ${change ? unknown : ''}`;
+  const coming = new Set(pending.flatMap((one) => (one.type === type ? one.seed : [])));
+  const linked = new Map(links.map(({ identifier = 0, seed }) => [identifier, seed]));
+  const wanted = [...linked].flatMap(([one, seed]) => (coming.has(one) ? [] : `(${one}, ${seed})`));
+  if (wanted.length > 0) {
+    const unknown = `where not exists (select 1 from ${quote(table)} where ${quote(column)} = wanted.column1)`;
+    const sql = `select column1 as identifier, column2 as value from (values ${wanted.join(', ')}) as wanted ${change ? unknown : ''}`;
     checks.push({ sql, effect: 'fail', says: `a seed record links this record of ${type.name}, which is not there` });
   }
   return checks;
 }
 
-/** SQL: whether a row has the values of a unique index that the new record brings. Empty where they are not known. */
+/** Balanced, since SQLite limits the depth of an expression to 1,000. */
+function anyOf(conditions: readonly string[]): string {
+  const half = Math.ceil(conditions.length / 2);
+  const parts = [conditions.slice(0, half), conditions.slice(half)].filter(({ length }) => length > 0);
+  return `(${parts.map((part) => (part.length === 1 ? part[0] : anyOf(part))).join(' or ')})`;
+}
+
+/** SQL: whether a row has the values of a unique index that the new record brings; undefined where they are not known. */
 function sameValues(
   { dialect, fieldChanges }: TypeChange,
   members: UniqueMembers['members'],
   item: JsonObject,
-): readonly string[] {
+): string | undefined {
   const { name, literal } = dialect;
   const terms = members.flatMap((member) => {
     const one = fieldChanges.find(({ field }) => field === member);
@@ -136,7 +147,7 @@ function sameValues(
     const held = folded?.value ?? columnType(field, name).comparable(`(${value})`);
     return `${held} = ${literal(heldOperand(field, name, given))}`;
   });
-  return terms.length < members.length ? [] : [`(${terms.join(' and ')})`];
+  return terms.length < members.length ? undefined : `(${terms.join(' and ')})`;
 }
 
 // Seed records are inserted once per database. That is remembered, so that users may change and delete them.
