@@ -124,21 +124,11 @@ describe('lists', () => {
 
   const refused = test.each<[path: string, parameter: string, code: string, message: string]>([
     ['json-server/authors?rnak=1', 'rnak', 'unknown-parameter', 'Unknown parameter "rnak"; did you mean "rank"?'],
-    ['json-server/authors?rnak_ne=1', 'rnak_ne', 'unknown-parameter', '; did you mean "rank_ne"?'],
-    [
-      'json-server/authors?nam:startsWith=1',
-      'nam:startsWith',
-      'unknown-parameter',
-      '; did you mean "name:startsWith"?',
-    ],
-    ['json-server/authors?mentor.nam=x', 'mentor.nam', 'unknown-parameter', '; did you mean "mentor.name"?'],
-    ['json-server/authors?mentro.name_ne=x', 'mentro.name_ne', 'unknown-parameter', '; did you mean "mentor.name_ne"?'],
-    [
-      'json-server/authors?books.titel_like=x',
-      'books.titel_like',
-      'unknown-parameter',
-      'did you mean "books.title_like"?',
-    ],
+    ['json-server/authors?rnak_ne=1', 'rnak_ne', 'unknown-parameter', '; did you mean "rank"?'],
+    ['json-server/authors?nam:startsWith=1', 'nam:startsWith', 'unknown-parameter', '; did you mean "name"?'],
+    ['json-server/authors?mentor.nam=x', 'mentor.nam', 'unknown-parameter', '; did you mean "name"?'],
+    ['json-server/authors?mentro.name_ne=x', 'mentro.name_ne', 'unknown-parameter', '; did you mean "mentor"?'],
+    ['json-server/authors?books.titel_like=x', 'books.titel_like', 'unknown-parameter', 'did you mean "title"?'],
     ['json-server/authors?limit=5', 'limit', 'unknown-parameter', 'did you mean "_limit"?'],
     ['json-server/cards?q=x', 'q', 'unknown-parameter', 'No field can be searched'],
     [
@@ -187,7 +177,7 @@ describe('lists', () => {
     ['simple-rest/authors?embed=["\\ud800"]', 'embed', 'lone-surrogate', 'half of a surrogate pair'],
     ['simple-rest/authors?filter={"rank_lt":null}', 'rank_lt', 'invalid-value', 'null'],
     ['simple-rest/authors?filter={"q":null}', 'q', 'invalid-value', 'null'],
-    ['simple-rest/authors?filter={"mentor":{"nam":"x"}}', 'mentor.nam', 'unknown-parameter', 'mean "mentor.name"?'],
+    ['simple-rest/authors?filter={"mentor":{"nam":"x"}}', 'mentor.nam', 'unknown-parameter', 'did you mean "name"?'],
     ['simple-rest/authors?filter=[]', 'filter', 'invalid-value', 'takes a JSON object'],
     ['simple-rest/authors?filter={"rnak":1}', 'rnak', 'unknown-parameter', 'did you mean "rank"?'],
     ['simple-rest/authors?filter={"mentor":{}}', 'mentor', 'invalid-value', 'compared with nothing'],

@@ -2,11 +2,17 @@
 import type { OperatorName } from '../../field-types/field-type.ts';
 import { isObject, type JsonValue, readJson } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
-import { relationsFor } from '../../model/rights.ts';
-import { didYouMean, nearest } from '../../names.ts';
+import { didYouMean } from '../../names.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { PathNames } from '../../query/list-query.ts';
-import { complainAbout, didYouMeanHint, type Parameter, parseParameters, quote } from '../../query/parameters.ts';
+import {
+  type Complain,
+  complainAbout,
+  didYouMeanHint,
+  type Parameter,
+  parseParameters,
+  quote,
+} from '../../query/parameters.ts';
 import { namesOf, resolveSubject } from '../../query/paths.ts';
 import type { ParseSearch } from '../../query/resolve.ts';
 import { type FrameList, linksTo } from '../lists.ts';
@@ -127,35 +133,17 @@ class Translation {
   }
 
   unknown(key: string): [] {
-    return this.refuse(key, 'unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
-      if (key.startsWith('_cnd')) return FOR_API;
-      if (this.#others.includes(`_${key}`)) return didYouMeanHint(`_${key}`);
-      for (const word of COMPARISONS.keys()) {
-        const end = key.slice(-word.length - 1);
-        const path = end.slice(1) === word ? this.#nearestPath(key.slice(0, -end.length)) : undefined;
-        if (path !== undefined) return didYouMeanHint(path + end);
-      }
-      const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
-      if (this.names.type.fields.has(name))
-        return `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`;
-      return didYouMeanHint(this.#nearestPath(key, this.#others));
-    });
-  }
-
-  /** The path that has the nearest name in place of each one that is misspelled. `others` are further names, without a dot. */
-  #nearestPath(text: string, others: readonly string[] = []): string | undefined {
-    const steps = text.split('.');
-    const found: string[] = [];
-    let from = this.names.type;
-    for (const step of steps) {
-      const relations = relationsFor(this.names.rights, from);
-      const values = found.length < steps.length - 1 ? [] : [from.identifier.name, ...from.fields.keys()];
-      const name = nearest(step, [...values, ...relations.keys(), ...(steps.length === 1 ? others : [])]);
-      if (name === undefined) return undefined;
-      found.push(name);
-      from = relations.get(name)?.target ?? from;
-    }
-    return found.join('.');
+    const refuse = (suggest?: () => string): [] =>
+      this.refuse(key, 'unknown-parameter', `Unknown parameter ${quote(key)}`, suggest);
+    if (key.startsWith('_cnd')) return refuse(() => FOR_API);
+    if (this.#others.includes(`_${key}`)) return refuse(() => didYouMeanHint(`_${key}`));
+    const [, name = '', word = ''] = /^(.+)[_:]([a-z]+)$/i.exec(key) ?? [];
+    const isComparison = COMPARISONS.has(word);
+    if (this.names.type.fields.has(name) && !isComparison)
+      return refuse(() => `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`);
+    const complain: Complain = (_code, _message, suggest) => void refuse(suggest);
+    resolveSubject({ names: this.names, followed: 0 }, isComparison ? name : key, complain, this.#others);
+    return [];
   }
 }
 
@@ -191,33 +179,26 @@ function sorted(values: Values, to: Translation): readonly Parameter[] {
   });
 }
 
-/** The numbers in a query string, and the page that they ask for. */
-function placesIn(values: Values, to?: Translation) {
+function placed(values: Values, to: Translation): readonly Parameter[] {
   const read = (name: string, least: number): number | undefined => {
     const text = values.get(name)?.[0];
     if (text === undefined) return undefined;
     const number = Number(text);
     if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= least) return number;
-    to?.refuse(name, 'invalid-value', `${quote(text)} is not an integer from ${least} on`);
+    to.refuse(name, 'invalid-value', `${quote(text)} is not an integer from ${least} on`);
     return undefined;
   };
-  const limit = read('_limit', 0);
-  const [number, size] = [read('_page', 1), read('_per_page', 1)];
-  const isNumbered = number !== undefined || size !== undefined;
-  const page = isNumbered ? { number: number ?? 1, size: size ?? limit ?? USUAL_SIZE } : undefined;
-  return { start: read('_start', 0), end: read('_end', 0), limit, page };
-}
-
-function placed(values: Values, to: Translation): readonly Parameter[] {
-  const { start = 0, end, limit, page } = placesIn(values, to);
+  const [limit, start, end] = [read('_limit', 0), read('_start', 0), read('_end', 0)];
+  const [number, perPage] = [read('_page', 1), read('_per_page', 1)];
   const key = ['_per_page', '_limit', '_end', '_start'].find((name) => values.has(name));
-  if (page) {
+  if (number !== undefined || perPage !== undefined) {
     const slice = ['_start', '_end'].find((name) => values.has(name));
     if (slice !== undefined) to.refuse(slice, 'mixed-forms', `"${slice}" cannot be used together with pages`);
-    return limitedTo(key ?? '_page', Math.min((page.number - 1) * page.size, Number.MAX_SAFE_INTEGER), page.size);
+    const size = perPage ?? limit ?? USUAL_SIZE;
+    return limitedTo(key ?? '_page', Math.min(((number ?? 1) - 1) * size, Number.MAX_SAFE_INTEGER), size);
   }
   if (key === undefined) return [];
-  return limitedTo(key, start, limit ?? (end === undefined ? undefined : Math.max(0, end - start)));
+  return limitedTo(key, start ?? 0, limit ?? (end === undefined ? undefined : Math.max(0, end - (start ?? 0))));
 }
 
 export const jsonServer: HttpDialect = {
@@ -232,22 +213,21 @@ export const jsonServer: HttpDialect = {
     ];
   }),
   /** Version 0 says in `Link` which pages there are, version 1 in the body. */
-  frame: ({ path }, { target }, { format, result }) => {
+  frame: ({ path }, { target }, { query: { offset, limit: size = 0 }, format, result }) => {
     const { total } = result;
-    const values = valuesIn(parseParameters(target.query).all);
-    const { page } = placesIn(values);
-    if (!page || !('rows' in result)) return { headers: {} };
-    const { number, size } = page;
+    const search = new URLSearchParams(target.query);
+    const isVersion1 = search.has('_per_page');
+    if ((!isVersion1 && !search.has('_page')) || size === 0 || !('rows' in result)) return { headers: {} };
+    const number = Math.floor(offset / size) + 1;
     const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / size));
     const prev = number > 1 ? number - 1 : undefined;
     const next = result.hasNext ? number + 1 : undefined;
-    if (values.has('_per_page')) {
+    if (isVersion1) {
       const head = { first: 1, prev: prev ?? null, next: next ?? null, last, pages: last, items: total };
       const open = `${JSON.stringify(head).slice(0, -1)},"data":${format.open}`;
       return { headers: {}, format: { ...format, open, close: `${format.close}}` } };
     }
     const searchOf = (place: number | undefined): string | undefined => {
-      const search = new URLSearchParams(target.query);
       search.set('_page', String(place));
       return place === undefined ? undefined : search.toString();
     };
