@@ -2,7 +2,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
-import { nearest } from '../names.ts';
+import { didYouMean, nearest } from '../names.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
 import {
   fieldWords,
@@ -16,7 +16,7 @@ import {
 } from './grammar.ts';
 import type { YamlPath } from './source.ts';
 import { hint, needsQuotes, textFaults } from './texts.ts';
-import { groupMeant, GROUPS, operandHint } from './conditions.ts';
+import { GROUPS, operandHint } from './conditions.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
 /** A file with more errors than this is not a descriptor. */
@@ -129,8 +129,7 @@ const explanations: Readonly<Record<string, Explain>> = {
   additionalProperties: ({ params, parentSchema }, path) =>
     unknownKey(String(params['additionalProperty']), Object.keys(parentSchema?.['properties'] ?? {}), path),
   'false schema': (_, path) => {
-    const meant = groupMeant(String(path.at(-1)));
-    const advice = meant === undefined ? '' : `; did you mean ${quoted(meant)}?`;
+    const advice = didYouMean(String(path.at(-1)), GROUPS.keys());
     const message = `${subject(path)} is not a group; there are ${[...GROUPS.keys()].join(', ')}${advice}`;
     return finding('unknown-key', path, message, 'key');
   },

@@ -11,8 +11,6 @@ export const GROUPS: ReadonlyMap<string, GroupKind> = new Map([
   ['$all', 'all'],
   ['$none', 'none'],
 ]);
-/** The group that a name without `$` means. */
-export const groupMeant = (name: string): string | undefined => (GROUPS.has(`$${name}`) ? `$${name}` : undefined);
 
 export const MAX_GROUP_DEPTH = 3;
 

@@ -1,5 +1,5 @@
 /** The filters of a list: `_cnd[field][operator]=value`, `_cnd[$any][0][field]=value`, `_cnd[set][$some][0][field]=value`. */
-import { groupMeant, GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
+import { GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
@@ -19,8 +19,6 @@ import {
   wireArray,
 } from './parameters.ts';
 import { type FilterPlace, ownPath, resolveSubject } from './paths.ts';
-
-const OTHER_CONDITIONS = ['limit', 'orderBy'];
 
 const COUNT = '$count';
 const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
@@ -78,8 +76,8 @@ class FilterReader {
     const [name = '', word = ''] = parameters[0]?.steps?.slice(at) ?? [];
     if (name === '') return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
     if (name.startsWith('$')) return this.#group(name, unread);
-    const others = at === 0 ? OTHER_CONDITIONS : [];
-    const subject = resolveSubject(unread, name, withElsewhere(name, complain), others);
+    const others = at === 0 ? ['limit', 'orderBy', ...GROUPS.keys()] : GROUPS.keys();
+    const subject = resolveSubject(unread, name, complain, others);
     if (!subject) return undefined;
     const { through, end, place } = subject;
     const found =
@@ -175,16 +173,6 @@ class FilterReader {
   #complain = ([parameter]: readonly Parameter[]): Complain =>
     complainAbout(this.#reading.faults, parameter?.key ?? '_cnd');
 }
-
-const withElsewhere =
-  (name: string, complain: Complain): Complain =>
-  (code, message, suggest) => {
-    if (code !== 'unknown-field') return complain(code, message, suggest);
-    if (OTHER_CONDITIONS.includes(name))
-      return complain(code, `${message}; _cnd[${name}] stands outside of groups and sets`);
-    const group = groupMeant(name);
-    return complain(code, message, group === undefined ? suggest : () => didYouMeanHint(group));
-  };
 
 function readOperand(
   { wants }: Operator,

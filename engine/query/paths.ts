@@ -28,7 +28,7 @@ export interface FilterPlace {
 }
 
 /** Follows `author.country.name`; undefined after a complaint. `through`: sets on the way, of which one record must match. */
-export function resolveSubject(start: FilterPlace, text: string, complain: Complain, others: readonly string[] = []) {
+export function resolveSubject(start: FilterPlace, text: string, complain: Complain, others: Iterable<string> = []) {
   const steps = text.split('.');
   const through: SetPath[] = [];
   let relations: readonly Relation[] = [];
@@ -54,7 +54,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
 }
 
 /** Resolves a path of an order or a summary, which leads through no set: a record has one value at most. */
-export function resolvePath(names: PathNames, text: string, complain: Complain, others: readonly string[] = []) {
+export function resolvePath(names: PathNames, text: string, complain: Complain, others: Iterable<string> = []) {
   const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
   if (!subject) return undefined;
   const [first = subject.end] = subject.through;
@@ -78,7 +78,7 @@ function unknownField(
   { type, variant, fields, rights }: PathNames,
   name: string,
   complain: Complain,
-  others: readonly string[],
+  others: Iterable<string>,
 ): undefined {
   if (type.fields.has(name))
     return complain('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);

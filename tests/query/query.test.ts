@@ -322,7 +322,6 @@ describe('messages', () => {
     ['_cnd[shelves][$count]=1.5', '"1.5" is not a valid value of "_cnd[shelves][$count]"; expected'],
     ['_cnd[any][0][title]=x', 'Book has no field "any"; did you mean "$any"?'],
     ['_cnd[$and][0][title]=x', '"$and" is not a group; there are $any, $all, $none'],
-    ['_cnd[shelves][$some][0][orderBy]=label', '_cnd[orderBy] stands outside of groups and sets'],
     ['_cnd[author][$every]=x', '"$every" is for sets, and "author" leads to one record'],
   ])('?%s: %s', (search, message) => {
     const { errors } = problemOf(() => list(search));
