@@ -15,7 +15,8 @@ import {
   wordMeant,
 } from './grammar.ts';
 import type { YamlPath } from './source.ts';
-import { hint, needsQuotes, textFaults } from './texts.ts';
+import { hint, textFaults, unquoted } from './texts.ts';
+import { rangeOf } from '../field-types/field-type.ts';
 import { GROUPS, operandHint } from './conditions.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 
@@ -138,13 +139,20 @@ const explanations: Readonly<Record<string, Explain>> = {
     const message = `${owner(path)} needs the key ${quoted(missing)}`;
     return { ...finding('missing-key', path, message, path.length === 0 ? 'value' : 'key'), missing };
   },
-  type: ({ params, data }, path) => {
+  type: ({ params, data, parentSchema = {} }, path) => {
     const types: unknown = params['type'];
     // Among all keys, only operands of checks take several types.
     const isOperand = path[0] === 'checks' && Array.isArray(types);
-    const advice = isOperand ? operandHint(path.at(-1), data) : hint(types, data);
-    const message = `${subject(path)} must be ${kindsOf(types)}, not ${found(data)}${advice}`;
-    return finding('wrong-type', path, message, 'value', needsQuotes(types, data));
+    const advice = isOperand ? operandHint(path.at(-1), data) : hint(parentSchema, data);
+    const message = `${subject(path)} must be ${kindsOf(types)}${rangeOf(parentSchema)}, not ${found(data)}${advice}`;
+    const pattern = new RegExp(String(parentSchema['pattern'] ?? ''), 'u');
+    return finding(
+      'wrong-type',
+      path,
+      message,
+      'value',
+      unquoted(types, data, (text) => pattern.test(text)),
+    );
   },
   enum: ({ params, data }, path) => {
     const values: readonly unknown[] = Array.isArray(params['allowedValues']) ? params['allowedValues'] : [];

@@ -109,6 +109,9 @@ export interface Descriptor {
   readonly seed?: readonly JsonObject[];
 }
 
+/** The largest identifier that a client or a seed may choose; the sequence continues after it. */
+export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
+
 /** The default that stands for the time of the request. */
 export const NOW = 'now';
 

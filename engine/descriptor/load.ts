@@ -31,6 +31,8 @@ interface Loaded {
 
 interface FileReading {
   readonly diagnostics: readonly Diagnostic[];
+  /** Faults of numbers, unless findings say more about the same number. */
+  readonly numbers: readonly Diagnostic[];
   readonly findings: readonly Finding[];
   /** Empty if not even the name of the type could be read. */
   readonly drafts: readonly TypeDraft[];
@@ -82,15 +84,15 @@ function loadFiles(locations: readonly string[]): Loaded {
 
 function readFile(location: string): FileReading {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
-  if (!source) return { diagnostics, findings: [], drafts: [] };
+  if (!source) return { diagnostics, numbers: [], findings: [], drafts: [] };
   if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
   const { value, faults } = toJson(source.document);
-  const notJson = faults
-    .slice(0, MAX_SHOWN)
-    .map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));
+  const found = (some: typeof faults): readonly Diagnostic[] =>
+    some.slice(0, MAX_SHOWN).map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));
   const findings = checkGrammar(value);
   return {
-    diagnostics: [...diagnostics, ...notJson],
+    diagnostics: [...diagnostics, ...found(faults.filter(({ isNumber }) => !isNumber))],
+    numbers: found(faults.filter(({ isNumber }) => isNumber)),
     findings,
     drafts: [draftOf(source, value, findings)],
   };
@@ -102,28 +104,32 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileRea
     const name = value.replaceAll(/["']/g, '').trim();
     return name === '' ? [] : [unreadable(source, name)];
   });
-  return { diagnostics, findings: [], drafts };
+  return { diagnostics, numbers: [], findings: [], drafts };
 }
 
-function placed({ diagnostics, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
+function placed({ diagnostics, numbers, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
   const { where } = draft;
   // A value that is not JSON became null: faults of that null are left out.
-  const said = new Set(diagnostics.map(({ line, column }) => `${line}:${column}`));
+  const locations = new Set(diagnostics.map(locationOf));
   const own = findings
     .slice(0, MAX_SHOWN)
-    .map(({ code, path, at, message, isUnquoted }) =>
-      diagnose(where, code, path, at, message + (isUnquoted ? inQuotes(where.written(path)) : '')),
+    .map(({ code, path, at, message, unquoted }) =>
+      diagnose(where, code, path, at, message + (unquoted ? inQuotes(unquoted, where.written(path)) : '')),
     )
-    .filter(({ line, column }) => !said.has(`${line}:${column}`));
-  const first = Map.groupBy(own, ({ line, column, code }) => `${line}:${column} ${code}`);
+    .filter((one) => !locations.has(locationOf(one)));
+  const reported = new Set(own.map(locationOf));
+  const others = numbers.filter((one) => !reported.has(locationOf(one)));
+  const first = Map.groupBy(own, (one) => `${locationOf(one)} ${one.code}`);
   const hidden = `this file has ${findings.length - MAX_SHOWN} more faults, which are not shown`;
   const rest = findings
     .slice(MAX_SHOWN, MAX_SHOWN + 1)
     .map(({ path, at }) => diagnose(where, 'too-many-faults', path, at, hidden));
-  return [...diagnostics, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
+  return [...diagnostics, ...others, ...[...first.values()].flatMap(([one]) => one ?? []), ...rest];
 }
+
+const locationOf = ({ line, column }: Diagnostic): string => `${line}:${column}`;
 
 const checks: readonly TypeCheck[] = [
   checkFields,

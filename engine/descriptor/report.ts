@@ -29,8 +29,13 @@ export interface Finding {
   readonly path: YamlPath;
   readonly at: At;
   readonly message: string;
-  /** A text without quotes: the message ends with the value in quotes. */
-  readonly isUnquoted: boolean;
+  readonly unquoted: Unquoted | undefined;
+}
+
+/** A value that may be a text without quotes. */
+export interface Unquoted {
+  readonly value: number | boolean;
+  accepts(text: string): boolean;
 }
 
 export const finding = (
@@ -38,16 +43,20 @@ export const finding = (
   path: YamlPath,
   message: string,
   at: At = 'value',
-  isUnquoted = false,
-): Finding => ({ code, path, at, message, isUnquoted });
+  unquoted?: Unquoted,
+): Finding => ({ code, path, at, message, unquoted });
 
-/** `written`: the value as the file has it. */
-export const inQuotes = (written: string): string => `; write it in quotes: ${quoted(written)}`;
+/** Advice for the end of a message; may be empty. `written`: the value as the file has it. */
+export function inQuotes({ value, accepts }: Unquoted, written: string): string {
+  const text = [written, String(value)].find(accepts);
+  return text === undefined ? '' : `; write it in quotes: ${quoted(text)}`;
+}
 
 const MAX_SHOWN = 60;
 
 /** A value in a message: as in JSON, and shortened if long. */
-export const quoted = (value: unknown): string => shortened(JSON.stringify(value) ?? String(value), MAX_SHOWN);
+export const quoted = (value: unknown): string =>
+  shortened(typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value)), MAX_SHOWN);
 
 /** `"a", "b" or "c"`. */
 export function anyOf(names: readonly string[]): string {

@@ -1,6 +1,8 @@
 /** Names, paths, items of an order and patterns: formats of the JSON Schema. */
 import { patternFault } from '../field-types/patterns.ts';
 import type { DiagnosticCode } from '../diagnostic.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { Unquoted } from './report.ts';
 
 export interface TextFault {
   readonly code: DiagnosticCode;
@@ -87,16 +89,21 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
 const TRUE = /^(yes|on|true|y)$/i;
 const FALSE = /^(no|off|false|n)$/i;
 
-/** YAML takes a text without quotes for another value. */
-export const needsQuotes = (type: unknown, value: unknown): boolean =>
-  type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
+/** YAML reads a text without quotes as another value. `accepts`: whether a text would be right. */
+export function unquoted(type: unknown, value: unknown, accepts: Unquoted['accepts']): Unquoted | undefined {
+  const isOther = type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
+  return isOther ? { value, accepts } : undefined;
+}
 
-/** The end of a message about a value of the wrong type; may be empty. */
-export function hint(type: unknown, value: unknown): string {
+/** The end of a message about a value that does not match the schema; may be empty. */
+export function hint({ type, minimum, maximum }: JsonObject, value: unknown): string {
   if (typeof value !== 'string') return '';
   if (type === 'array') return `; write [${value}]`;
   if (type === 'boolean' && TRUE.test(value)) return '; write true';
   if (type === 'boolean' && FALSE.test(value)) return '; write false';
-  const isNumber = (type === 'integer' || type === 'number') && value !== '' && Number.isFinite(Number(value));
-  return isNumber ? `; write it without quotes: ${value}` : '';
+  const number = value.trim() === '' ? NaN : Number(value);
+  const isRight =
+    (type === 'integer' ? Number.isSafeInteger(number) : type === 'number' && Number.isFinite(number)) &&
+    !(number < Number(minimum) || number > Number(maximum));
+  return isRight ? `; write it without quotes: ${number}` : '';
 }

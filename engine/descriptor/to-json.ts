@@ -7,6 +7,8 @@ interface NodeFault {
   readonly code: DiagnosticCode;
   readonly node: Node;
   readonly message: string;
+  /** Checks may say more about a number, such as the bounds of this key. */
+  readonly isNumber: boolean;
 }
 
 /** Nodes that aliases may repeat, in total: enough for shared fields, too few for a bomb. */
@@ -22,14 +24,14 @@ interface Conversion {
   aliased: number;
 }
 
-/** Faulty values become null. */
+/** Faulty values become null, but numbers stay. */
 export function toJson(document: Document): { readonly value: JsonValue; readonly faults: readonly NodeFault[] } {
   const walk: Conversion = { faults: [], anchors: new Map(), within: new Set(), aliased: 0 };
   return { value: convert(document.contents, walk, 0), faults: walk.faults };
 }
 
 function refuse(walk: Conversion, code: DiagnosticCode, node: Node, message: string): null {
-  walk.faults.push({ code, node, message });
+  walk.faults.push({ code, node, message, isNumber: false });
   return null;
 }
 
@@ -80,20 +82,23 @@ function keyOf(key: Node, walk: Conversion): string | undefined {
   return String(key.value);
 }
 
-const INEXACT = 'JSON cannot represent this number exactly; put a long number in quotes, as text';
-
 function scalar(node: Scalar, walk: Conversion): JsonValue {
   const { value, source } = node;
   if (value === null || typeof value === 'boolean') return value;
-  if (typeof value === 'number') return isExact(value, source) ? value : refuse(walk, 'not-json', node, INEXACT);
+  if (typeof value === 'number') {
+    const message = numberFault(value, source);
+    if (message !== undefined) walk.faults.push({ code: 'not-json', node, message, isNumber: true });
+    return value;
+  }
   if (typeof value !== 'string') return refuse(walk, 'not-json', node, 'not a JSON value');
   if (value.isWellFormed() && !value.includes('\0')) return value;
   return refuse(walk, 'not-json', node, 'text must be well-formed Unicode without U+0000');
 }
 
-/** Beyond 2^53, some integers are numbers of JavaScript, and others are not. */
-const isExact = (value: number, source = ''): boolean =>
-  Number.isFinite(value) &&
-  (!Number.isInteger(value) ||
-    Number.isSafeInteger(value) ||
-    (/^-?\d+$/.test(source) && BigInt(source) === BigInt(value)));
+function numberFault(value: number, source = ''): string | undefined {
+  if (!Number.isFinite(value)) return `JSON has no NaN, and no number beyond ${Number.MAX_VALUE}`;
+  // Beyond 2^53, some integers are numbers of JavaScript, and others are not.
+  if (Number.isSafeInteger(value) || !/^([-+]?\d+|0[xo][\da-f]+)$/i.test(source)) return undefined;
+  if (BigInt(source.replace('+', '')) === BigInt(value)) return undefined;
+  return `this number would be read as ${value}: write that, or text in quotes if text is accepted`;
+}

@@ -1,7 +1,7 @@
 /** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
 import { ownPattern } from './patterns.ts';
 import { asText, NOT_STRINGS, plainColumn } from './columns.ts';
-import { boundsFault, type FieldType, numeral, numeric, outside, rangeOf, type Shape } from './field-type.ts';
+import { boundsFault, type FieldType, numeral, numeric, rangeOf, type Shape } from './field-type.ts';
 import { call } from './totals.ts';
 
 /** A double holds this many decimal digits exactly. */
@@ -120,6 +120,6 @@ export const decimal: FieldType = {
     const { whole, fraction } = digits(shape);
     const unlike = ['', '+1', '01', '1e3', '.5', ' 1', '1.', 'NaN'];
     const long = ['9'.repeat(whole + 1), `0.${'1'.repeat(fraction + 1)}`];
-    return [...NOT_STRINGS, ...unlike, ...long, ...outside(shape).map(String)];
+    return [...NOT_STRINGS, ...unlike, ...long];
   },
 };

@@ -113,7 +113,7 @@ export interface FieldType {
   good(shape: Shape, seed: number): JsonValue;
   /** Accepted values at the limits of the constraints. */
   edges(shape: Shape): readonly JsonValue[];
-  /** Rejected values other than null, not because of one of their items. */
+  /** Rejected values other than null, of another type or beyond the limits of the type itself. */
   bad(shape: Shape): readonly JsonValue[];
 }
 
@@ -175,12 +175,6 @@ export function boundsFault(shape: Shape, lower: string, upper: string): readonl
   if (from === undefined || to === undefined || Number(from) <= Number(to)) return [];
   return [{ keyword: lower, message: `${lower} ${String(from)} is above ${upper} ${String(to)}` }];
 }
-
-/** A number below the minimum and one above the maximum. */
-export const outside = ({ constraints: { minimum, maximum } }: Shape): readonly number[] => [
-  ...(minimum === undefined ? [] : [Number(minimum) - 1]),
-  ...(maximum === undefined ? [] : [Number(maximum) + 1]),
-];
 
 /** The values of `enum`; undefined without one. */
 export function listed(shape: Shape): readonly JsonValue[] | undefined {

@@ -55,9 +55,5 @@ export const integer: FieldType = {
     return maximum - from < 1 ? from : from + (seed % (maximum - from + 1));
   },
   edges: (shape) => listed(shape) ?? Object.values(bounds(shape)),
-  bad: (shape) => {
-    const { minimum, maximum } = bounds(shape);
-    const outside = [minimum - 1, maximum + 1].filter((value) => Number.isSafeInteger(value));
-    return ['1', '', true, 1.5, 1e300, [], {}, ...outside];
-  },
+  bad: () => ['1', '', true, 1.5, 1e300, [], {}],
 };

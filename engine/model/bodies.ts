@@ -1,7 +1,8 @@
 /** Request bodies as JSON Schema, of which validation and OpenAPI write the parts in their own ways. */
+import { MAX_GIVEN_IDENTIFIER } from '../descriptor/descriptor.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { type Field, ITEM_TAG, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from './model.ts';
+import { type Field, ITEM_TAG, type RecordType, type Relation } from './model.ts';
 
 export interface BodyWriting {
   identifier(type: RecordType, largest: number): JsonObject;

@@ -206,8 +206,6 @@ export interface Model {
 export const OPEN_COLUMN = '_open';
 /** Prefix of the engine's tables. */
 export const ENGINE_PREFIX = '_records_';
-/** The largest identifier that a client may choose; the sequence continues after it. */
-export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
 /** Maximum rows of first-level sets, and approximate bytes of relations, for each record of a response. */
 export const MAX_SHOWN_ROWS = 10_000;
 export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;

@@ -2,7 +2,7 @@
 import type { DescriptorFile } from '../descriptor/draft.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
-import { needsQuotes } from '../descriptor/texts.ts';
+import { unquoted } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
@@ -62,9 +62,10 @@ export function checkSeeds(
         const [, , name = '', ...inside] = path;
         const field = inside.length > 0 ? undefined : type.fields.get(String(name));
         // YAML reads an unquoted text as a number or a flag.
-        const isUnquoted = field && needsQuotes(field.type.schema(field)['type'], body[String(name)]);
+        const accepts = (text: string): boolean => field?.type.parse(text) !== undefined;
+        const text = field && unquoted(field.type.schema(field)['type'], body[String(name)], accepts);
         const at = fault.code === 'unknown-key' ? 'key' : 'value';
-        const advice = isUnquoted ? inQuotes(file.written(path)) : '';
+        const advice = text ? inQuotes(text, file.written(path)) : '';
         return diagnose(file, 'invalid-seed', path, at, fault.message + advice);
       });
     });

@@ -102,7 +102,7 @@ const hostile: Readonly<Record<string, readonly [string | Uint8Array, readonly s
     `type: A\n${'fields: {}\n'.repeat(MANY)}`,
     Array.from({ length: 100 }, (_, index) => `${index + 3}:1 duplicate-key`),
   ],
-  'a key that is no number of JSON': ['type: A\nseed: [{ id: 1, 1e400: 1 }]\n', ['2:17 not-json']],
+  'a key that is no number of JSON': ['type: A\nopen: true\nseed: [{ id: 1, 1e400: 1 }]\n', ['3:17 not-json']],
   'an alias bomb': [
     `type: A\nopen: true\nseed:\n- { id: 1, a0: &a0 [x] }\n${Array.from({ length: 10 }, (_, level) => `- { id: ${level + 2}, a${level + 1}: &a${level + 1} [${`*a${level}, `.repeat(10)}] }`).join('\n')}`,
     ['8:36 too-many-aliases'],
@@ -162,6 +162,53 @@ describe('hostile files', () => {
       { code: 'no-schema', line: 1, column: 1 },
     ]);
   });
+});
+
+/** Numbers at their extremes: a part of the message, whose advice is accepted when it is followed; empty if there is none. */
+test.each(
+  `
+type: number, maximum: 1e300                    =>
+type: number, minimum: -1e300, default: 1e21    =>
+type: number, default: 0x10, examples: [.5, 0o17, -0, 5e-324] =>
+type: number, maximum: 99999999999999999999     => read as 100000000000000000000: write that
+type: number, maximum: .inf                     => "maximum" must be a number, not Infinity
+type: number, default: .nan                     => does not accept NaN; expected a number
+type: number, default: "1e400"                  => expected a number
+type: number, default: "0b1"                    => write it without quotes: 1
+type: any, default: 1e400                       => JSON has no NaN, and no number beyond 1.7976931348623157e+308
+type: integer, default: 1e15, examples: [-0, 1e2, 1.0] =>
+type: integer, maximum: 1e21                    => "maximum" must be at most 9007199254740991
+type: integer, minimum: -1e300                  => "minimum" must be at least -9007199254740991
+type: integer, maximum: 99999999999999999999    => "maximum" must be at most 9007199254740991
+type: integer, minimum: -.inf                   => a whole number from -9007199254740991 to 9007199254740991, not -Infinity
+type: integer, minimum: .nan                    => a whole number from -9007199254740991 to 9007199254740991, not NaN
+type: integer, default: "1e21"                  => expected an integer from -9007199254740991 to 9007199254740991
+type: integer, default: 1_000                   => "f" does not accept "1_000"; expected an integer from
+type: integer, minimum: 1, default: "017"       => write it without quotes: 17
+type: integer, minimum: 1, default: "0"         => expected an integer from 1 to 9007199254740991
+type: integer, enum: [9007199254740992]         => must be an integer from -9007199254740991 to 9007199254740991
+type: decimal, maximum: .5                      => write it in quotes: "0.5"
+type: decimal, maximum: 1.50                    => write it in quotes: "1.50"
+type: decimal, scale: 2, default: 0x10          => write it in quotes: "16"
+type: decimal, scale: 2, default: 1e-7          => at most 13 digits before the decimal point and 2 after it
+type: decimal, maximum: 99999999999999999999    => write it in quotes: "99999999999999999999"
+type: decimal, precision: "16"                  => "precision" must be a whole number from 1 to 15, not the text "16"
+type: decimal, precision: 1e2                   => "precision" must be at most 15
+type: decimal, scale: .inf                      => "scale" must be a whole number from 0 to 15, not Infinity
+type: string, minLength: 1e9                    => "minLength" must be at most 10000
+type: string, maxLength: 1e21                   => "maxLength" must be at most 9007199254740991
+type: array, minItems: 1e9                      => "minItems" must be at most 10000
+type: array, maxItems: "-1"                     => "maxItems" must be a whole number from 0 to 9007199254740991, not the text "-1"
+`
+    .trim()
+    .split('\n')
+    .map((row) => row.split(/ +=> ?/)),
+)('%s', (field, expected = '') => {
+  const { diagnostics } = checkSchema(write({ 'one.yaml': `type: A\nfields:\n  f: { ${field} }\n` }));
+  const [first, ...others] = diagnostics.map(({ message }) => message);
+  expect(others).toEqual([]);
+  if (expected === '') expect(first).toBeUndefined();
+  else expect(`${first};`).toContain(expected);
 });
 
 test('every code of the catalogue is raised by some fixture, and no other', () => {

@@ -1,6 +1,7 @@
 /** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
-import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
+import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName } from './template.ts';
 import { allMentions, type BodyPath, namesOfMembers, type RecordMention, type RelationContent } from './mentions.ts';

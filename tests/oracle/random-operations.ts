@@ -1,7 +1,8 @@
 /** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
 import { pick } from '../../engine/field-types/field-type.ts';
 import { type JsonObject, type JsonValue, isObject, pointer } from '../../engine/json/json.ts';
-import { type Field, MAX_GIVEN_IDENTIFIER, type RecordType, type Relation } from '../../engine/model/model.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
+import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import { raw } from './template.ts';
 import { badValues, refusedAt } from './values.ts';
 import { represent, type Shown, shownBy } from './reads.ts';

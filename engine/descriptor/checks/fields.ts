@@ -3,10 +3,10 @@ import type { DiagnosticCode } from '../../diagnostic.ts';
 import { type FieldType, ITEMS, listed, type Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json/json.ts';
-import { isNowByDefault, isNullable, NOW, shapeOf } from '../descriptor.ts';
+import { isNowByDefault, isNullable, MAX_GIVEN_IDENTIFIER, NOW, shapeOf } from '../descriptor.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
-import { hint, needsQuotes } from '../texts.ts';
+import { hint, unquoted } from '../texts.ts';
 import type { YamlPath } from '../source.ts';
 import { type Findings, repeated, type TypeCheck, unknownField } from './check.ts';
 import { didYouMean, shortened } from '../../names.ts';
@@ -101,8 +101,9 @@ function checkSample(
   const jsonSchema = type.schema(shape);
   if (!schema.accepts(jsonSchema, value)) {
     const expected = `${type.expected(shape)}${code === 'bad-default' && type.now ? `, or ${NOW}` : ''}`;
-    const message = `${quoted(owner.at(-1))} does not accept ${quoted(value)}; expected ${expected}${hint(jsonSchema['type'], value)}`;
-    return [finding(code, path, message, 'value', needsQuotes(jsonSchema['type'], value))];
+    const message = `${quoted(owner.at(-1))} does not accept ${quoted(value)}; expected ${expected}${hint(jsonSchema, value)}`;
+    const text = unquoted(jsonSchema['type'], value, (one) => type.parse(one) !== undefined);
+    return [finding(code, path, message, 'value', text)];
   }
   const answered = type.canonical?.(value) ?? value;
   const message = `${quoted(value)} is answered as ${quoted(answered)}; write it so`;
@@ -131,7 +132,7 @@ export const checkSeeds: TypeCheck = function* (type) {
   for (const [index, seed] of seeds.entries()) {
     const identifier = identifiers[index];
     const fault = (code: DiagnosticCode, message: string): Finding => finding(code, ['seed', index, name], message);
-    if (Number.isSafeInteger(identifier) && Number(identifier) >= 1) {
+    if (Number.isInteger(identifier) && Number(identifier) >= 1 && Number(identifier) <= MAX_GIVEN_IDENTIFIER) {
       if (again.has(index))
         yield fault('duplicate-seed', `an earlier seed record already has the identifier ${quoted(identifier)}`);
     } else if (isRead && !hidden.has(name))
@@ -140,7 +141,10 @@ export const checkSeeds: TypeCheck = function* (type) {
             'seed-identifier',
             `a seed record needs its identifier, ${quoted(name)}, so that it is inserted only once`,
           )
-        : fault('seed-identifier', `an identifier is an integer from 1, not ${quoted(identifier)}`);
+        : fault(
+            'seed-identifier',
+            `an identifier is an integer from 1 to ${MAX_GIVEN_IDENTIFIER}, not ${quoted(identifier)}`,
+          );
     if (isOpen) continue;
     for (const key of Object.keys(seed)) yield* unknownField(type, key, known, ['seed', index, key], 'key');
   }

@@ -7,7 +7,7 @@ import { shapeOf } from '../descriptor.ts';
 import type { FieldDraft, TypeDraft } from '../draft.ts';
 import { anyOf, type Finding, finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
-import { hint, needsQuotes } from '../texts.ts';
+import { hint, unquoted } from '../texts.ts';
 import { type Findings, notComparable, type TypeCheck, unknownField } from './check.ts';
 
 const comparisonsOf = ({ draft }: TypeDraft): readonly FieldComparison[] =>
@@ -67,11 +67,17 @@ function* operandFaults({ field, operator, operand, path }: FieldComparison, typ
   for (const [index, value] of values.entries()) {
     const parsed = value === null || typeof value === 'object' ? undefined : type.parse(String(value));
     if (parsed !== undefined && typeof parsed === typeof value && type.equal(parsed, value)) continue;
-    const { type: expected } = type.schema({ constraints: {}, examples: [] });
-    const advice = value === null ? '; for null, write { null: true }' : hint(expected, value);
+    const schema = type.schema({ constraints: {}, examples: [] });
+    const advice = value === null ? '; for null, write { null: true }' : hint(schema, value);
     const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not a value of that type${advice}`;
     const place = Array.isArray(operand) ? [...path, index] : path;
-    yield finding('bad-operand', place, message, 'value', needsQuotes(expected, value));
+    yield finding(
+      'bad-operand',
+      place,
+      message,
+      'value',
+      unquoted(schema['type'], value, (text) => type.parse(text) !== undefined),
+    );
   }
 }
 
