@@ -38,33 +38,33 @@ interface TokenSource {
  */
 export function parseGrants(...sources: readonly TokenSource[]) {
   const faults: string[] = [];
-  const lines = new Map<string, { readonly place: string; readonly grant: Grant }>();
-  for (const { place, text } of sources.flatMap(entriesOf)) {
+  const lines = new Map<string, { readonly location: string; readonly grant: Grant }>();
+  for (const { location, text } of sources.flatMap(entriesOf)) {
     const grant = parseGrant(text);
     const first = lines.get(text);
-    if (grant === undefined) faults.push(`${place}: ${EXPECTED}`);
-    else if (first !== undefined) faults.push(`${place}: repeats ${first.place}`);
-    else lines.set(text, { place, grant });
+    if (grant === undefined) faults.push(`${location}: ${EXPECTED}`);
+    else if (first !== undefined) faults.push(`${location}: repeats ${first.location}`);
+    else lines.set(text, { location, grant });
   }
-  const rivals = (keyOf: (grant: Grant) => string) =>
+  const repeated = (keyOf: (grant: Grant) => string) =>
     [...Map.groupBy(lines.values(), ({ grant }) => keyOf(grant)).values()].filter(({ length }) => length > 1);
-  const [byName, byHash] = [rivals(({ name }) => name), rivals(({ hash }) => hash.toString('hex'))];
-  const placesOf = (group: (typeof byName)[number]): string => group.map(({ place }) => place).join(' and ');
-  for (const group of byName) faults.push(`${placesOf(group)}: several tokens are named "${group[0]?.grant.name}"`);
-  for (const group of byHash) faults.push(`${placesOf(group)}: the hashes are the same`);
-  const contested = new Set([...byName, ...byHash].flat());
-  const grants = [...lines.values()].filter((line) => !contested.has(line)).map(({ grant }) => grant);
+  const [byName, byHash] = [repeated(({ name }) => name), repeated(({ hash }) => hash.toString('hex'))];
+  const locationsOf = (group: (typeof byName)[number]): string => group.map(({ location }) => location).join(' and ');
+  for (const group of byName) faults.push(`${locationsOf(group)}: several tokens are named "${group[0]?.grant.name}"`);
+  for (const group of byHash) faults.push(`${locationsOf(group)}: the hashes are the same`);
+  const refused = new Set([...byName, ...byHash].flat());
+  const grants = [...lines.values()].filter((line) => !refused.has(line)).map(({ grant }) => grant);
   return { grants, faults };
 }
 
 /** Lines and, between semicolons, entries, without comments. */
-const entriesOf = ({ name, text }: TokenSource): readonly { readonly place: string; readonly text: string }[] =>
+const entriesOf = ({ name, text }: TokenSource): readonly { readonly location: string; readonly text: string }[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim().startsWith('#')) return [];
     const parts = line.split(';').map((part) => part.trim());
-    const place = `${name}: line ${index + 1}`;
+    const location = `${name}: line ${index + 1}`;
     return parts
-      .map((part, at) => ({ text: part, place: parts.length > 1 ? `${place}, entry ${at + 1}` : place }))
+      .map((part, at) => ({ text: part, location: parts.length > 1 ? `${location}, entry ${at + 1}` : location }))
       .filter((entry) => entry.text !== '');
   });
 

@@ -261,8 +261,8 @@ function scalarText(steps: readonly string[], value: unknown): string {
 }
 
 function wrong(steps: readonly string[], fault: string): Problem {
-  const place = steps.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${shortened(step)}`)).join('');
-  return refusal('where', `where${place} ${fault}`);
+  const path = steps.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${shortened(step)}`)).join('');
+  return refusal('where', `where${path} ${fault}`);
 }
 
 /** The tags of the records that were returned. */
@@ -284,7 +284,7 @@ export function collectionOf<R extends object>(
     const result = await ask(name, call);
     return { ...result, all: JSON.parse(result.json ?? '[]') as readonly T[] };
   };
-  const rehearse = async <T>(name: CallName, call: Call): Promise<DryRun<T>> =>
+  const dryRun = async <T>(name: CallName, call: Call): Promise<DryRun<T>> =>
     JSON.parse((await ask(name, { ...call, isDryRun: true })).json ?? '') as DryRun<T>;
   return {
     list: async (options = {}) => {
@@ -302,11 +302,11 @@ export function collectionOf<R extends object>(
     update: (id, body, options = {}) => record('update', { id, body, options }),
     delete: (id, options = {}) => record('delete', { id, options }),
     dryRun: {
-      create: (body, options = {}) => rehearse('create', { body, options }),
-      createMany: async (body, options = {}) => rehearse('create', { body: arrayIn(body), options }),
-      updateMany: (body, options = {}) => rehearse('updateMany', { body, options }),
-      update: (id, body, options = {}) => rehearse('update', { id, body, options }),
-      delete: (id, options = {}) => rehearse('delete', { id, options }),
+      create: (body, options = {}) => dryRun('create', { body, options }),
+      createMany: async (body, options = {}) => dryRun('create', { body: arrayIn(body), options }),
+      updateMany: (body, options = {}) => dryRun('updateMany', { body, options }),
+      update: (id, body, options = {}) => dryRun('update', { id, body, options }),
+      delete: (id, options = {}) => dryRun('delete', { id, options }),
     },
     tagOf: (known) => TAGS.get(known),
   };

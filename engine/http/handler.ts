@@ -74,8 +74,8 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
     watched?: Watched,
   ): Promise<void> {
     const given = request.headers['x-position']?.toString();
-    const seen: Position = { last: given };
-    const caller = new BudgetCaller(budget, seen, new HttpClient(request, response, addressOf));
+    const position: Position = { last: given };
+    const caller = new BudgetCaller(budget, position, new HttpClient(request, response, addressOf));
     let answer: Answer | undefined;
     try {
       admit(request);
@@ -86,7 +86,8 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
     } catch (error) {
       if (!(error instanceof CallerGone)) answer = refusal(error, request, response);
     }
-    if (seen.last !== undefined && seen.last !== given) answers.setHeaders(response, { 'X-Position': seen.last });
+    if (position.last !== undefined && position.last !== given)
+      answers.setHeaders(response, { 'X-Position': position.last });
     if (answer) await answers.send(request, response, answer, sending);
     caller.release();
   }

@@ -25,10 +25,10 @@ export function escapeStep(step: string | number): string {
 }
 
 /** The pointer and those around it: `/a/0` and `/a` for `/a/0`. */
-export function enclosing(place: string): readonly string[] {
-  const places: string[] = [];
-  for (let rest = place; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) places.push(rest);
-  return places;
+export function enclosing(start: string): readonly string[] {
+  const pointers: string[] = [];
+  for (let rest = start; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) pointers.push(rest);
+  return pointers;
 }
 
 export const unescapedSteps = (text: string): readonly string[] => text.split('/').slice(1).map(unescapedStep);
@@ -187,15 +187,15 @@ class Tokenizer {
       if (Object.hasOwn(object, key)) throw this.#fault(`the key ${JSON.stringify(shortened(key))} is repeated`, start);
       this.#keys += 1;
       if (this.#keys > this.#limits.bodyKeys) throw this.#tooMuch(`more than ${this.#limits.bodyKeys} keys`);
-      const way = kept?.of(key);
-      if (way === 'text') {
+      const keeping = kept?.of(key);
+      if (keeping === 'text') {
         object[key] = this.#keep();
         members ??= new Map();
         members.set(key, { name: this.#text.slice(start, end), text: this.#kept });
       } else if (key === '__proto__') {
         this.#refuse('reserved-key', 'The key "__proto__" is reserved');
-        Object.defineProperty(object, key, { value: this.#value(way), enumerable: true });
-      } else object[key] = this.#value(way);
+        Object.defineProperty(object, key, { value: this.#value(keeping), enumerable: true });
+      } else object[key] = this.#value(keeping);
       this.#path.pop();
     } while (this.#take(COMMA));
     if (!this.#take(CLOSE_OBJECT)) throw this.#unexpected('"," or "}"');
@@ -304,11 +304,11 @@ class Tokenizer {
   }
 
   #fault(message: string, at: number): Problem {
-    return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#placeOf(at)}`, pointer(this.#path));
+    return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#locationOf(at)}`, pointer(this.#path));
   }
 
   /** Only a body, or a text of several lines, has line numbers: other texts are part of a larger one. */
-  #placeOf(at: number): string {
+  #locationOf(at: number): string {
     const before = this.#text.slice(0, at);
     const column = `column ${at - before.lastIndexOf('\n')}`;
     return this.#what === 'The body' || this.#text.includes('\n')
@@ -408,24 +408,24 @@ function canonicalNumber(text: string): string {
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
   /** A text that sorts as the location does: before those inside it. */
-  const orderOf = (place: string): string => {
+  const orderOf = (location: string): string => {
     let value: unknown = body;
-    const indexes = unescapedSteps(place.slice(at.length)).map((step) => {
+    const indexes = unescapedSteps(location.slice(at.length)).map((step) => {
       const index = typeof value === 'object' && value !== null ? indexesOf(value).get(step) : undefined;
       value = index === undefined ? undefined : Reflect.get(value as object, step);
       return index === undefined ? '~' : String(index).padStart(8, '0');
     });
     return indexes.join('');
   };
-  const places = [...Map.groupBy(faults, placeOf)].map(([place, all]) => ({ order: orderOf(place), all }));
-  return places
+  const located = [...Map.groupBy(faults, pointerOf)].map(([location, all]) => ({ order: orderOf(location), all }));
+  return located
     .toSorted((a, b) => (a.order < b.order ? -1 : Number(a.order > b.order)))
     .flatMap(({ all }) => (all[0]?.code === 'check' ? all.filter(({ code }) => code === 'check') : all.slice(0, 1)));
 }
 
 const indexesOf = memoized((value: object) => new Map(Object.keys(value).map((key, index) => [key, index])));
 
-const placeOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : '');
+const pointerOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : '');
 
 export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
-  [...Map.groupBy(faults, placeOf).values()].flatMap((all) => all.slice(0, 1));
+  [...Map.groupBy(faults, pointerOf).values()].flatMap((all) => all.slice(0, 1));

@@ -12,7 +12,7 @@ import { VERSION } from '../process.ts';
 import { operators } from '../query/operators.ts';
 
 /** The default limit: whole lists would fill the context of an agent. */
-const USUAL_LIMIT = 20;
+const DEFAULT_LIMIT = 20;
 
 const NAMES = { type: 'array', items: { type: 'string' } };
 const RECORD = {
@@ -39,7 +39,7 @@ const ARGUMENTS = {
     ...NAMES,
     description: 'Fields, or groups and measures, each optionally with a direction: ["price desc", "name"]',
   },
-  limit: { type: 'integer', description: `How many to return; ${USUAL_LIMIT} if left out` },
+  limit: { type: 'integer', description: `How many to return; ${DEFAULT_LIMIT} if left out` },
   offset: { type: 'integer', description: 'How many to skip' },
   after: { type: 'string', description: 'The "next" of the page before' },
   count: { type: 'string', enum: ['exact', 'estimated', 'none'], description: 'How the total is found' },
@@ -193,7 +193,7 @@ async function run(name: string, tool: AgentTool, given: JsonObject, { model, ca
   const isPaged = verb === 'list' || verb === 'summary';
   const { view, tag } = viewIn(rest, etag);
   const options = {
-    ...(isPaged ? { limit: USUAL_LIMIT } : {}),
+    ...(isPaged ? { limit: DEFAULT_LIMIT } : {}),
     ...view,
     ...(tag === undefined ? {} : { ifMatch: tag }),
     ...(idempotency_key === undefined ? {} : { idempotencyKey: idempotency_key }),
@@ -305,22 +305,22 @@ function describeFor(model: Model, name: string): JsonObject {
   const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
   const needsTag = preconditions === 'required' && (operations.has('update') || operations.has('delete'));
   return {
-    ...withoutUsual(described),
+    ...withoutDefaults(described),
     operations: [...operations],
-    identifier: withoutUsual(described['identifier']),
-    fields: byName(fields.values(), (field) => withoutUsual(describeField(field))),
-    relations: byName(relations.values(), (relation) => withoutUsual(describeRelation(relation))),
+    identifier: withoutDefaults(described['identifier']),
+    fields: byName(fields.values(), (field) => withoutDefaults(describeField(field))),
+    relations: byName(relations.values(), (relation) => withoutDefaults(describeRelation(relation))),
     ...(uniques.length > 0 ? { unique: uniques } : {}),
     ...(needsTag ? { note: 'Updates and deletions need the etag of get_record.' } : {}),
   };
 }
 
-const withoutUsual = (item: JsonValue = {}): JsonObject =>
+const withoutDefaults = (item: JsonValue = {}): JsonObject =>
   Object.fromEntries(
-    Object.entries(item as JsonObject).filter(([key, value]) => !INTERNAL.test(key) && !isUsual(key, value)),
+    Object.entries(item as JsonObject).filter(([key, value]) => !INTERNAL.test(key) && !isDefault(key, value)),
   );
 
-function isUsual(key: string, value: JsonValue): boolean {
+function isDefault(key: string, value: JsonValue): boolean {
   // Identifiers are in the record, and relations are shown, unless the description says otherwise.
   if (key === 'inRecord' || key === 'shown') return value === true;
   if (value === null) return true;

@@ -289,8 +289,8 @@ const operands = (known: readonly OperatorName[], value: JsonObject): JsonObject
   type: 'object',
   properties: Object.fromEntries(
     known.map((operator) => {
-      const { wants, description } = operators[operator];
-      const schema = { value, values: arrayOf(value, { maxItems: MAX_IN_VALUES }), flag: { type: 'boolean' } }[wants];
+      const { operand, description } = operators[operator];
+      const schema = { value, values: arrayOf(value, { maxItems: MAX_IN_VALUES }), flag: { type: 'boolean' } }[operand];
       return [operator, { ...schema, description }];
     }),
   ),

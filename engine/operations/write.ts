@@ -58,7 +58,7 @@ export function textOf(value: unknown): string {
   function checked(this: Readonly<Record<string, unknown>>, key: string, inner: unknown): unknown {
     const outer = pointers.get(this);
     const pointer = outer === undefined ? '' : `${outer}/${escapeStep(key)}`;
-    const kind = inner === undefined && !Array.isArray(this) ? undefined : strangeKind(this[key], inner);
+    const kind = inner === undefined && !Array.isArray(this) ? undefined : unsupportedKind(this[key], inner);
     if (kind === undefined) {
       if (typeof inner === 'object') pointers.set(inner, pointer);
       return inner;
@@ -77,7 +77,7 @@ export function textOf(value: unknown): string {
 }
 
 /** The name of a value that JSON does not have; undefined for any other. `written`: the result of its toJSON. */
-function strangeKind(value: unknown, written: unknown): string | undefined {
+function unsupportedKind(value: unknown, written: unknown): string | undefined {
   if (typeof written === 'number') return Number.isFinite(written) ? undefined : String(written);
   if (typeof written === 'string' || typeof written === 'boolean') return undefined;
   if (written === null) return value instanceof Date ? 'an invalid date' : undefined;
@@ -337,14 +337,14 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
-  const unfit = keyFaultsIn(type, all, query.unique, unknown, faults);
+  const keyFaults = keyFaultsIn(type, all, query.unique, unknown, faults);
   const shared = { type, raw, ...query, author, rights, caller };
   // Such values find no record, so the body is checked like that of a create, which reports all of its faults.
-  if (unfit.length > 0 && !isArray && !isHidden && faults.length === 0) {
-    const found = faultsIn(context, () => unfit, unknown);
+  if (keyFaults.length > 0 && !isArray && !isHidden && faults.length === 0) {
+    const found = faultsIn(context, () => keyFaults, unknown);
     await store.create({ ...shared, items: unknown, faults: found, mergePatch: false });
   }
-  if (unfit.length > 0) throw faultyRequest('invalid-body', unfit);
+  if (keyFaults.length > 0) throw faultyRequest('invalid-body', keyFaults);
   const tags = isArray ? records.flatMap(({ pointer, tag }) => conditions.wrongTag(pointer, tag)) : [];
   const soleTag = isArray ? undefined : conditions.preconditionOf(preconditions, mode);
   const request = {
@@ -401,8 +401,8 @@ function keyFaultsIn(
     if (!member || !('link' in member)) return member !== undefined;
     return steps.length === 1 || (steps.length === 2 && steps[1] === member.target.identifier.name);
   };
-  const unfit = found.filter(isKey);
-  if (missing.length + unfit.length === 0) return [];
+  const keyFaults = found.filter(isKey);
+  if (missing.length + keyFaults.length === 0) return [];
   // Other records of an array may exist, so that keys which only a create requires are not missing.
-  return inDocumentOrder([...missing, ...(items.length === 1 ? found : unfit)], documentOf(items));
+  return inDocumentOrder([...missing, ...(items.length === 1 ? found : keyFaults)], documentOf(items));
 }

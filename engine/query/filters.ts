@@ -18,7 +18,7 @@ import {
   textArray,
   wireArray,
 } from './parameters.ts';
-import { type FilterPlace, ownPath, resolveSubject } from './paths.ts';
+import { type PathStart, ownPath, resolveSubject } from './paths.ts';
 
 const COUNT = '$count';
 const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
@@ -40,7 +40,7 @@ export function resolveFilters(reading: QueryReading): readonly Filter[] {
 }
 
 /** Parameters whose steps are read up to `at`, and the records that they are about. */
-interface Unread extends FilterPlace {
+interface Unread extends PathStart {
   readonly parameters: readonly Parameter[];
   readonly at: number;
   readonly groups: number;
@@ -79,10 +79,10 @@ class FilterReader {
     const others = at === 0 ? ['limit', 'orderBy', ...GROUPS.keys()] : GROUPS.keys();
     const subject = resolveSubject(unread, name, complain, others);
     if (!subject) return undefined;
-    const { through, end, place } = subject;
+    const { through, end, reached } = subject;
     const found =
       'set' in end
-        ? this.#set(end, word, { ...unread, ...place, at: at + 2 })
+        ? this.#set(end, word, { ...unread, ...reached, at: at + 2 })
         : this.#comparison(end, parameters, at + 1);
     if (!found || found.length === 0) return undefined;
     return through.reduceRight<readonly Filter[]>((conditions, path) => [{ kind: 'some', path, conditions }], found);
@@ -122,7 +122,7 @@ class FilterReader {
     }
     const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
     return this.#complain(parameters)('to-many', message, () =>
-      this.#meant(word, SET_WORDS, path.set.target, path.name),
+      this.#suggestion(word, SET_WORDS, path.set.target, path.name),
     );
   }
 
@@ -159,11 +159,11 @@ class FilterReader {
       return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
     const message = `${quote(text)} is not an operator of "${nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
     const names = path.relations.map(({ name }) => name).join('.');
-    return complain('unknown-operator', message, () => this.#meant(text, known, record?.target, names));
+    return complain('unknown-operator', message, () => this.#suggestion(text, known, record?.target, names));
   }
 
   /** `_cnd[author.name]` for `_cnd[author][name]`, or the nearest of the known words. */
-  #meant(word: string, known: readonly string[], type: RecordType | undefined, path: string): string {
+  #suggestion(word: string, known: readonly string[], type: RecordType | undefined, path: string): string {
     const { rights } = this.#reading.names;
     const isMember =
       type && (type.fields.has(word) || relationsFor(rights, type).has(word) || word === type.identifier.name);
@@ -175,7 +175,7 @@ class FilterReader {
 }
 
 function readOperand(
-  { wants }: Operator,
+  { operand }: Operator,
   parameters: readonly Parameter[],
   at: number,
   path: Compared,
@@ -183,7 +183,7 @@ function readOperand(
   most: number,
 ): JsonValue | undefined {
   const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
-  if (wants === 'values') {
+  if (operand === 'values') {
     const items = textArray(parameters, at, complain, isJoined(path));
     const texts = items && [...items.values()].slice(0, most + 1);
     const values = texts?.flatMap(({ value }) => parse(path, value, steps, at, complain) ?? []);
@@ -192,8 +192,8 @@ function readOperand(
   if (others.length > 0)
     return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
   if (steps.length > at) return complain('malformed-filter', 'Nothing can follow the operator of a filter');
-  if (wants === 'value') return parse(path, text, steps, at, complain);
-  return parseTruth(text) ?? complain('invalid-value', `${said(path, text)} is not true or false`);
+  if (operand === 'value') return parse(path, text, steps, at, complain);
+  return parseTruth(text) ?? complain('invalid-value', `${shown(path, text)} is not true or false`);
 }
 
 /** Commas can separate values only where no value contains one. */
@@ -204,7 +204,7 @@ function isJoined(path: Compared): boolean {
 }
 
 /** Hides sensitive values, since clients and proxies log problems. */
-const said = (path: Compared, text: string): string => (fieldOf(path)?.sensitive ? 'The given value' : quote(text));
+const shown = (path: Compared, text: string): string => (fieldOf(path)?.sensitive ? 'The given value' : quote(text));
 
 const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name, operators.in.name]);
 
@@ -229,7 +229,7 @@ function parse(path: Compared, text: string, steps: readonly string[], at: numbe
   const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
   const sign = isPlus ? '; a + in a URL is written %2B' : '';
   const expected = type.expected(field ?? { constraints: {}, examples: [] });
-  const message = `${said(path, text)} is not a valid value of "${nameOf(path)}"; expected ${expected}${hint}${sign}`;
+  const message = `${shown(path, text)} is not a valid value of "${nameOf(path)}"; expected ${expected}${hint}${sign}`;
   return complain('invalid-value', message, () =>
     values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
   );

@@ -8,7 +8,7 @@ import type { Check, CheckCondition, Field, RecordType } from '../model/model.ts
 export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
-  readonly wants: 'value' | 'values' | 'flag';
+  readonly operand: 'value' | 'values' | 'flag';
   /** SQL about a comparable column, and the same in the engine. `like`: the LIKE that compares ASCII letters without case. */
   condition(column: string, count: number, like: string): string;
   test(value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number): boolean;
@@ -23,7 +23,7 @@ const comparing = (
 ): Operator => ({
   name,
   description,
-  wants: 'value',
+  operand: 'value',
   condition: (column) => `${column} ${sign} ?`,
   test: (value, operand, compare) => fits(compare(value, operand)),
 });
@@ -45,21 +45,21 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   in: {
     name: 'in',
     description: `Equal to one of the values, at most ${MAX_IN_VALUES}: repeat the key for each, or join them by commas, unless a text can have one.`,
-    wants: 'values',
+    operand: 'values',
     condition: (column, count) => `${column} in (${Array.from({ length: count }, () => '?').join(', ')})`,
     test: (value, operand, compare) => many(operand).some((listed) => compare(value, listed) === 0),
   },
   like: {
     name: 'like',
     description: 'Matches the whole text: * matches any run of characters, and ASCII letters match in either case.',
-    wants: 'value',
+    operand: 'value',
     condition: (column, _, like) => `${column} ${like} ? escape '\\'`,
     test: (value, operand) => hasSegments(lowered(String(value)), lowered(String(operand)).split(/\*+/)),
   },
   null: {
     name: 'null',
     description: 'true finds records without a value, false those with one.',
-    wants: 'flag',
+    operand: 'flag',
     condition: (column, count) => `${column} is ${count === 1 ? '' : 'not '}null`,
     test: () => true,
   },
@@ -67,10 +67,10 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
 
 /** The `count` of `condition`: how many operands there are; for a flag, 1 for true and 0 for false. */
 export const countOf = (name: OperatorName, value: JsonValue): number =>
-  operators[name].wants === 'flag' ? Number(value) : many(value).length;
+  operators[name].operand === 'flag' ? Number(value) : many(value).length;
 
 export function operandsOf(name: OperatorName, value: JsonValue): readonly JsonValue[] {
-  if (operators[name].wants === 'flag') return [];
+  if (operators[name].operand === 'flag') return [];
   return name === 'like' ? [pattern(String(value))] : many(value);
 }
 

@@ -26,7 +26,7 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
     names.type,
     resolveTerms<OrderBy>(parameters, faults, ({ key, value }, descending, before) => {
       const complain = complainAbout(faults, key);
-      if (SIGNS.test(value))
+      if (NOT_IN_NAMES.test(value))
         return complain('unknown-field', `${quote(value)} is not a field; for descending order write FIELD,desc`);
       const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
       if (!path) return undefined;
@@ -38,7 +38,7 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
     }),
   );
 
-const SIGNS = /[-+:|\s"'[\]]/;
+const NOT_IN_NAMES = /[-+:|\s"'[\]]/;
 
 function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
   const own = order.findIndex(({ path }) => path.relations.length === 0 && path.field === undefined);
@@ -61,8 +61,8 @@ export function resolveTerms<T>(
   const words = orderWords(parameters, faults);
   const order: T[] = [];
   let count = 0;
-  for (const [place, word] of words.entries()) {
-    const [before, next] = [words[place - 1], words[place + 1]];
+  for (const [index, word] of words.entries()) {
+    const [before, next] = [words[index - 1], words[index + 1]];
     if (directionOf(word) === undefined) {
       count += 1;
       if (count === MAX_ORDER_TERMS + 1)

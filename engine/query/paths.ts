@@ -22,13 +22,13 @@ const namesOfTarget = ({ target }: Relation, rights: Rights): PathNames => ({
 
 export const ownPath = (type: RecordType, field: Field | undefined): Path => pathTo(type, [], field);
 
-export interface FilterPlace {
+export interface PathStart {
   readonly names: PathNames;
   readonly followed: number;
 }
 
 /** Follows `author.country.name`; undefined after a complaint. `through`: sets on the way, of which one record must match. */
-export function resolveSubject(start: FilterPlace, text: string, complain: Complain, others: Iterable<string> = []) {
+export function resolveSubject(start: PathStart, text: string, complain: Complain, others: Iterable<string> = []) {
   const steps = text.split('.');
   const through: SetPath[] = [];
   let relations: readonly Relation[] = [];
@@ -40,7 +40,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
       if (index < steps.length - 1) return unknownRelation(type, rights, step, complain);
       const field = fields.get(step);
       if (!field && step !== type.identifier.name) return unknownField(names, step, complain, index > 0 ? [] : others);
-      return { through, end: pathTo(type, relations, field), place: { names, followed } };
+      return { through, end: pathTo(type, relations, field), reached: { names, followed } };
     }
     if (followed === MAX_INCLUDE_DEPTH)
       return complain('too-deep', `A path can follow at most ${MAX_INCLUDE_DEPTH} relations`);
@@ -50,7 +50,7 @@ export function resolveSubject(start: FilterPlace, text: string, complain: Compl
     relations = relation.toMany ? [] : [...relations, relation];
   }
   const set = relations.length === 0 ? through.pop() : undefined;
-  return { through, end: set ?? pathTo(names.type, relations, undefined), place: { names, followed } };
+  return { through, end: set ?? pathTo(names.type, relations, undefined), reached: { names, followed } };
 }
 
 /** Resolves a path of an order or a summary, which leads through no set: a record has one value at most. */

@@ -117,7 +117,7 @@ function sortParameters(
 }
 
 /** Parameters of other products, with the parameter that means the same here. */
-const MEANT: ReadonlyMap<string, string> = new Map([
+const EQUIVALENTS: ReadonlyMap<string, string> = new Map([
   ['limit', '_cnd[limit]=OFFSET,LIMIT'],
   ['offset', '_cnd[limit]=OFFSET,LIMIT'],
   ['page', '_cnd[limit]=OFFSET,LIMIT'],
@@ -138,14 +138,16 @@ function refuse(
 ): void {
   const complain = complainAbout(faults, key);
   // `page[number]` and `_page` mean the same as `page`.
-  const meant = MEANT.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
-  if (conditions !== true && (steps !== undefined || meant?.startsWith('_cnd[')))
+  const equivalent = EQUIVALENTS.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
+  if (conditions !== true && (steps !== undefined || equivalent?.startsWith('_cnd[')))
     complain('unknown-parameter', `${quote(key)} ${conditions}`);
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
       const names = [type.identifier.name, ...type.fields.keys(), ...relationsFor(rights, type).keys()];
-      return didYouMeanHint(meant ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []));
+      return didYouMeanHint(
+        equivalent ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []),
+      );
     });
 }
 

@@ -114,8 +114,8 @@ class Translation {
 
   /** A name as it stands is that of a field, if there is one. */
   comparison(key: string): readonly [path: string, ...Comparison] | undefined {
-    const place = { names: this.names, followed: 0 };
-    const isPath = (text: string): boolean => resolveSubject(place, text, () => undefined, []) !== undefined;
+    const start = { names: this.names, followed: 0 };
+    const isPath = (text: string): boolean => resolveSubject(start, text, () => undefined, []) !== undefined;
     if (isPath(key)) return [key, 'eq'];
     for (const [word, comparison] of COMPARISONS) {
       const path = key.slice(0, -word.length - 1);
@@ -164,7 +164,7 @@ const EMBEDS = ['_embed', '_expand'];
 const ONCE = ['_start', '_end', '_limit', '_page', '_per_page', '_sort', '_order'];
 const OTHERS = [...ONCE, ...EMBEDS];
 
-const USUAL_SIZE = 10;
+const DEFAULT_SIZE = 10;
 
 /** `_sort=position,name&_order=desc,asc`, or `_sort=-position,name`. */
 function sorted(values: Values, to: Translation): readonly Parameter[] {
@@ -179,7 +179,7 @@ function sorted(values: Values, to: Translation): readonly Parameter[] {
   });
 }
 
-function placed(values: Values, to: Translation): readonly Parameter[] {
+function paged(values: Values, to: Translation): readonly Parameter[] {
   const read = (name: string, least: number): number | undefined => {
     const text = values.get(name)?.[0];
     if (text === undefined) return undefined;
@@ -194,7 +194,7 @@ function placed(values: Values, to: Translation): readonly Parameter[] {
   if (number !== undefined || perPage !== undefined) {
     const slice = ['_start', '_end'].find((name) => values.has(name));
     if (slice !== undefined) to.refuse(slice, 'mixed-forms', `"${slice}" cannot be used together with pages`);
-    const size = perPage ?? limit ?? USUAL_SIZE;
+    const size = perPage ?? limit ?? DEFAULT_SIZE;
     return limitedTo(key ?? '_page', Math.min(((number ?? 1) - 1) * size, Number.MAX_SAFE_INTEGER), size);
   }
   if (key === undefined) return [];
@@ -208,7 +208,7 @@ export const jsonServer: HttpDialect = {
     return [
       ...conditions.flatMap(([key, some]) => to.compared(key, some)),
       ...sorted(values, to),
-      ...placed(values, to),
+      ...paged(values, to),
       ...(embedded.length > 0 ? [shownRelations(embedded)] : []),
     ];
   }),
@@ -227,9 +227,9 @@ export const jsonServer: HttpDialect = {
       const open = `${JSON.stringify(head).slice(0, -1)},"data":${format.open}`;
       return { headers: {}, format: { ...format, open, close: `${format.close}}` } };
     }
-    const searchOf = (place: number | undefined): string | undefined => {
-      search.set('_page', String(place));
-      return place === undefined ? undefined : search.toString();
+    const searchOf = (page: number | undefined): string | undefined => {
+      search.set('_page', String(page));
+      return page === undefined ? undefined : search.toString();
     };
     const searches = { first: searchOf(1), prev: searchOf(prev), next: searchOf(next), last: searchOf(last) };
     return { headers: { Link: linksTo(target.base + path, searches) } };
@@ -241,7 +241,7 @@ export const jsonServer: HttpDialect = {
 
 const listIn = (value: JsonValue): readonly JsonValue[] => (Array.isArray(value) ? value : []);
 
-const isPlace = (value: JsonValue | undefined, least: number): value is number =>
+const isPosition = (value: JsonValue | undefined, least: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= least;
 
 interface JsonParameter {
@@ -255,7 +255,7 @@ const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
     read: (value) => {
       const [first, last, ...rest] = listIn(value);
       // A page of no records ends before it begins.
-      const isRange = isPlace(first, 0) && isPlace(last, first - 1) && rest.length === 0;
+      const isRange = isPosition(first, 0) && isPosition(last, first - 1) && rest.length === 0;
       return isRange ? limitedTo('range', first, last - first + 1) : undefined;
     },
   },
@@ -341,10 +341,10 @@ export const simpleRest: HttpDialect = {
     const { total } = result;
     const count = 'rows' in result ? result.rows.length : total === undefined ? undefined : Math.max(0, total - offset);
     if (count === undefined) return { headers: {} };
-    const places = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
+    const range = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
     // An estimate may be less than what is here.
     const all = total === undefined ? '*' : Math.max(total, count === 0 ? 0 : offset + count);
-    return { headers: { 'Content-Range': `${encodeURIComponent(type.path)} ${places}/${all}` } };
+    return { headers: { 'Content-Range': `${encodeURIComponent(type.path)} ${range}/${all}` } };
   },
   embed: 'embed',
 };
