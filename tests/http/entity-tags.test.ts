@@ -95,5 +95,6 @@ test('a weakened tag says what has weakened it; one without quotes could never m
     expect(await put(bare)).toEqual([400, expect.stringContaining('in its quotes, exactly as ETag has it')]);
   expect((await send(`GET ${path}`, undefined, { 'if-match': 'bare' })).status).toBe(400);
   expect((await send('POST /api/tax-classes', {}, { 'if-match': 'bare' })).status).toBe(400);
+  expect((await send('POST /api/tax-classes', {}, { 'if-match': tag })).status).toBe(412);
   for (const good of [`W/${tag}, ${tag}`, '*']) expect(await put(good)).toEqual([200, undefined]);
 });

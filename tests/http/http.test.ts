@@ -55,6 +55,13 @@ describe('a problem', () => {
   });
 });
 
+test.each([
+  ['9007199254740991', 404],
+  ...['9007199254740992', '0', '01', '-1', '1.0', '1e1', '%201', 'x'].map((id) => [id, 400] as const),
+] as const)('GET /api/gadgets/%s is %i', async (id, status) => {
+  expect((await send(`GET /api/gadgets/${id}`)).status).toBe(status);
+});
+
 describe('Prefer: return=minimal', () => {
   const MINIMAL = { ...JSON_BODY, prefer: 'return=minimal' };
   test.each([

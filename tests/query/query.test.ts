@@ -289,6 +289,18 @@ describe('filters', () => {
   });
 });
 
+test.each<[what: string, most: number, one: (index: number) => string]>([
+  ['filters', 50, (index) => `_cnd[$any][${index}][pages]=1`],
+  ['values of a filter', 100, (index) => `_cnd[pages][in][${index}]=1`],
+  ['terms of an order', 20, () => '_cnd[orderBy]=none'],
+])('too many %s are more than %i', (_, most, one) => {
+  const isTooMany = (count: number): boolean => {
+    const search = Array.from({ length: count }, (__, index) => one(index)).join('&');
+    return faultsOf(() => list(`${search}&none=1`)).some((fault) => fault.endsWith(': too-many'));
+  };
+  expect([isTooMany(most), isTooMany(most + 1)]).toEqual([false, true]);
+});
+
 describe('messages', () => {
   test.each([
     ['_cnd[positon]=1', 'did you mean "position"?'],
