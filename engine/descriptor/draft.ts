@@ -136,6 +136,8 @@ export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean)
   return { types, byName, allNamed, sides, sidesOf, ...pairUp(sides), accepts: valueChecker() };
 }
 
+const ANY: FieldDescriptor = { type: 'any' };
+
 export interface DescriptorFile extends Placing {
   readonly descriptor: Descriptor;
 }
@@ -174,11 +176,11 @@ export function withoutFaults(
     const descriptor = {
       ...Object.fromEntries(Object.entries(others).filter(([key]) => !keys.has(key))),
       type: typeName,
-      fields: Object.fromEntries([...sound(fields), ...[...unknown].map((name) => [name, { type: 'any' }] as const)]),
+      fields: Object.fromEntries([...[...hidden, ...unknown].map((name) => [name, ANY] as const), ...sound(fields)]),
       relations: Object.fromEntries(sound(relations)),
       unique: unique.filter((names, index) => !faulty.has(`${typeName} unique ${index}`) && names.every(isKnown)),
       checks: !keys.has('checks') && isComparable ? checks : [],
-      open: draft.open === true || lost.has('open') || hidden.size > 0,
+      open: draft.open === true || ['open', 'fields', 'relations'].some((key) => lost.has(key)),
       seed: keys.has('identifier') ? [] : seed,
     };
     return [{ ...where, descriptor: descriptor as Descriptor }];

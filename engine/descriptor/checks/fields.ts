@@ -121,15 +121,13 @@ function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: 
   }
 }
 
-/** Each seed record has its own identifier and only known keys. Validators check the values. */
+/** Each seed record has its own identifier. Validators of the Model check its values. */
 export const checkSeeds: TypeCheck = function* (type) {
-  const { draft, isRead, hidden, identifier: name, lost, fields, relations } = type;
+  const { draft, isRead, hidden, identifier: name } = type;
   const seeds = draft.seed ?? [];
   const identifiers = seeds.map((seed) => (Object.hasOwn(seed, name) ? seed[name] : undefined));
-  const known = [name, ...fields.keys(), ...relations.keys()];
-  const isOpen = draft.open === true || lost.has('open');
   const again = new Set(repeated(identifiers));
-  for (const [index, seed] of seeds.entries()) {
+  for (const index of seeds.keys()) {
     const identifier = identifiers[index];
     const fault = (code: DiagnosticCode, message: string): Finding => finding(code, ['seed', index, name], message);
     if (Number.isInteger(identifier) && Number(identifier) >= 1 && Number(identifier) <= MAX_GIVEN_IDENTIFIER) {
@@ -145,8 +143,6 @@ export const checkSeeds: TypeCheck = function* (type) {
             'seed-identifier',
             `an identifier is an integer from 1 to ${MAX_GIVEN_IDENTIFIER}, not ${quoted(identifier)}`,
           );
-    if (isOpen) continue;
-    for (const key of Object.keys(seed)) yield* unknownField(type, key, known, ['seed', index, key], 'key');
   }
 };
 
