@@ -15,7 +15,6 @@ const USAGE =
 
 interface Advice {
   readonly type: string;
-  /** `date: { index: true }` below `fields`, or `indexes: [[status, date]]`. */
   readonly advice: string;
   readonly lists: number;
   /** All lists together; undefined if the log is that of a proxy. */
@@ -64,7 +63,6 @@ function requestedList(line: string): LoggedList | undefined {
   return path === undefined || query === undefined ? undefined : { of: path.slice(path.lastIndexOf('/') + 1), query };
 }
 
-/** Sorted by the time that the lists take. */
 function together(lists: readonly LoggedList[], model: Model): readonly Advice[] {
   const types = [...model.types.values()].filter((type) => type.operations.has('list'));
   const byName = new Map(

@@ -56,14 +56,8 @@ interface Looked {
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
     const { steps } = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
-    const ready = steps.map((step) => ({
-      step,
-      state: 'ready' as const,
-      isAtStake: false,
-      affected: [],
-      obstacles: [],
-    }));
-    return { steps: ready, drift: [], others: [], isThere: false };
+    const ready = { state: 'ready', isAtStake: false, affected: [], obstacles: [] } as const;
+    return { steps: steps.map((step) => ({ step, ...ready })), drift: [], others: [], isThere: false };
   }
   const driver = await database.open();
   try {

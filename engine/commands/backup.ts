@@ -49,7 +49,6 @@ const refuseForeign = (from: string, foreign: readonly string[]): string =>
   `${from} holds what this engine did not make: ${listed(foreign)}.
 Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.`;
 
-/** Throws a StartError if the service could not start with the copy without a decision. */
 async function fits(settings: Settings, from: string, copy: string): Promise<void> {
   const assessed = withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
     const plan = await planFor(model, driver);

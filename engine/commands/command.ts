@@ -28,7 +28,6 @@ export async function stopSignal(): Promise<string> {
   return name;
 }
 
-/** Runs a command, and sets the exit code of the process. */
 export function runProcess(run: () => Promise<number>): void {
   // The stack trace that Node prints may contain values of records.
   process.once('uncaughtException', (error) => {
@@ -50,7 +49,6 @@ export function runProcess(run: () => Promise<number>): void {
 export const messageOf = (error: unknown): string =>
   error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
 
-/** An error of the operating system, such as a full disk. */
 export const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
 export const BOOLEAN = { type: 'boolean' } as const;
@@ -84,21 +82,18 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   }
 }
 
-/** Throws a StartError with all diagnostics. */
 export function readModel(directory: string): Model {
   const { schema, diagnostics } = checkSchema(directory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   return schema.model;
 }
 
-/** Throws a StartError that suggests the nearest name. */
 export function typeNamed({ types }: Model, name: string): RecordType {
   const type = types.get(name);
   if (type) return type;
   throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}`);
 }
 
-/** Throws a StartError if the rights name a type that does not exist. */
 export function refuseUnknownTypes(model: Model, rights: Granted): void {
   const [unknown] = unknownTypes(model, rights);
   if (unknown !== undefined) typeNamed(model, unknown);
@@ -124,7 +119,7 @@ export async function withDatabase<T>(
 
 const INTERVAL_MS = 5000;
 
-/** Returns a function that prints on standard error, at most once in five seconds, how many rows, or lines of all lines, are done. */
+/** Prints on standard error, at most once in five seconds, how many rows or lines are done. */
 export function createProgress(): (done: number, all?: number) => void {
   let shownAt = performance.now();
   return (done, all) => {

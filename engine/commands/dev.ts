@@ -49,7 +49,6 @@ export const dev = command(USAGE, {}, 0, async (_, __, settings) => {
   return 0;
 });
 
-/** Identity, size and times of all descriptors, or why they cannot be read. */
 function stateOf(directory: string): string {
   try {
     return findDescriptors(directory).map(describeFile).join('\n');

@@ -151,7 +151,6 @@ export const create = command(NEW, {}, 1, async (_, [type], { schemaDirectory })
   return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
 });
 
-/** Returns the path of the new file. */
 function writeDescriptor(type: string, directory: string): string {
   const fault = nameFault(type);
   if (fault) throw new StartError(fault.message);

@@ -161,7 +161,6 @@ function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
     if (faults.length + openFaults.length > 0) return { faults: [...faults, ...openFaults] };
     const own = kept.get(String(object['type']));
     const texts = new Map([...found].flatMap(([name, { text }]) => (own?.has(name) ? [[name, text] as const] : [])));
-    // The validator has accepted it.
     return { line: { ...object, texts } as unknown as Line };
   };
 }

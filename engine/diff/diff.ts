@@ -89,10 +89,8 @@ interface Pair<T> {
   readonly after: T;
 }
 
-/** The present names of types, fields and relations that are still there. */
 type NamesNow = ReadonlyMap<RecordType | Field | Relation, string>;
 
-/** Collects the changes of one type; `affected` says which of them break clients. */
 class Report {
   readonly changes: Change[] = [];
   readonly #type: string;
@@ -119,7 +117,6 @@ class Report {
   }
 }
 
-/** The changes by type, in the order of the new model, removed types last. */
 export function compareModels(before: Model, after: Model): readonly Change[] {
   const types = pairUp(before.types, after.types);
   const pairs = types.kept.map((pair) => ({

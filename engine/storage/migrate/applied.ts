@@ -40,7 +40,6 @@ export interface AppliedReference {
   readonly required: boolean;
   readonly unique: boolean;
   readonly acyclic?: boolean | undefined;
-  /** The names of the relation on this side, and on that of the target. */
   readonly belongsTo: string | null;
   readonly has: string | null;
 }
@@ -60,7 +59,7 @@ export interface AppliedType {
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
-  /** Indexes of the descriptor by name; those of foreign keys are only in `made`. */
+  /** Those of foreign keys are only in `made`. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -176,7 +175,6 @@ function parseApplied(text: string): AppliedModel {
   );
 }
 
-/** How descriptors stand to the models that were applied. */
 export interface Standing {
   /** current: applied last. behind: the last model was applied for the first time after this one. new: all others. */
   readonly state: 'new' | 'current' | 'behind';

@@ -28,7 +28,6 @@ export interface PreparedTables {
   /** The model of the descriptors with the names of its tables and columns. */
   readonly placed: Model;
   readonly standing: Standing;
-  /** Ids of the steps that were made. */
   readonly made: readonly string[];
   /** Ids of the drops that were not allowed. */
   readonly kept: readonly string[];
@@ -40,7 +39,6 @@ const NONE: ReadonlySet<string> = new Set();
 
 interface Preparation {
   readonly migrate?: boolean | undefined;
-  /** Whether seed records are inserted. */
   readonly seeds?: boolean;
   readonly clock?: Clock | undefined;
 }
@@ -84,10 +82,7 @@ async function prepareOnce(
   return { ...view, standing: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
 }
 
-/**
- * The model over tables that were perhaps made for other descriptors. Throws a StartError if they cannot serve it.
- * `missing`: names of the engine's own tables that are not there.
- */
+/** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own tables that are not there. */
 export function ownView(
   model: Model,
   { state, applied, last, own }: Standing,
@@ -137,10 +132,7 @@ export interface Applied {
   readonly backup: string | undefined;
 }
 
-/**
- * Runs all of the plan, or nothing. `allowed`: ids of steps that may be made though records lose something. Throws a
- * StartError with the plan where a step is not allowed or not possible.
- */
+/** Runs all of the plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose something. */
 export async function applyPlan(
   plan: StandingPlan,
   driver: Driver,
@@ -189,7 +181,6 @@ export async function applyPlan(
   return { steps, backup };
 }
 
-/** The tables or records were changed since the plan was made. */
 class StalePlan extends StartError {}
 
 async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): Promise<void> {
@@ -197,10 +188,7 @@ async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): 
   throw new StalePlan('The tables were changed by somebody else in the meantime. Nothing was changed by this plan.');
 }
 
-/**
- * Assesses the steps again under the lock. Where clients wait meanwhile, only those that had found no rows: constraints have
- * held for the others, and their loss was allowed.
- */
+/** Where clients wait for the lock, only steps that had found no rows: constraints have held for the others. */
 async function assessAgain(
   asFound: readonly Assessed[],
   plan: Plan,

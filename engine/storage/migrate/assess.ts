@@ -14,10 +14,7 @@ import {
   stepId,
 } from './steps.ts';
 
-/**
- * ready: the step may run. allow: it needs `--allow`. unclear: an operator must say what is meant. blocked: records or objects
- * prevent it. kept: it is a drop that is not allowed, so the part stays.
- */
+/** unclear: an operator must say what is meant. blocked: records or objects prevent it. kept: the drop is not allowed. */
 type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
@@ -31,7 +28,6 @@ interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
-  /** Whether the step's table has rows. */
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
@@ -97,18 +93,14 @@ function stateOf(
 }
 
 async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {
-  let count = 0;
   if (!fits) {
-    count = Number(await reader.value({ sql: `select count(*) from (${sql}) as found` }, []));
-    const first = `select identifier, value from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
-    const rows = count === 0 ? [] : await reader.all({ sql: first }, []);
-    const seeds = rows.flatMap(([, seed]) => (seed == null ? [] : Number(seed)));
-    return {
-      count,
-      identifiers: rows.map(([identifier]) => Number(identifier)),
-      seeds: seeds.length > 0 ? seeds : undefined,
-    };
+    const first = `select identifier, value, count(*) over () from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
+    const rows = await reader.all({ sql: first }, []);
+    const [[, seed = null, count = 0] = []] = rows;
+    const column = (at: number): readonly number[] => rows.map((row) => Number(row[at]));
+    return { count: Number(count), identifiers: column(0), seeds: seed === null ? undefined : column(1) };
   }
+  let count = 0;
   const page = `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`;
   const identifiers: number[] = [];
   for (let last = 0; ;) {

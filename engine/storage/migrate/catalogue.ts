@@ -5,9 +5,8 @@ import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
 /**
- * Kinds: relation (`detail`: table or view), column (`detail`: type and default), needed (a column that every new row must
- * give), index (valid), trigger, reader (it depends on column `detail`, or on the table), referrer (a table with a foreign key
- * to this one), denied (another user owns the table, or the schema `name` takes no new tables).
+ * Kinds: relation (`detail`: table or view), column (`detail`: type and default), needed (a column without a default), index,
+ * trigger, reader (of column `detail`), referrer (by a foreign key), denied (the table, or the schema `name`, is not ours).
  */
 interface Found {
   readonly kind: string;
@@ -18,7 +17,6 @@ interface Found {
 
 export type Catalogue = readonly Found[];
 
-/** A column that the engine did not make. */
 export interface OtherColumn {
   readonly name: string;
   /** Its type and default in DDL; empty where those cannot be read. */
@@ -50,7 +48,6 @@ const found = (catalogue: Catalogue, table: string, ...kinds: readonly string[])
 const namesOf = (catalogue: Catalogue, table: string, kind: string): readonly string[] =>
   found(catalogue, table, kind).map(({ name }) => name);
 
-/** The tables of the engine with what they must have. */
 const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
     table: type.table,
@@ -108,7 +105,6 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-/** The obstacles to the step, as texts for people. */
 export function obstaclesTo(
   { code, creates, edits, tasks, rowsIn: table = '' }: MigrationStep,
   applied: AppliedModel,

@@ -5,7 +5,7 @@ import { type Shape, widens } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { fieldsOf, sentence } from '../../model/checks.ts';
-import { type Field, OPEN_COLUMN } from '../../model/model.ts';
+import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
 import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import {
@@ -109,6 +109,16 @@ function valueOf(
   // Records may have an open key of that name.
   const taken = type.extracted(quote(OPEN_COLUMN), keyPath(field.name));
   return `case when ${hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;
+}
+
+/** SQL: the value that an index over the member compares. */
+export function valueAfter(
+  { dialect, fieldChanges, referenceChanges }: TypeChange,
+  member: Field | Relation,
+): string | undefined {
+  const one = fieldChanges.find(({ field }) => field === member);
+  if (one) return one.folded?.value ?? columnType(one.field, dialect.name).comparable(`(${one.value})`);
+  return referenceChanges.find(({ after }) => after.belongsTo === member.name)?.value;
 }
 
 function foldedValue(

@@ -44,7 +44,6 @@ import {
   typeSteps,
 } from './types.ts';
 
-/** `allowedDrops`: ids of the drops that are allowed; parts without one stay. */
 export function createPlan(
   model: Model,
   { applied, own }: Pick<Standing, 'applied' | 'own'>,
@@ -130,10 +129,7 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
 
 type TypeDraft = Draft<RecordType>;
 
-/**
- * The model with the parts that no descriptor names, and the steps that would drop them. What cannot be kept: what `allowedDrops`
- * names, a column that every new record needs a value for, and an index over values that have no order.
- */
+/** The model with the parts that no descriptor names, where they can be kept, and the steps that would drop them. */
 function keptModel(
   asked: Comparison,
   model: Model,
@@ -217,7 +213,6 @@ function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   return found;
 }
 
-/** Whether every new record must give it a value. */
 export const isNeeded = (field: Pick<AppliedField, 'nullable' | 'default' | 'isNowByDefault'>): boolean =>
   !field.nullable && field.default === null && field.isNowByDefault !== true;
 

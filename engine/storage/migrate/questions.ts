@@ -64,10 +64,7 @@ interface LeftBehind {
   readonly lasts: boolean;
 }
 
-/**
- * Finds data that stays behind: its former name is unknown or comes too late, its name means something else now, or its
- * table or column, which a descriptor asks for, holds other data. `model`: with the tables and columns of the descriptors.
- */
+/** Data that no descriptor shows any more. `model`: with the tables and columns that the descriptors ask for. */
 export function leftBehind(applied: AppliedModel, asked: Comparison, model: Model): readonly LeftBehind[] {
   if (Object.keys(applied.types).length === 0) return [];
   const formerTypes = asked.dropped.map(({ name, table }) => {

@@ -9,14 +9,14 @@ import {
   uniqueIndexes,
 } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
-import { columnType, encode, encodedDefault, heldOperand } from '../columns.ts';
+import { encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Statement, Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
 import { SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../write/values.ts';
 import { createWrites, type Writes } from '../write/writes.ts';
-import { changeOf, rowsWhere, type TypeChange } from './change.ts';
+import { changeOf, rowsWhere, type TypeChange, valueAfter } from './change.ts';
 import type { Comparison } from './compare.ts';
 import { SeedRefused } from './driver.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
@@ -89,8 +89,9 @@ function checksOf(
   mentions: readonly Mention[],
   changes: ReadonlyMap<RecordType, TypeChange>,
   pending: readonly Mention[],
-  { quote }: Dialect,
+  dialect: Dialect,
 ): readonly StepCheck[] {
+  const { quote } = dialect;
   const [links, made] = [mentions.filter(({ isLink }) => isLink), mentions.filter(({ isLink }) => !isLink)];
   const change = changes.get(type);
   const { table = '', identifier: column = '' } = change?.before ?? {};
@@ -109,7 +110,7 @@ function checksOf(
     refuse(
       `this record has the ${members.map(({ name }) => `"${name}"`).join(', ')} of a seed record; change one of them`,
       made.flatMap(({ item, seed }) => {
-        const condition = change && sameValues(change, members, item);
+        const condition = change && sameValues(change, members, item, dialect);
         return condition ? [[condition, seed]] : [];
       }),
     );
@@ -131,21 +132,22 @@ function anyOf(conditions: readonly string[]): string {
   return `(${parts.map((part) => (part.length === 1 ? part[0] : anyOf(part))).join(' or ')})`;
 }
 
-/** SQL: whether a row has the values of a unique index that the new record brings; undefined where they are not known. */
+/** SQL: whether a row will have the values of a unique index that the new record brings; undefined where one is unknown. */
 function sameValues(
-  { dialect, fieldChanges }: TypeChange,
+  change: TypeChange,
   members: UniqueMembers['members'],
   item: JsonObject,
+  { name, literal }: Dialect,
 ): string | undefined {
-  const { name, literal } = dialect;
   const terms = members.flatMap((member) => {
-    const one = fieldChanges.find(({ field }) => field === member);
-    if (!one || one.before?.type !== one.field.type.name) return [];
-    const { field, value, folded } = one;
-    const given = Object.hasOwn(item, field.name) ? encode(field, name, item[field.name]) : encodedDefault(field, name);
-    if (given === null) return [];
-    const held = folded?.value ?? columnType(field, name).comparable(`(${value})`);
-    return `${held} = ${literal(heldOperand(field, name, given))}`;
+    const value = valueAfter(change, member);
+    const given = item[member.name];
+    if ('link' in member) {
+      const identifier = isObject(given) ? given[member.target.identifier.name] : undefined;
+      return value && typeof identifier === 'number' ? `${value} = ${identifier}` : [];
+    }
+    const encoded = given === undefined ? encodedDefault(member, name) : encode(member, name, given);
+    return value && encoded !== null ? `${value} = ${literal(heldOperand(member, name, encoded))}` : [];
   });
   return terms.length < members.length ? undefined : `(${terms.join(' and ')})`;
 }

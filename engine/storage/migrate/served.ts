@@ -1,7 +1,4 @@
-/**
- * The model that an instance serves over tables which newer descriptors may have changed. It touches nothing that it does
- * not know, and writes nothing where the tables accept less than its own rules.
- */
+/** The model that an instance serves over tables of newer descriptors: it writes nothing where these accept less. */
 import { isDeepStrictEqual } from 'node:util';
 import { widens } from '../../field-types/field-type.ts';
 import { fieldsOf } from '../../model/checks.ts';

@@ -7,7 +7,6 @@ import type { Edit, Task } from './driver.ts';
 /** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
-/** The effect of a step on a record. fail: such a record blocks the step. */
 type Effect = 'lose' | 'change' | 'fail';
 
 /** docs/reference/changes.md lists them. */
@@ -96,10 +95,7 @@ export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
 /** Whether older statements would misread the column afterwards. */
 export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
-/**
- * The effect of the step on an instance of the version before. refuse: it cannot use the type. read: it refuses to write such
- * records. named: it goes on, unless the type is open.
- */
+/** For the version before. refuse: it cannot use the type. read: it only reads. named: it goes on, unless the type is open. */
 export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {
   if (isRename({ code })) return 'named';
   if (/^(convert-field|replace-field|share-relation)$/.test(code)) return 'refuse';

@@ -1,6 +1,5 @@
 /** The steps of types, and of their relations and indexes, with the SQL that changes their tables. */
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
-import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, SEED_TABLE } from '../tables.ts';
 import { type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
@@ -16,6 +15,7 @@ import {
   rowsOf,
   rowsWhere,
   type TypeChange,
+  valueAfter,
 } from './change.ts';
 import {
   columnsBefore,
@@ -269,10 +269,6 @@ function longEntries(change: TypeChange, index: Index): readonly StepCheck[] {
 }
 
 function duplicates(change: TypeChange, index: Index): StepCheck {
-  const values = index.members.flatMap((member) => {
-    const one = change.fieldChanges.find(({ field }) => field === member);
-    if (one) return one.folded?.value ?? columnType(one.field, change.dialect.name).comparable(`(${one.value})`);
-    return change.referenceChanges.find(({ after }) => after.belongsTo === member.name)?.value ?? [];
-  });
+  const values = index.members.flatMap((member) => valueAfter(change, member) ?? []);
   return checkOf('add-unique', { detail: described(index) }, rowsAlike(change, values));
 }

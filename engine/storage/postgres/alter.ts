@@ -1,7 +1,6 @@
 /**
- * Changes of tables that clients of PostgreSQL do not notice. New values go into a new column, which a trigger keeps up to
- * date for every writer while older rows are filled in batches; indexes are built concurrently, checks are validated later.
- * The switch only changes names.
+ * Changes of tables that clients of PostgreSQL do not notice: a trigger keeps a new column up to date while older rows are
+ * filled in batches, indexes are built concurrently, checks are validated later, and the switch only changes names.
  */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
@@ -19,7 +18,6 @@ import {
 } from '../tables.ts';
 
 interface NewColumn extends ColumnSource {
-  /** The column's name until the switch. */
   readonly name: string;
   readonly isNew: boolean;
   /** Whether its values are worked out row by row. */
@@ -38,14 +36,12 @@ export function alterTable(
   const filled = [...columns.values()].filter(({ isFilled }) => isFilled);
   const madeIndexes = new Set(edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
 
-  /** Whether this is the first edit that needs these tasks. */
   function isFirst(tasks: string): boolean {
     if (handled.has(tasks)) return false;
     handled.add(tasks);
     return true;
   }
 
-  /** A new name that no client knows. */
   function hiddenName(): string {
     names += 1;
     return generatedName(`${ENGINE_PREFIX}new`, String(names), table);
