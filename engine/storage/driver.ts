@@ -13,6 +13,9 @@ export interface Statement {
   readonly together?: Statement | undefined;
 }
 
+/** A text that is answered is held as it was read, and in the response. */
+export const COPIES_OF_TEXT = 2;
+
 export type Values = readonly SqlValue[];
 export type Row = readonly SqlValue[];
 

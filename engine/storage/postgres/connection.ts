@@ -11,7 +11,7 @@ import { lateStatement } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
 import { abortedBefore, isCancelled, isConnectionLost, isDividedByZero, isSilent, isStale, silent } from './errors.ts';
 import { POSITION } from './replicas.ts';
-import { CANCEL_RETRY_MS, SIDE_CONNECT_TIMEOUT_MS, SOCKET_TIMEOUT_MARGIN_MS } from './tuning.ts';
+import { ACQUIRE_TIMEOUT_MS, POLL_INTERVAL_MS, SOCKET_TIMEOUT_MARGIN_MS } from './tuning.ts';
 
 export interface Answered {
   readonly rows: readonly Row[];
@@ -108,7 +108,8 @@ export class PostgresConnection {
   }
 
   async #requestCancel(): Promise<void> {
-    if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), CANCEL_RETRY_MS).unref();
+    // The server forgets a cancellation that comes before its statement.
+    if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), POLL_INTERVAL_MS).unref();
     else this.#isSpoilt = true;
   }
 
@@ -195,7 +196,7 @@ function cancelStatement(client: Client): Promise<boolean> {
       wire.stream.destroy();
       resolve(isDone);
     };
-    const timer = setTimeout(end, SIDE_CONNECT_TIMEOUT_MS, false).unref();
+    const timer = setTimeout(end, ACQUIRE_TIMEOUT_MS, false).unref();
     wire.on('error', () => end(false));
     wire.once('end', () => end(true));
     if (ssl) wire.once('connect', () => wire.requestSsl()).once('sslconnect', send);

@@ -23,9 +23,9 @@ import { watchReplica } from './replicas.ts';
 import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transaction.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
-  HEALTH_PROBE_INTERVAL_MS,
   IDLE_IN_TRANSACTION_TIMEOUT_MS,
   MIGRATION_CONNECTIONS,
+  POLL_INTERVAL_MS,
   POOLER_PROBES,
   READ_ONLY_SHARE,
   RETRY_INTERVAL_MS,
@@ -143,7 +143,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     ping: async () => {
       await alone(requests).value(PING, []);
       await (connecting ??= requireConnectable(address, onRefused).finally(
-        () => void setTimeout(() => (connecting = undefined), HEALTH_PROBE_INTERVAL_MS).unref(),
+        () => void setTimeout(() => (connecting = undefined), POLL_INTERVAL_MS).unref(),
       ));
     },
     snapshot: (caller = PATIENT) => openSnapshot(streams, caller),

@@ -16,7 +16,6 @@ import {
   MAX_CONNECTION_USES,
   POOL_END_TIMEOUT_MS,
   RETRY_INTERVAL_MS,
-  TCP_KEEPALIVE_DELAY_MS,
 } from './tuning.ts';
 
 export interface Connections {
@@ -76,7 +75,7 @@ export function createConnections(
     onConnect: prepare,
     pipeline: true,
     keepAlive: true,
-    keepAliveInitialDelayMillis: TCP_KEEPALIVE_DELAY_MS,
+    keepAliveInitialDelayMillis: IDLE_TIMEOUT_MS,
     connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
     idleTimeoutMillis: limits === NO_LIMITS ? RETRY_INTERVAL_MS : IDLE_TIMEOUT_MS,
     maxLifetimeSeconds: MAX_CONNECTION_LIFETIME_S,

@@ -2,7 +2,7 @@
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
 import type { Statement } from '../driver.ts';
-import { REPLICA_POLL_INTERVAL_MS, REPLICA_POLL_TIMEOUT_MS, SIDE_CONNECT_TIMEOUT_MS } from './tuning.ts';
+import { ACQUIRE_TIMEOUT_MS, POLL_INTERVAL_MS, REPLICA_POLL_TIMEOUT_MS } from './tuning.ts';
 
 /** How far a primary has written its log, with its timeline: `2-16/B374D848`. */
 const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
@@ -37,7 +37,7 @@ export function watchReplica(url: string, onLost: () => void) {
     if (client) return client;
     const fresh = new Client({
       connectionString: url,
-      connectionTimeoutMillis: SIDE_CONNECT_TIMEOUT_MS,
+      connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
       query_timeout: REPLICA_POLL_TIMEOUT_MS,
       application_name: 'records-watch',
     });
@@ -72,7 +72,7 @@ export function watchReplica(url: string, onLost: () => void) {
   const cut = (): void => void client?.connection.stream.destroy();
   const look = (): Promise<void> => (looking ??= ask().finally(() => (looking = undefined)));
   void look();
-  const timer = setInterval(() => void look(), REPLICA_POLL_INTERVAL_MS).unref();
+  const timer = setInterval(() => void look(), POLL_INTERVAL_MS).unref();
   return {
     /** Whether the replica answers, and has replayed the log up to `position`; undefined means any. */
     covers: (position?: string): boolean => {

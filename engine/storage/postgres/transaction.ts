@@ -6,6 +6,7 @@ import { Problem } from '../../problem.ts';
 import {
   type Awaitable,
   ConstraintError,
+  COPIES_OF_TEXT,
   type Driver,
   type OnRow,
   Overtaken,
@@ -31,7 +32,6 @@ import {
 import type { Connections } from './pool.ts';
 import {
   FETCH_CHARS,
-  FETCH_COPIES,
   FIRST_FETCH_ROWS,
   MAX_BATCHED_WRITES,
   MAX_CONFLICT_BACKOFF_MS,
@@ -308,7 +308,7 @@ async function* texts(
     const length = some.reduce((sum, text) => sum + text.length, 0);
     const isLast = some.length < wanted;
     // A long list is refused for lack of memory before its first piece is sent.
-    const held = FETCH_COPIES * (isLast ? length : Math.max(length, FETCH_CHARS));
+    const held = COPIES_OF_TEXT * (isLast ? length : Math.max(length, FETCH_CHARS));
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);
     if (some.length > 0) yield some;

@@ -8,7 +8,7 @@ import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Reader, Row, Snapshot } from '../driver.ts';
+import { COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
 import { compileList, compileSummary, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf, shapeOfSummary } from './lists.ts';
@@ -87,7 +87,7 @@ export function createReads(driver: Driver): Reads {
   function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
     if (typeof text !== 'string') return undefined;
     refuseMarked(view, [text]);
-    if (text.length > SHORT_RECORD) caller.take(COPIES * text.length);
+    if (text.length > SHORT_RECORD) caller.take(COPIES_OF_TEXT * text.length);
     return text;
   }
 
@@ -286,8 +286,6 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
   throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
 }
 
-/** A text is held twice: as it was read, and in the answer. */
-const COPIES = 2;
 /** Characters of a record that is not charged: most are shorter. */
 const SHORT_RECORD = 16 * 1024;
 
@@ -302,6 +300,6 @@ function charging(caller: Caller): (text: SqlValue) => void {
     longest = Math.max(longest, length);
     // The longest record does not count: a single one is always answered, and the last may be beyond the page.
     if (total - longest > most) throw answerTooLong();
-    caller.take(COPIES * length);
+    caller.take(COPIES_OF_TEXT * length);
   };
 }

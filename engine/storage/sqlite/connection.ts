@@ -17,7 +17,7 @@ import {
   type Writer,
 } from '../driver.ts';
 import { diskFull, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
-import { BATCH_CHARS, BATCH_ROWS, LIST_CACHE_KIB } from './tuning.ts';
+import { BATCH_CHARS, BATCH_ROWS } from './tuning.ts';
 
 export interface SqliteConnection extends Writer {
   readonly database: Database.Database;
@@ -158,7 +158,7 @@ export type OnPiece = (texts: readonly string[]) => void;
 /** Reads a list that an index serves, between the requests, on a connection of its own. */
 export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   const connection = connect(file, true);
-  connection.execute(`pragma cache_size = -${LIST_CACHE_KIB}; begin`);
+  connection.command(BEGIN);
   let rows: IterableIterator<Row> | undefined;
   let isOpen = true;
 

@@ -19,11 +19,11 @@ import { createGroupCommit } from './group-commit.ts';
 import { define, migrate, rehearse, waitingForFile } from './migrate.ts';
 import { createReaders } from './readers.ts';
 import {
+  BUSY_TIMEOUT_MS,
   COPIES_OF_RECORD,
   MAX_COUNTED_ROWS,
   MAX_READERS,
   MAX_STREAMS,
-  STREAM_QUEUE_TIMEOUT_MS,
   WAL_LIMIT_BYTES,
 } from './tuning.ts';
 
@@ -74,7 +74,7 @@ export function openSqlite(
         write: Infinity,
         scan: statementTimeout,
         slowList: statementTimeout,
-        stream: STREAM_QUEUE_TIMEOUT_MS,
+        stream: BUSY_TIMEOUT_MS,
       },
     },
     read: (work) => work(reader),

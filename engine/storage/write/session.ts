@@ -23,7 +23,7 @@ import {
 } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
-import type { Reader, Row, Writer } from '../driver.ts';
+import { COPIES_OF_TEXT, type Reader, type Row, type Writer } from '../driver.ts';
 import type { ViewRow } from '../read/views.ts';
 import type { Strength, Tables, WriteTable } from './tables.ts';
 import type { Stamp } from './values.ts';
@@ -329,8 +329,6 @@ export function throwInOrder({ records }: WriteSession, code: ProblemCode, fault
 /** From this many on, one statement that loads all is cheaper than one for each. */
 const MANY = 8;
 
-const COPIES = 2;
-
 interface LockedRecord {
   readonly identifier: number;
   readonly pointer: string | undefined;
@@ -424,6 +422,6 @@ async function lockRun(session: WriteSession, type: RecordType, run: readonly Lo
   if (!isNamed(first)) return;
   // A short body can name thousands of long records.
   const texts = rows.flatMap((row) => row.filter((value) => typeof value === 'string'));
-  if (rows.length >= MANY) session.caller.take(COPIES * texts.reduce((sum, text) => sum + text.length, 0));
+  if (rows.length >= MANY) session.caller.take(COPIES_OF_TEXT * texts.reduce((sum, text) => sum + text.length, 0));
   for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));
 }
