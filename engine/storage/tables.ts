@@ -1,5 +1,5 @@
 /** Tables, columns, foreign keys and indexes as data, and the statements that make them; Knex prints what it can. */
-import type { Knex } from 'knex';
+import createKnex, { type Knex } from 'knex';
 import {
   ENGINE_PREFIX,
   type Field,
@@ -11,6 +11,7 @@ import {
 import { generatedName } from '../names.ts';
 import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
 import type { Dialect } from './dialect.ts';
+import type { Statement } from './driver.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
 
@@ -187,38 +188,94 @@ export function createIndex(
   return `${words}${quote(now)} on ${quote(table)} (${terms.join(', ')})`;
 }
 
+// The engine's own tables.
+
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
-export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
+const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
 const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
-
 /** The progress of a migration that does not run in one transaction. */
-export const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
+const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
 
 /** The DDL of the engine's own tables and indexes by name, in order. */
-export function engineTables({ quote, tableOptions, integer, locks }: Dialect): ReadonlyMap<string, string> {
-  const table = (name: string, columns: string, keyed = false): readonly [string, string] => [
-    name,
-    `create table if not exists ${quote(name)} (${columns}) ${tableOptions(keyed)}`,
-  ];
-  const progress = `key text not null, done integer not null, position ${integer} not null, rest text`;
+export function engineTables(dialect: Dialect): ReadonlyMap<string, string> {
+  const { integer, locks } = dialect;
+  type Define = (columns: Knex.CreateTableBuilder) => void;
+  const table = (name: string, texts: readonly string[], define: Define, keyed = false): readonly [string, string] => {
+    const { create } = created(dialect, name, keyed, (columns) => {
+      for (const text of texts) columns.text(text).notNullable();
+      define(columns);
+    });
+    return [name, create.join()];
+  };
+  const progress = table(MIGRATION_TABLE, ['key'], (columns) => {
+    columns.integer('done').notNullable();
+    columns.specificType('position', integer).notNullable();
+    columns.text('rest');
+  });
   return new Map([
-    table(MODEL_TABLE, 'id integer not null primary key, applied text not null', true),
-    table(
-      HISTORY_TABLE,
-      'number integer not null primary key, digest text not null, applied text not null, at text not null',
-      true,
-    ),
-    table(SEED_TABLE, `type text not null, identifier ${integer} not null, primary key (type, identifier)`),
-    table(
-      IDEMPOTENCY_TABLE,
-      'identity text not null, key text not null, hash text not null, created text not null, status integer, identifiers text, primary key (identity, key)',
-    ),
-    ...(locks ? [table(MIGRATION_TABLE, progress)] : []),
-    [
-      IDEMPOTENCY_INDEX,
-      `create index if not exists ${quote(IDEMPOTENCY_INDEX)} on ${quote(IDEMPOTENCY_TABLE)} (created)`,
-    ],
+    table(MODEL_TABLE, ['applied'], (columns) => columns.integer('id').primary(), true),
+    table(HISTORY_TABLE, ['digest', 'applied', 'at'], (columns) => columns.integer('number').primary(), true),
+    table(SEED_TABLE, ['type'], (columns) => {
+      columns.specificType('identifier', integer);
+      columns.primary(['type', 'identifier']);
+    }),
+    table(IDEMPOTENCY_TABLE, ['identity', 'key', 'hash', 'created'], (columns) => {
+      columns.integer('status');
+      columns.text('identifiers');
+      columns.primary(['identity', 'key']);
+    }),
+    [IDEMPOTENCY_INDEX, altered(IDEMPOTENCY_TABLE, dialect, (columns) => columns.index('created', IDEMPOTENCY_INDEX))],
+    ...(locks ? [progress] : []),
   ]);
 }
+
+/** Prints for both databases: SQLite, too, takes names in double quotes. */
+const rowsOf = createKnex({ client: 'pg' });
+
+const statement = (query: Knex.QueryBuilder): Statement => ({ sql: query.toSQL().sql });
+
+/** Statements on the engine's own tables. Bound: where nothing is said, the columns in alphabetical order. */
+export const METADATA = {
+  model: statement(rowsOf(MODEL_TABLE).select('applied')),
+  /** Bound: the model, 1. */
+  setModel: statement(rowsOf(MODEL_TABLE).insert({ applied: '', id: 1 }).onConflict('id').merge(['applied'])),
+  history: statement(rowsOf(HISTORY_TABLE).select('number', 'digest').orderBy('number')),
+  modelOf: statement(rowsOf(HISTORY_TABLE).select('applied').where('number', 0)),
+  lastNumber: statement(rowsOf(HISTORY_TABLE).max('number')),
+  addHistory: statement(rowsOf(HISTORY_TABLE).insert({ applied: '', at: '', digest: '', number: 0 })),
+  seeds: statement(rowsOf(SEED_TABLE).select('identifier', 'type').orderBy(['type', 'identifier'])),
+  seedsOf: statement(rowsOf(SEED_TABLE).select('identifier').where('type', '')),
+  addSeed: statement(rowsOf(SEED_TABLE).insert({ identifier: 0, type: '' }).onConflict().ignore()),
+  clearSeeds: statement(rowsOf(SEED_TABLE).delete()),
+  renameSeeds: (from: string, to: string) => rowsOf(SEED_TABLE).where('type', from).update('type', to).toString(),
+  dropSeeds: (type: string) => rowsOf(SEED_TABLE).where({ type }).delete().toString(),
+  key: statement(rowsOf(IDEMPOTENCY_TABLE).select('hash', 'status', 'identifiers').where({ identity: '', key: '' })),
+  /** Bound: identifiers, status, identity, key. */
+  answerKey: statement(
+    rowsOf(IDEMPOTENCY_TABLE).where({ identity: '', key: '' }).update({ identifiers: '', status: 0 }),
+  ),
+  /** An expired key counts as a new one. Where two come at once, the second waits. Bound: hours, hash, identity, key, hours. */
+  claimKey: ({ hoursAgo }: Dialect): Statement => {
+    const expired = rowsOf.raw(hoursAgo, [0]);
+    const claim = rowsOf(IDEMPOTENCY_TABLE).insert({ created: expired, hash: '', identity: '', key: '' });
+    const renewed = claim.onConflict(['identity', 'key']).merge(['hash', 'created']);
+    return statement(renewed.where(`${IDEMPOTENCY_TABLE}.created`, '<', expired));
+  },
+  /** Deletes expired keys. As text, since Knex has no words for an array of ctid. Bound: hours, how many at most. */
+  forgetKeys: ({ locks, hoursAgo }: Dialect): Statement => {
+    const expired = (columns: string): string =>
+      `select ${columns} from ${IDEMPOTENCY_TABLE} where created < ${hoursAgo} order by created limit ?`;
+    // As an array: PostgreSQL would join a subselect with the whole table.
+    const found = locks
+      ? `ctid = any (array(${expired('ctid')} for update skip locked))`
+      : `(identity, key) in (${expired('identity, key')})`;
+    return { sql: `delete from ${IDEMPOTENCY_TABLE} where ${found}` };
+  },
+  progress: statement(rowsOf(MIGRATION_TABLE).select('key', 'done', 'position', 'rest')),
+  beginProgress: statement(rowsOf(MIGRATION_TABLE).insert({ done: 0, key: '', position: 0 })),
+  setProgress: statement(rowsOf(MIGRATION_TABLE).update({ done: 0, position: 0 })),
+  setRest: statement(rowsOf(MIGRATION_TABLE).update({ rest: '' })),
+  endProgress: statement(rowsOf(MIGRATION_TABLE).delete()),
+};

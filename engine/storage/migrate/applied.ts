@@ -14,7 +14,16 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
-import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, sidesOf, type TableIndex } from '../tables.ts';
+import {
+  createIndex,
+  HISTORY_TABLE,
+  indexesOf,
+  joinIndex,
+  MODEL_TABLE,
+  METADATA,
+  sidesOf,
+  type TableIndex,
+} from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 
@@ -160,7 +169,7 @@ const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =
   );
 
 export async function readAppliedModel(reader: Reader): Promise<AppliedModel> {
-  const text = await reader.value({ sql: `select applied from ${MODEL_TABLE}` }, []);
+  const text = await reader.value(METADATA.model, []);
   return text === undefined ? NO_MODEL : parseApplied(String(text));
 }
 
@@ -190,20 +199,20 @@ export async function standingOf(model: Model, driver: Driver): Promise<Standing
   const tables = await driver.existing();
   const digest = digestOf(model, appliedModel(model, driver.dialect));
   const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(driver) : NO_MODEL;
-  const all = { sql: `select number, digest from ${HISTORY_TABLE} order by number` };
-  const rows = tables.includes(HISTORY_TABLE) ? await driver.all(all, []) : [];
+  const rows = tables.includes(HISTORY_TABLE) ? await driver.all(METADATA.history, []) : [];
   const [numbers, digests] = [rows.map(([number]) => Number(number)), rows.map(([, one]) => String(one))];
   const [last, number] = [numbers.at(-1), numbers[digests.lastIndexOf(digest)]];
-  const one = { sql: `select applied from ${HISTORY_TABLE} where number = ?` };
   const own =
-    number === undefined ? undefined : { number, applied: parseApplied(String(await driver.value(one, [number]))) };
+    number === undefined
+      ? undefined
+      : { number, applied: parseApplied(String(await driver.value(METADATA.modelOf, [number]))) };
   const isBehind = own !== undefined && digests.indexOf(digest) < digests.indexOf(digests.at(-1) ?? '');
   const state = own && digests.at(-1) === digest ? 'current' : isBehind ? 'behind' : 'new';
   return { state, digest, applied, last, own };
 }
 
 export const currentNumber = async (reader: Reader): Promise<number> =>
-  Number(await reader.value({ sql: `select max(number) from ${HISTORY_TABLE}` }, []));
+  Number(await reader.value(METADATA.lastNumber, []));
 
 export async function remember(
   writer: Writer,
@@ -212,12 +221,8 @@ export async function remember(
   { revision }: Pick<Dialect, 'revision'>,
 ): Promise<void> {
   const text = JSON.stringify(applied);
-  const append = { sql: `insert into ${HISTORY_TABLE} (number, digest, applied, at) values (?, ?, ?, ?)` };
-  await writer.run(append, [last + 1, digest, text, new Date().toISOString()]);
-  const replace = {
-    sql: `insert into ${MODEL_TABLE} (id, applied) values (1, ?) on conflict (id) do update set applied = excluded.applied`,
-  };
-  if (!isDeepStrictEqual(before, applied)) await writer.run(replace, [text]);
+  await writer.run(METADATA.addHistory, [text, new Date().toISOString(), digest, last + 1]);
+  if (!isDeepStrictEqual(before, applied)) await writer.run(METADATA.setModel, [text, 1]);
   // This tells running instances that the tables have changed.
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }

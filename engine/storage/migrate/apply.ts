@@ -109,8 +109,13 @@ export function ownView(
 }
 
 export async function createEngineTables(driver: Driver): Promise<void> {
-  const missing = [...(await missingTables(driver)).values()];
-  if (missing.length > 0) await driver.define(missing);
+  const missing = await missingTables(driver);
+  try {
+    if (missing.size > 0) await driver.define([...missing.values()]);
+  } catch (error) {
+    // Another start may have made them meanwhile.
+    if ((await missingTables(driver)).size > 0) throw error;
+  }
 }
 
 async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string>> {

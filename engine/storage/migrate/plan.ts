@@ -13,7 +13,7 @@ import {
 import { type Draft, relationOf, resolveField, resolveType } from '../../model/resolve.ts';
 import { StartError } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
-import { SEED_TABLE } from '../tables.ts';
+import { METADATA } from '../tables.ts';
 import {
   type AppliedField,
   type AppliedJoin,
@@ -97,7 +97,7 @@ function stepsBetween(
     ...added.map((type) => addedTypeStep(type, dialect)),
     ...joins.added.map((table) => addedJoinStep(table, dialect)),
   ];
-  const renames = seedRenames(types, dialect);
+  const renames = seedRenames(types);
   return steps.map((step, at) => (at === steps.length - 1 ? { ...step, tasks: [...step.tasks, ...renames] } : step));
 }
 
@@ -107,14 +107,12 @@ const isNamed = ({ type, name }: MigrationStep, { types }: Model): boolean => {
 };
 
 /** Renames the types of inserted seeds by way of temporary names, since types may exchange their names. */
-function seedRenames(types: Comparison['types'], { quote, literal }: Dialect): readonly Task[] {
+function seedRenames(types: Comparison['types']): readonly Task[] {
   const renamed = types.filter(({ type, before }) => type.name !== before.name);
-  const rename = (from: string, to: string): string =>
-    `update ${quote(SEED_TABLE)} set type = ${literal(to)} where type = ${literal(from)}`;
   const passing = (name: string): string => `${ENGINE_PREFIX}${name}`;
   return plainTasks('define', [
-    ...renamed.map(({ type, before }) => rename(before.name, passing(type.name))),
-    ...renamed.map(({ type }) => rename(passing(type.name), type.name)),
+    ...renamed.map(({ type, before }) => METADATA.renameSeeds(before.name, passing(type.name))),
+    ...renamed.map(({ type }) => METADATA.renameSeeds(passing(type.name), type.name)),
   ]);
 }
 

@@ -11,9 +11,9 @@ import {
 import { Problem } from '../../problem.ts';
 import { encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Statement, Writer } from '../driver.ts';
+import type { Driver, Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
-import { SEED_TABLE } from '../tables.ts';
+import { METADATA, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../write/values.ts';
 import { createWrites, type Writes } from '../write/writes.ts';
 import { changeOf, rowsWhere, type TypeChange, valueAfter } from './change.ts';
@@ -26,9 +26,9 @@ export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;
 
 export async function readSeeded(driver: Driver): Promise<Seeded> {
   if (!(await driver.existing()).includes(SEED_TABLE)) return new Map();
-  const rows = await driver.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
-  const byType = Map.groupBy(rows, ([type]) => String(type));
-  return new Map([...byType].map(([type, all]) => [type, new Set(all.map(([, identifier]) => Number(identifier)))]));
+  const rows = await driver.all(METADATA.seeds, []);
+  const byType = Map.groupBy(rows, ([, type]) => String(type));
+  return new Map([...byType].map(([type, all]) => [type, new Set(all.map(([identifier]) => Number(identifier)))]));
 }
 
 const SHOWN = 10;
@@ -154,9 +154,6 @@ function sameValues(
 
 // Seed records are inserted once per database. That is remembered, so that users may change and delete them.
 
-const DONE: Statement = { sql: `select identifier from ${SEED_TABLE} where type = ?` };
-const REMEMBER: Statement = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?)` };
-
 /** A refusal undoes everything else that its transaction has done. */
 export async function insertSeeds(model: Model, writer: Writer, driver: Driver, clock?: Clock): Promise<void> {
   const writes = createWrites(driver, createReads(driver), { served: () => model, clock });
@@ -164,7 +161,7 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
 }
 
 async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
-  const done = new Set(await writer.column(DONE, [type.name]));
+  const done = new Set(await writer.column(METADATA.seedsOf, [type.name]));
   const bodies = type.seed.filter((body) => !done.has(Number(body[type.identifier.name])));
   const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
   if (bodies.length === 0) return;
@@ -175,7 +172,7 @@ async function seedType(type: RecordType, writer: Writer, writes: Writes): Promi
       ? new SeedRefused(`${reasonsOf(error, type, identifiers)}\nNothing was changed.`)
       : error;
   }
-  for (const identifier of identifiers) await writer.run(REMEMBER, [type.name, identifier]);
+  for (const identifier of identifiers) await writer.run(METADATA.addSeed, [identifier, type.name]);
 }
 
 function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {

@@ -1,7 +1,7 @@
 /** The steps of types, and of their relations and indexes, with the SQL that changes their tables. */
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
-import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, SEED_TABLE } from '../tables.ts';
+import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, METADATA } from '../tables.ts';
 import { type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
 import {
   checkSteps,
@@ -41,10 +41,9 @@ export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep
 }
 
 export function droppedTypeStep({ name, table, identifier }: NamedType, dialect: Dialect): MigrationStep {
-  const { quote, literal } = dialect;
   const tasks = [
     ...plainTasks('define', [dropTable(table, dialect)], table),
-    ...plainTasks('define', [`delete from ${quote(SEED_TABLE)} where type = ${literal(name)}`]),
+    ...plainTasks('define', [METADATA.dropSeeds(name)]),
   ];
   const rows = rowsOf({ table, identifier }, dialect);
   return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });

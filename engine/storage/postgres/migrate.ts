@@ -5,7 +5,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
 import { type Doing, type Follower, type Migration, SeedRefused, type Task, taskKinds } from '../migrate/driver.ts';
-import { MIGRATION_TABLE } from '../tables.ts';
+import { METADATA } from '../tables.ts';
 import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { alone, taken, writeIn } from './transaction.ts';
@@ -77,10 +77,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   const known = await readProgress(alone(connections));
   const isSame = known?.key === key;
   if (known && !isSame) await abandonMigration(connections, watch);
-  if (!isSame)
-    await writeIn(connections, BEGIN, (writer) =>
-      run(writer, `insert into ${MIGRATION_TABLE} (key, done, position) values (?, 0, 0)`, [key]),
-    );
+  if (!isSame) await writeIn(connections, BEGIN, (writer) => writer.run(METADATA.beginProgress, [0, key, 0]));
   const { done, position } = isSame ? known : { done: 0, position: 0 };
   const changed = change.flatMap(({ kind, table }) => (taskKinds[kind].lock === 'all' ? (table ?? []) : []));
   const tables = new Set([...locked, ...changed]);
@@ -95,8 +92,8 @@ async function carryOut(connections: Connections, migration: Migration): Promise
       }
       await migration.after(writer);
       const rest = JSON.stringify(last.map(({ kind, sql, table }) => ({ kind, sql, table })));
-      if (last.length > 0) await record(writer, 'rest = ?', [rest]);
-      else await run(writer, END);
+      if (last.length > 0) await writer.run(METADATA.setRest, [rest]);
+      else await writer.run(METADATA.endProgress, []);
     });
   } catch (error) {
     // A migration that cannot succeed leaves nothing behind.
@@ -120,7 +117,7 @@ async function prepareOne(
   const { lock } = taskKinds[kind];
   await withLocks(connections, watch, table === undefined ? [] : [table], lock, async (writer) => {
     if (kind !== 'index') await run(writer, sql);
-    await record(writer, 'done = ?, position = 0', [at.number]);
+    await writer.run(METADATA.setProgress, [at.number, 0]);
   });
 }
 
@@ -145,10 +142,10 @@ async function fill(
     const work = async (writer: Writer): Promise<{ readonly end?: number; readonly changes: number }> => {
       const end = await writer.value(batch, [position, size]);
       if (typeof end !== 'number') {
-        await record(writer, 'done = ?, position = 0', [at.number]);
+        await writer.run(METADATA.setProgress, [at.number, 0]);
         return { changes: 0 };
       }
-      await record(writer, 'position = ?', [end]);
+      await writer.run(METADATA.setProgress, [at.number - 1, end]);
       return { end, changes: (await run(writer, task.sql, [position, end])).changes };
     };
     const { end, changes } = await withLocks(connections, watch, [task.table ?? ''], 'rows', work);
@@ -197,7 +194,7 @@ export async function finishMigration(connections: Connections, watch: Follower,
     watch.report({ ...NOT_A_FILL, task, number: number + index, of });
     await outside(connections, task.sql, watch.caller);
   }
-  await writeIn(connections, 'begin', (writer) => run(writer, END));
+  await writeIn(connections, 'begin', (writer) => writer.run(METADATA.endProgress, []));
 }
 
 export async function abandonMigration(connections: Connections, watch: Follower): Promise<boolean> {
@@ -208,23 +205,18 @@ export async function abandonMigration(connections: Connections, watch: Follower
     await withLocks(connections, watch, table === '' ? [] : [table], 'all', async (writer) => {
       for (const [, sql] of statements) await run(writer, String(sql));
     });
-  await writeIn(connections, 'begin', (writer) => run(writer, END));
+  await writeIn(connections, 'begin', (writer) => writer.run(METADATA.endProgress, []));
   return true;
 }
 
 /** `done`: tasks. `position`: the identifier that the next task has reached. `rest`: tasks, once the tables are changed. */
 async function readProgress(reader: Reader) {
-  const row = await reader.get({ sql: `select key, done, position, rest from ${MIGRATION_TABLE}` }, []);
+  const row = await reader.get(METADATA.progress, []);
   if (row === undefined) return undefined;
   const [key, done, position, rest = null] = row;
   const left = rest === null ? undefined : (JSON.parse(String(rest)) as readonly Task[]);
   return { key: String(key), done: Number(done), position: Number(position), rest: left };
 }
-
-const record = (writer: Writer, assignments: string, values: Values) =>
-  run(writer, `update ${MIGRATION_TABLE} set ${assignments}`, values);
-
-const END = `delete from ${MIGRATION_TABLE}`;
 
 // Prepared objects are found by the prefix of their names.
 

@@ -5,7 +5,7 @@ import { codeOf, COMPANIONS, newFile } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json/json.ts';
-import { engineTables, MODEL_TABLE } from '../tables.ts';
+import { engineTables, MODEL_TABLE, METADATA } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';
 import { MAX_QUICK_CHECK_BYTES } from './tuning.ts';
 
@@ -171,7 +171,7 @@ export const listed = (foreign: readonly string[]): string =>
 
 /** Objects that the engine did not make, like `trigger "x" of "things"`. */
 function foreignObjects(database: Database.Database): readonly string[] {
-  const [text] = column(database, `select applied from ${MODEL_TABLE}`);
+  const [text] = column(database, METADATA.model.sql);
   const applied: unknown = text === undefined ? undefined : JSON.parse(text);
   const { types, joins } = isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };
   const own = new Set([

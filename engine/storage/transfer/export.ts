@@ -8,7 +8,7 @@ import { type Fault, reasonOf, StartError } from '../../problem.ts';
 import { type Column, columnsOf, readSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Values } from '../driver.ts';
-import { SEED_TABLE, tablesOf } from '../tables.ts';
+import { METADATA, tablesOf } from '../tables.ts';
 
 export const FORMAT = 1;
 
@@ -140,8 +140,8 @@ async function otherLines(reader: Reader, types: readonly RecordType[], dialect:
     const last = Number(await reader.value({ sql: dialect.sequence.read(table, identifier.column) }, []));
     if (last > 0) lines.push({ sequence: name, last });
   }
-  const seeds = await reader.all({ sql: `select type, identifier from ${SEED_TABLE} order by type, identifier` }, []);
-  return [...lines, ...seeds.map(([type, identifier]) => ({ seed: String(type), identifier: Number(identifier) }))];
+  const seeds = await reader.all(METADATA.seeds, []);
+  return [...lines, ...seeds.map(([identifier, type]) => ({ seed: String(type), identifier: Number(identifier) }))];
 }
 
 const CHUNK = 1024 * 1024;

@@ -8,7 +8,7 @@ import { type Column, columnOf, columnsOf, encode, encodedDefault, foldedText, h
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Statement, Values, Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
-import { type BulkColumn, columnSql, SEED_TABLE, tablesOf } from '../tables.ts';
+import { type BulkColumn, columnSql, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {
@@ -84,7 +84,6 @@ const MAX_LENGTH = 1024 * 1024;
 
 const SAVEPOINT: Statement = { sql: 'savepoint batch' };
 const ROLL_BACK: Statement = { sql: 'rollback to batch' };
-const REMEMBER_SEED = { sql: `insert into ${SEED_TABLE} (type, identifier) values (?, ?) on conflict do nothing` };
 
 interface Row {
   readonly values: Values;
@@ -132,12 +131,12 @@ class Import {
     const deferred = defer(tablesOf(this.#model));
     for (const sql of deferred.begin) await writer.run({ sql }, []);
     // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
-    const seeds = await writer.all({ sql: `select type, identifier from ${SEED_TABLE}` }, []);
-    await writer.run({ sql: `delete from ${SEED_TABLE}` }, []);
+    const seeds = await writer.all(METADATA.seeds, []);
+    await writer.run(METADATA.clearSeeds, []);
     const count = await this.#readLines();
     await this.#sendBatch();
     await this.#sent;
-    for (const values of seeds) await writer.run(REMEMBER_SEED, values);
+    for (const values of seeds) await writer.run(METADATA.addSeed, values);
     await this.#refuseDangling();
     if (this.#faults.length > 0) throw new LinesRefused(this.#faults);
     for (const sql of deferred.end) await writer.run({ sql }, []);
