@@ -258,12 +258,15 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
 }
 
 /** Bytes of a body that may take milliseconds to parse and check. */
-const LONG_BODY = 32 * 1024;
+const LONG_BODY = 4 * 1024;
 
-let longBefore: Promise<void> = Promise.resolve();
+let turnBefore: Promise<void> = Promise.resolve();
 
-/** Resolves for one long body in each turn of the event loop: other clients are served between them. */
-const nextLongBody = (): Promise<void> => (longBefore = longBefore.then(() => nextTurn()));
+/** Work of milliseconds waits for a turn of the event loop that no other such work has: other clients are served in between. */
+export async function ownTurn(caller: Caller): Promise<void> {
+  await (turnBefore = turnBefore.then(() => nextTurn()));
+  if (caller.isGone) throw new CallerGone();
+}
 
 /** Copies the chunks into one buffer: an object for each would take more memory than a small chunk. */
 async function readBytes(request: IncomingMessage, caller: Caller, limit: number): Promise<Buffer> {
@@ -283,8 +286,7 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   });
   const bytes = held.subarray(0, size);
   caller.take(BYTE_COST * size);
-  if (size > LONG_BODY) await nextLongBody();
-  if (caller.isGone) throw new CallerGone();
+  if (size > LONG_BODY) await ownTurn(caller);
   // If the operation runs again, `parsedInFront` finds the body here.
   Object.assign(request, { body: bytes });
   return bytes;

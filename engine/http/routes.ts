@@ -60,6 +60,8 @@ function writing<Q>(
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
     const content = await readContent(request, caller, taken?.mediaTypes ?? []);
+    // A deletion by filter may be of thousands of records.
+    if (isLimited) await requests.ownTurn(caller);
     const key = request.headers['idempotency-key']?.toString();
     // A retry under the same key must repeat the text of the request.
     const once = onceOf(key, service, () => {

@@ -9,7 +9,7 @@ import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
 import { type Answer, isPreflight, requestIdOf } from '../http/answer.ts';
-import { acceptedType, BudgetCaller, HttpClient } from '../http/request.ts';
+import { acceptedType, BudgetCaller, HttpClient, ownTurn } from '../http/request.ts';
 import { decode, isObject, type JsonObject, readObject, type TextLimits } from '../json/json.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { textOf } from '../operations/write.ts';
@@ -37,6 +37,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
     const caller = new BudgetCaller(budget, position, new HttpClient(request, response, host.addressOf));
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
+      await ownTurn(caller);
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
       // An array would be many requests that count as one.
       const message = readObject(text, limits, 'The message').object;

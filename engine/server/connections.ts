@@ -19,6 +19,8 @@ type ClientError = Error & { readonly code?: string };
 
 interface Connection {
   readonly socket: Socket;
+  /** Whether a request of it has been served. */
+  isKnown: boolean;
   current: ServerResponse | undefined;
   readonly waiting: { request: IncomingMessage; response: ServerResponse; share: Share | undefined }[];
   /** A fault in the bytes that follow the requests that wait. */
@@ -42,9 +44,11 @@ export function serveConnections(
   const idle = new Set<Socket>();
   /** Their next requests are served together at the end of a turn, which keeps code in the CPU caches. */
   const arrived: Connection[] = [];
+  /** Pieces of chunked bodies that have come in this turn. */
+  let pieces = 0;
 
   server.on('connection', (socket) => {
-    const connection: Connection = { socket, current: undefined, waiting: [], error: undefined };
+    const connection: Connection = { socket, isKnown: false, current: undefined, waiting: [], error: undefined };
     connections.set(socket, connection);
     idle.add(socket);
     socket.once('close', () => {
@@ -53,7 +57,7 @@ export function serveConnections(
     });
     // Node resumes sockets whenever a body is read.
     socket.on('resume', () => {
-      if (isPipelining(connection)) socket.pause();
+      if (!mayRead(connection)) socket.pause();
     });
     if (connections.size <= most) return;
     const [longest = socket] = idle;
@@ -76,7 +80,7 @@ export function serveConnections(
     const bytes = isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES;
     const share = isNext ? undefined : budget.keep(bytes, () => disconnect(socket));
     waiting.push({ request, response, share });
-    if (isChunked(request)) limitPieces(request, response, (error) => refuse(error, socket));
+    if (isChunked(request)) limitPieces(request, response, countPiece, (error) => refuse(error, socket));
     if (isNext) serveSoon(connection);
     else socket.pause();
   }
@@ -101,14 +105,36 @@ export function serveConnections(
     }
     const { request, response, share } = next;
     share?.release();
+    connection.isKnown = true;
     connection.current = response;
-    if (!isPipelining(connection)) socket.resume();
+    if (mayRead(connection)) socket.resume();
     response.once('close', () => {
       connection.current = undefined;
       if (waiting.length > 0) serveSoon(connection);
       else if (connections.has(socket)) serveNext(connection);
     });
     serve(request, response);
+  }
+
+  const mayRead = (connection: Connection): boolean =>
+    !isPipelining(connection) && (pieces < MOST_PIECES || !mayBringPieces(connection));
+
+  /** One read may bring 10,000 pieces, which take ten milliseconds: others that may bring as many wait for the next turn. */
+  function countPiece(): void {
+    pieces += 1;
+    if (pieces === 1) setImmediate(forgetPieces);
+    if (pieces === MOST_PIECES) changeAll((socket) => socket.pause());
+  }
+
+  function forgetPieces(): void {
+    const isPaused = pieces >= MOST_PIECES;
+    pieces = 0;
+    // A socket that has to stay paused is paused again by its listener.
+    if (isPaused) changeAll((socket) => socket.resume());
+  }
+
+  function changeAll(change: (socket: Socket) => void): void {
+    for (const connection of connections.values()) if (mayBringPieces(connection)) change(connection.socket);
   }
 
   function refuse(error: ClientError, socket: Duplex): void {
@@ -146,23 +172,35 @@ export function serveConnections(
 
 const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
 
+function mayBringPieces({ isKnown, current, waiting, error }: Connection): boolean {
+  const last = waiting.at(-1)?.request ?? current?.req;
+  if (last === undefined) return !isKnown;
+  return error === undefined && !last.complete && isChunked(last);
+}
+
 function drop({ socket, waiting }: Connection): void {
   for (const { share } of waiting.splice(0)) share?.release();
   socket.resume();
 }
 
-/** Pieces of a chunked body; one more is allowed for each LEAST_PIECE bytes. */
+/** Pieces of a chunked body, of which one more is allowed for each LEAST_PIECE bytes, and of all bodies in one turn. */
 const MOST_PIECES = 1000;
 const LEAST_PIECE = 100;
 const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 
 /** Node makes a call and an object for each piece: refuses a body in too many small ones. */
-function limitPieces(request: IncomingMessage, response: ServerResponse, refuse: (error: ClientError) => void): void {
+function limitPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  count: () => void,
+  refuse: (error: ClientError) => void,
+): void {
   let pieces = 0;
   let bytes = 0;
   let isRefused = false;
   const push = request.push.bind(request);
   request.push = (piece: Buffer | null) => {
+    count();
     // After false, Node would stop and start reading at each piece.
     if (isRefused) return true;
     pieces += 1;

@@ -1,4 +1,10 @@
-import type { Content } from '../../engine/http/request.ts';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createBudget } from '../../engine/edge/budget.ts';
+import { PATIENT } from '../../engine/edge/caller.ts';
+import { type Content, contentReader } from '../../engine/http/request.ts';
 import { decode, readJson } from '../../engine/json/json.ts';
 import { type Body, readBody, textOf } from '../../engine/operations/write.ts';
 import { faultyRequest, Problem } from '../../engine/problem.ts';
@@ -114,4 +120,21 @@ test.each([
   ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
 ])('%s', (_, bytes) => {
   expect(read(Buffer.from(bytes))).toEqual([400, '', 'The body is not valid UTF-8']);
+});
+
+test.each([
+  ['short', 100, [0, 0, 0]],
+  ['long', 5000, [0, 1, 2]],
+])('turns of the event loop in which three %s bodies that came together are handed on', async (_, length, expected) => {
+  const read = contentReader({ bodyLimit: 10_000 }, createBudget(1_000_000));
+  const headers = { 'content-type': 'application/json', 'content-length': String(length) };
+  const bodies = expected.map(() => Object.assign(Readable.from([Buffer.alloc(length)]), { headers }));
+  let turn = 0;
+  const reading = bodies.map(async (body) => {
+    await read(body as unknown as IncomingMessage, PATIENT, ['application/json']);
+    return turn;
+  });
+  await Promise.all(bodies.map((body) => once(body, 'end')));
+  for (; turn <= expected.length; turn += 1) await nextTurn();
+  expect(await Promise.all(reading)).toEqual(expected);
 });

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBudget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { createAddressOf } from '../../engine/edge/admission.ts';
 import { listen } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
-import { raw, statusesOf } from '../support/raw.ts';
+import { dial, raw, statusesOf } from '../support/raw.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { rowsOf } from '../support/table.ts';
 
@@ -121,6 +122,21 @@ test.each([
   expect(statusesOf(text)).toEqual([status]);
   expect(text).toContain(`urn:problem:${code}`);
   await alive();
+});
+
+test('bodies in many pieces that come together are read in turns of the event loop of their own', async () => {
+  const sockets = await Promise.all(list(5).map(() => dial(server.url)));
+  // The server accepts one of them in a turn.
+  for (const _ of sockets) await nextTurn();
+  let turn = 0;
+  const answered = sockets.map(async (socket) => {
+    await once(socket, 'data');
+    return turn;
+  });
+  for (const socket of sockets) socket.write(pieces(10_000, ' '));
+  const turns = Promise.all(answered);
+  while ((await Promise.race([turns, nextTurn()])) === undefined) turn += 1;
+  expect(new Set(await turns).size).toBe(5);
 });
 
 test.each([
