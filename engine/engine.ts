@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Clients, createClients, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { memoized } from './memo.ts';
-import { type AwaitReader, type Budget, createBudget, createSlowReaders } from './edge/budget.ts';
+import { type AwaitReader, Budget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -58,7 +58,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
-  const budget = createBudget(settings.memoryLimit);
+  const budget = new Budget(settings.memoryLimit);
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const forget = (): void => void (clients = undefined);

@@ -7,8 +7,6 @@ import { workerNumber } from '../process.ts';
 
 // Hosts and sites. Without tokens, a page of another site could read and write like a person at this machine.
 
-type Admit = (request: IncomingMessage) => void;
-
 interface AdmissionOptions {
   readonly guarded: boolean;
   /** Names that the Host header may have: `*` for all; empty if the host application decides. */
@@ -19,8 +17,8 @@ interface AdmissionOptions {
 
 /** Checks the host and site of a request; of agents in a host application too, where DNS rebinding could reach them. */
 export const createAdmission =
-  (options: AdmissionOptions, isForAgents = false): Admit =>
-  (request) => {
+  (options: AdmissionOptions, isForAgents = false) =>
+  (request: IncomingMessage): void => {
     const { guarded, allowedHosts } = options;
     if (allowedHosts.length > 0 || (isForAgents && !guarded)) refuseOtherHosts(request, options);
     if (isForAgents || !guarded) refuseOtherSites(request, options);
@@ -47,7 +45,7 @@ function refuseOtherSites(request: IncomingMessage, { cors, publicUrl }: Admissi
   if (origin !== undefined && cors.allows(origin)) return;
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none' || isNavigation(request)) return;
-    throw otherSite('Sec-Fetch-Site', origin ?? String(site));
+    throw otherSite('Sec-Fetch-Site', origin);
   }
   const from = origin ?? (URL.canParse(referer) ? new URL(referer).origin : undefined);
   if (from !== undefined && !isOwn(from, request, publicUrl))
@@ -68,15 +66,10 @@ function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publ
   return host !== '' && urls.some((url) => URL.canParse(url) && new URL(url).origin === origin);
 }
 
-function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from: string): Problem {
-  const shown = shortened(from);
-  const message =
-    header === 'Sec-Fetch-Site' && !shown.includes(':')
-      ? `A page of another site (${shown}) sent this request`
-      : `Pages of "${shown}" may not use this service`;
-  return new Problem('origin-not-allowed', `${message}; the setting CORS_ORIGINS can allow their origin`, {
-    errors: [{ header, code: 'origin-not-allowed', message }],
-  });
+function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from?: string): Problem {
+  const site = from === undefined ? 'another site' : `"${shortened(from)}"`;
+  const message = `Pages of ${site} may not use this service; the setting CORS_ORIGINS can allow their origin`;
+  return new Problem('origin-not-allowed', message, { errors: [{ header, code: 'origin-not-allowed', message }] });
 }
 
 export type AddressOf = (request: IncomingMessage) => string;

@@ -1,103 +1,82 @@
 /**
  * The memory budget of bodies, pages, unsent responses and pipelined requests. When it is used up, the responses that have
- * waited longest for their readers are cut off; then requests get 503. Only small requests may use the last eighth.
+ * waited longest for their readers are cut off; then requests get 503. Only small requests get the last eighth.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 
-export interface Budget {
-  /** Throws `overloaded` if not enough bytes are left, `content-too-large` if there never are. */
-  take(bytes: number): Share;
-  /** Counts bytes that are in memory already; `cutOff` frees them if others need the memory. */
-  keep(bytes: number, cutOff: () => void): Share;
-  readonly limit: number;
-  readonly used: number;
-}
-
-export interface Share {
-  grow(bytes: number): void;
-  /** Gives back all but this many bytes. */
-  shrink(most: number): void;
-  /** A second call does nothing. */
-  release(): void;
-  readonly bytes: number;
-}
-
-/** Bytes of a request that may use the last eighth. */
+/** Bytes of a small request. */
 const SMALL = 64 * 1024;
 
-export function createBudget(limit: number): Budget {
-  let used = 0;
-  const kept = new Map<Share, () => void>();
-  let keptBytes = 0;
+export class Budget {
+  used = 0;
+  readonly limit: number;
+  /** Shares that can be cut off, the oldest first. */
+  readonly kept = new Set<Share>();
+  keptBytes = 0;
 
-  function makeRoom(most: number): void {
-    for (const [share, cutOff] of kept) {
-      if (used <= most) return;
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  /** Throws `overloaded` if not enough bytes are left, `content-too-large` if there never are; `cutOff` frees bytes that are in memory already. */
+  take(bytes: number, cutOff?: () => void): Share {
+    const share = new Share(this, cutOff);
+    share.grow(bytes);
+    return share;
+  }
+}
+
+export class Share {
+  bytes = 0;
+  #isReleased = false;
+  readonly #budget: Budget;
+  readonly #cutOff: (() => void) | undefined;
+
+  constructor(budget: Budget, cutOff?: () => void) {
+    this.#budget = budget;
+    this.#cutOff = cutOff;
+    if (cutOff) budget.kept.add(this);
+  }
+
+  grow(more: number): void {
+    if (this.#isReleased) return;
+    const { limit, used, keptBytes, kept } = this.#budget;
+    const isLarge = !this.#cutOff && this.bytes + more > SMALL;
+    const most = isLarge ? limit - limit / 8 : limit;
+    if (!this.#cutOff) {
+      if (this.bytes + more > most) throw tooMuchAtOnce(this.bytes + more, most);
+      // Cut nobody off if it would not fit anyway.
+      if (used - keptBytes + more > most) throw overloaded();
+    }
+    this.#count(more);
+    if (this.#budget.used <= most) return;
+    for (const share of kept) {
       share.release();
-      cutOff();
+      share.#cutOff?.();
+      if (this.#budget.used <= most) return;
     }
   }
 
-  /** A class, because each request makes one: what a getter of an object literal reaches lives until a full collection. */
-  class OwnShare implements Share {
-    bytes = 0;
-    #isReleased = false;
-    readonly #cutOff: (() => void) | undefined;
-
-    constructor(cutOff?: () => void) {
-      this.#cutOff = cutOff;
-      if (cutOff) kept.set(this, cutOff);
-    }
-
-    grow(more: number): void {
-      if (this.#isReleased) return;
-      const isLarge = !this.#cutOff && this.bytes + more > SMALL;
-      const most = isLarge ? limit - limit / 8 : limit;
-      if (!this.#cutOff) {
-        if (this.bytes + more > most) throw tooMuchAtOnce(this.bytes + more, most);
-        // Cut nobody off if it would not fit anyway.
-        if (used - keptBytes + more > most) throw overloaded();
-      }
-      this.#count(more);
-      makeRoom(most);
-    }
-
-    shrink(most: number): void {
-      this.#count(Math.min(most - this.bytes, 0));
-    }
-
-    release(): void {
-      if (this.#isReleased) return;
-      this.#isReleased = true;
-      this.#count(-this.bytes);
-      kept.delete(this);
-    }
-
-    #count(more: number): void {
-      this.bytes += more;
-      used += more;
-      if (this.#cutOff) keptBytes += more;
-    }
+  /** Gives back all but this many bytes. */
+  shrink(most: number): void {
+    this.#count(Math.min(most - this.bytes, 0));
   }
 
-  return {
-    limit,
-    get used() {
-      return used;
-    },
-    take: (bytes) => {
-      const share = new OwnShare();
-      share.grow(bytes);
-      return share;
-    },
-    keep: (bytes, cutOff) => {
-      const share = new OwnShare(cutOff);
-      share.grow(bytes);
-      return share;
-    },
-  };
+  /** A second call does nothing. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#count(-this.bytes);
+    this.#budget.kept.delete(this);
+  }
+
+  #count(more: number): void {
+    this.bytes += more;
+    this.#budget.used += more;
+    if (this.#cutOff) this.#budget.keptBytes += more;
+  }
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
@@ -116,15 +95,8 @@ const overloaded = (): Problem =>
 
 /** Bytes a second that a client must read. */
 const SLOWEST = 32 * 1024;
-const LONGEST_TIMER = 2 ** 31 - 1;
 
-const patience = (length: number, timeout: number): number =>
-  Math.min(LONGEST_TIMER, timeout + Math.ceil((length / SLOWEST) * 1000));
-
-/**
- * Called after a write to a response: resets the connection if the client does not read in time. Returns a function that
- * ends the wait. `least`: bytes that wait elsewhere, such as in middleware that compresses.
- */
+/** Resets the connection if the client does not read what was written in time; `least` bytes wait elsewhere, such as in middleware. Returns a function that ends the wait. */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
 
 export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
@@ -133,8 +105,8 @@ export function createSlowReaders(timeout: number, budget: Budget): AwaitReader 
     const length = Math.max(least, response.writableLength);
     if (length === 0 || socket.destroyed) return () => undefined;
     const giveUp = (): void => disconnect(socket);
-    const timer = setTimeout(giveUp, patience(length, timeout)).unref();
-    const share = budget.keep(length, giveUp);
+    const timer = setTimeout(giveUp, timeout + (length / SLOWEST) * 1000).unref();
+    const share = budget.take(length, giveUp);
     const stop = (): void => {
       clearTimeout(timer);
       response.off('timeout', giveUp).off('close', stop);

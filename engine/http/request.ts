@@ -262,7 +262,7 @@ const LONG_BODY = 4 * 1024;
 
 let turnBefore: Promise<void> = Promise.resolve();
 
-/** Work of milliseconds waits for a turn of the event loop that no other such work has: other clients are served in between. */
+/** Only one long piece of work begins in each turn of the event loop: other clients are served in between. */
 export async function ownTurn(caller: Caller): Promise<void> {
   await (turnBefore = turnBefore.then(() => nextTurn()));
   if (caller.isGone) throw new CallerGone();

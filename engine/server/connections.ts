@@ -11,8 +11,12 @@ import type { HostSteps } from '../http/handler.ts';
 import { destroyLater, isChunked } from '../http/request.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
 
+/** Pieces of a chunked body, of which one more is allowed for each LEAST_PIECE bytes, and of all bodies in one turn. */
+const MOST_PIECES = 1000;
+const LEAST_PIECE = 100;
+const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 const REQUEST_BYTES = 4096;
-/** A chunked body has at most MOST_PIECES pieces, each an object. */
+/** For MOST_PIECES, each an object. */
 const CHUNKED_BYTES = 300 * 1024;
 
 type ClientError = Error & { readonly code?: string };
@@ -27,17 +31,13 @@ interface Connection {
   error: ClientError | undefined;
 }
 
-interface ConnectionOptions {
-  /** Maximum number of connections; one more closes the one that has been idle for longest. */
-  readonly most: number;
-  readonly budget: Budget;
-  readonly bodyLimit: number;
-}
-
+/** One more than `most` connections closes the one that has been idle for longest. */
 export function serveConnections(
   server: Server,
   serve: RequestListener,
-  { most, budget, bodyLimit }: ConnectionOptions,
+  most: number,
+  budget: Budget,
+  bodyLimit: number,
 ): ReadonlyMap<Duplex, Connection> {
   const connections = new Map<Duplex, Connection>();
   /** The longest idle first. */
@@ -78,9 +78,9 @@ export function serveConnections(
     const { waiting, current } = connection;
     const isNext = current === undefined && waiting.length === 0;
     const bytes = isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES;
-    const share = isNext ? undefined : budget.keep(bytes, () => disconnect(socket));
+    const share = isNext ? undefined : budget.take(bytes, () => disconnect(socket));
     waiting.push({ request, response, share });
-    if (isChunked(request)) limitPieces(request, response, countPiece, (error) => refuse(error, socket));
+    if (isChunked(request)) limitPieces(request, response);
     if (isNext) serveSoon(connection);
     else socket.pause();
   }
@@ -119,22 +119,42 @@ export function serveConnections(
   const mayRead = (connection: Connection): boolean =>
     !isPipelining(connection) && (pieces < MOST_PIECES || !mayBringPieces(connection));
 
-  /** One read may bring 10,000 pieces, which take ten milliseconds: others that may bring as many wait for the next turn. */
+  /** Node makes a call and an object for each piece of a chunked body: refuses one in too many small ones. */
+  function limitPieces(request: IncomingMessage, response: ServerResponse): void {
+    let count = 0;
+    let bytes = 0;
+    let isRefused = false;
+    const push = request.push.bind(request);
+    request.push = (piece: Buffer | null) => {
+      countPiece();
+      // After false, Node would stop and start reading at each piece.
+      if (isRefused) return true;
+      count += 1;
+      bytes += piece?.length ?? 0;
+      if (count <= MOST_PIECES + bytes / LEAST_PIECE) return push(piece);
+      isRefused = true;
+      if (response.headersSent) request.socket.destroySoon();
+      else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }), request.socket);
+      return true;
+    };
+    // Node would read on without a call to push.
+    response.once('prefinish', () => request.resume());
+  }
+
+  /** One read may bring 10,000 pieces, which take 10 ms: others that may bring as many wait for the next turn. */
   function countPiece(): void {
     pieces += 1;
     if (pieces === 1) setImmediate(forgetPieces);
-    if (pieces === MOST_PIECES) changeAll((socket) => socket.pause());
+    if (pieces !== MOST_PIECES) return;
+    for (const connection of connections.values()) if (mayBringPieces(connection)) connection.socket.pause();
   }
 
   function forgetPieces(): void {
     const isPaused = pieces >= MOST_PIECES;
     pieces = 0;
+    if (!isPaused) return;
     // A socket that has to stay paused is paused again by its listener.
-    if (isPaused) changeAll((socket) => socket.resume());
-  }
-
-  function changeAll(change: (socket: Socket) => void): void {
-    for (const connection of connections.values()) if (mayBringPieces(connection)) change(connection.socket);
+    for (const { socket, error } of connections.values()) if (!error) socket.resume();
   }
 
   function refuse(error: ClientError, socket: Duplex): void {
@@ -183,38 +203,6 @@ function drop({ socket, waiting }: Connection): void {
   socket.resume();
 }
 
-/** Pieces of a chunked body, of which one more is allowed for each LEAST_PIECE bytes, and of all bodies in one turn. */
-const MOST_PIECES = 1000;
-const LEAST_PIECE = 100;
-const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
-
-/** Node makes a call and an object for each piece: refuses a body in too many small ones. */
-function limitPieces(
-  request: IncomingMessage,
-  response: ServerResponse,
-  count: () => void,
-  refuse: (error: ClientError) => void,
-): void {
-  let pieces = 0;
-  let bytes = 0;
-  let isRefused = false;
-  const push = request.push.bind(request);
-  request.push = (piece: Buffer | null) => {
-    count();
-    // After false, Node would stop and start reading at each piece.
-    if (isRefused) return true;
-    pieces += 1;
-    bytes += piece?.length ?? 0;
-    if (pieces <= MOST_PIECES + bytes / LEAST_PIECE) return push(piece);
-    isRefused = true;
-    if (response.headersSent) request.socket.destroySoon();
-    else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }));
-    return true;
-  };
-  // Node would read on without a call to push.
-  response.once('prefinish', () => request.resume());
-}
-
 // Requests that Node's parser refuses.
 
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
@@ -222,14 +210,15 @@ const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request did not arrive in time'],
   [TOO_MANY_PIECES]: ['bad-request', 'The body arrives in too many small pieces; send at least 100 bytes in each'],
 };
-const MALFORMED = ['bad-request', 'This is not a valid HTTP request'] as const;
 
 function answerClientError(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const { status, headers, body } = render(new Problem(...(REFUSALS[error.code ?? ''] ?? MALFORMED)));
+  const { status, headers, body } = render(
+    new Problem(...(REFUSALS[error.code ?? ''] ?? ['bad-request', 'This is not a valid HTTP request'])),
+  );
   const lines = {
     ...headers,
     'Content-Length': Buffer.byteLength(body),
@@ -303,11 +292,10 @@ export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListen
   return (request, response) => {
     const fault = framingFault(request);
     request.url = originForm(request.url ?? '/');
-    if (fault === undefined && request.headers.upgrade === undefined) return serve(request, response);
     // Node's parser drops what comes in one piece with an upgrade, and would go on in the middle of it.
-    response.shouldKeepAlive = false;
-    if (fault === undefined) return serve(request, response);
-    watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));
+    if (fault !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    if (fault === undefined) serve(request, response);
+    else watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));
   };
 }
 

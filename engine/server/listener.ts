@@ -1,7 +1,7 @@
 /** The HTTP server: listens or says why it cannot, and stops without losing open requests. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Budget } from '../edge/budget.ts';
 import { codeOf } from '../files.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -29,8 +29,7 @@ const PORT_SHARING =
 
 export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget) {
   const server = createServer(serverOptions(settings));
-  const { bodyLimit } = settings;
-  const connections = serveConnections(server, serve, { most: mostConnections(settings), budget, bodyLimit });
+  const connections = serveConnections(server, serve, mostConnections(settings), budget, settings.bodyLimit);
   // A client that closes its side after its last request is still answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG, ...PORT_SHARING });
@@ -42,10 +41,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings,
   return { url: urlOf(server), drain: (timeout: number) => drain(server, connections, timeout) };
 }
 
-/** `optimizeEmptyRequests` is not in @types/node yet. */
-type Options = ServerOptions & { readonly optimizeEmptyRequests: boolean };
-
-const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Options => ({
+const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings) => ({
   maxHeaderSize: headerLimit + 1,
   // Node would go on with requests that are pipelined behind the refused one.
   requireHostHeader: false,
@@ -58,9 +54,8 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings): Optio
 });
 
 /** By MEMORY_LIMIT, and three quarters of the files that may be open. */
-function mostConnections({ memoryLimit }: ListenerSettings): number {
-  return Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
-}
+const mostConnections = ({ memoryLimit }: ListenerSettings): number =>
+  Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
 
 function openFiles(): number {
   try {

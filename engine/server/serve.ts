@@ -18,11 +18,7 @@ export interface Serving {
 }
 
 export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 'waits'>): Promise<Serving> {
-  const engine = await startEngine({
-    ...forHost(settings),
-    clock: settings.clock,
-    waits: settings.waits,
-  });
+  const engine = await startEngine({ ...settings, ...forHost(settings) });
   try {
     const listener = await listen(answering(engine, settings), settings, engine.budget);
     const close = async (): Promise<boolean> => {

@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBudget } from '../edge/budget.ts';
+import { Budget } from '../edge/budget.ts';
 import { createLog } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
@@ -61,16 +61,17 @@ export const tellReady = (ready: Ready): void => void process.send?.(ready);
 const isReady = (message: unknown): message is Ready =>
   typeof message === 'object' && message !== null && 'url' in message;
 
-type Crew = Ready & Pick<Serving, 'close'>;
-
 /** In the first process. undefined if no worker could start; the worker has printed why. */
-export async function serveByWorkers(settings: Settings, count: number): Promise<Crew | undefined> {
+export async function serveByWorkers(
+  settings: Settings,
+  count: number,
+): Promise<(Ready & Pick<Serving, 'close'>) | undefined> {
   const shares = sharesOf(settings, process.env, count);
   if (forHost(settings).rateLimit !== Infinity)
     void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
   if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
   // The port could be shared with workers of another service.
-  await (await listen(() => undefined, settings, createBudget(settings.memoryLimit))).drain(0);
+  await (await listen(() => undefined, settings, new Budget(settings.memoryLimit))).drain(0);
   const log = createLog(settings);
   let isStopping = false;
 

@@ -10,18 +10,8 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const DIALECT_NAMES = ['json-server', 'simple-rest'] as const;
 export type HttpDialectName = (typeof DIALECT_NAMES)[number];
 
-// docs/reference/settings.md describes the settings.
-
-interface Setting<T> extends SettingValue<T> {
-  readonly name: string;
-  readonly default: string;
-}
-
-const setting = <T>(name: string, usual: string, value: SettingValue<T>): Setting<T> => ({
-  name,
-  default: usual,
-  ...value,
-});
+const setting = <T>(name: string, usual: string, value: SettingValue<T>) => ({ ...value, name, default: usual });
+type Setting<T> = ReturnType<typeof setting<T>>;
 
 const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;

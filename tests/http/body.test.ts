@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createBudget } from '../../engine/edge/budget.ts';
+import { Budget } from '../../engine/edge/budget.ts';
 import { PATIENT } from '../../engine/edge/caller.ts';
 import { type Content, contentReader } from '../../engine/http/request.ts';
 import { decode, readJson } from '../../engine/json/json.ts';
@@ -126,12 +126,12 @@ test.each([
   ['short', 100, [0, 0, 0]],
   ['long', 5000, [0, 1, 2]],
 ])('turns of the event loop in which three %s bodies that came together are handed on', async (_, length, expected) => {
-  const read = contentReader({ bodyLimit: 10_000 }, createBudget(1_000_000));
+  const readContent = contentReader({ bodyLimit: 10_000 }, new Budget(1_000_000));
   const headers = { 'content-type': 'application/json', 'content-length': String(length) };
   const bodies = expected.map(() => Object.assign(Readable.from([Buffer.alloc(length)]), { headers }));
   let turn = 0;
   const reading = bodies.map(async (body) => {
-    await read(body as unknown as IncomingMessage, PATIENT, ['application/json']);
+    await readContent(body as unknown as IncomingMessage, PATIENT, ['application/json']);
     return turn;
   });
   await Promise.all(bodies.map((body) => once(body, 'end')));

@@ -1,7 +1,7 @@
 import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { createBudget, createSlowReaders } from '../../engine/edge/budget.ts';
+import { Budget, createSlowReaders } from '../../engine/edge/budget.ts';
 
 import { createCors, createHead, send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
@@ -136,7 +136,7 @@ describe('an error after the first byte', () => {
       void send(request, response, answer, {
         headOf: createHead(createCors([]), false),
         isDraining: () => false,
-        awaitReader: createSlowReaders(1000, createBudget(Infinity)),
+        awaitReader: createSlowReaders(1000, new Budget(Infinity)),
         log: { debug: told, info: told, warn: told, error: told },
       });
     }).listen(0, '127.0.0.1');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createBudget } from '../../engine/edge/budget.ts';
+import { Budget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { createAddressOf } from '../../engine/edge/admission.ts';
 import { listen } from '../../engine/server/listener.ts';
@@ -303,7 +303,7 @@ test('of 3,000 pipelined requests, one is served at a time, in order, and nothin
     response.end(url);
   };
   const settings = readSettings({ PORT: '0' });
-  const budget = createBudget(settings.memoryLimit);
+  const budget = new Budget(settings.memoryLimit);
   const listener = await listen(answer, settings, budget);
   const port = Number(new URL(listener.url).port);
   const requests = list(3001).map((at) => `GET /${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
