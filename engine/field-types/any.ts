@@ -43,14 +43,14 @@ export const anyType = (scalars: readonly FieldType[]): FieldType => ({
   columns: {
     sqlite: {
       ...sqliteColumn,
-      takes: {
+      convertsFrom: {
         array: asIs,
         ...Object.fromEntries(scalars.map(({ name, columns }) => [name, columns.sqlite.json])),
       },
     },
     postgres: {
       ...postgresColumn,
-      takes: {
+      convertsFrom: {
         array: asIs,
         ...Object.fromEntries(
           scalars.map(({ name, columns: { postgres } }) => [name, (column) => `(${postgres.json(column)})::json`]),

@@ -36,20 +36,20 @@ const ASCII = /^[\0-\x7f]*$/;
 /** Code points that may combine with what is before them: marks, and the vowels and finals of Hangul. */
 const JOINING = String.raw`\p{M}\u1160-\u11ff`;
 /** Normalization takes time by the square of the marks behind one letter: a letter with so many loses them all. */
-export const PILE_OF_MARKS = 255;
+export const MAX_COMBINING_MARKS = 255;
 /** Only texts with so many marks can have such a pile: a composed letter hides up to three. */
-export const MAYBE_PILE = 250;
-const MANY_MARKS = new RegExp(`[${JOINING}]{${MAYBE_PILE}}`, 'u');
-const PILE = new RegExp(`[${JOINING}]{${PILE_OF_MARKS},}`, 'gu');
+export const MANY_COMBINING_MARKS = 250;
+const MANY_MARKS = new RegExp(`[${JOINING}]{${MANY_COMBINING_MARKS}}`, 'u');
+const EXCESS_MARKS = new RegExp(`[${JOINING}]{${MAX_COMBINING_MARKS},}`, 'gu');
 
-const withoutPiles = (text: string): string =>
+const withoutExcessMarks = (text: string): string =>
   [...text]
     .map((one) => one.normalize('NFD'))
     .join('')
-    .replace(PILE, '');
+    .replace(EXCESS_MARKS, '');
 
 const composed = (text: string): string =>
-  (text.length >= MAYBE_PILE && MANY_MARKS.test(text) ? withoutPiles(text) : text).normalize('NFC');
+  (text.length >= MANY_COMBINING_MARKS && MANY_MARKS.test(text) ? withoutExcessMarks(text) : text).normalize('NFC');
 
 /** Joining code points as ranges, for regular expressions that do not know them by name. */
 export const joiningRanges = (): readonly (readonly [first: number, last: number])[] => {

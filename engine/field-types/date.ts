@@ -55,7 +55,7 @@ export const date: FieldType = {
       now: `(now() at time zone 'UTC')::date`,
     },
   },
-  spare: (place) => new Date(Date.UTC(9999, 11, 31) - place * DAY).toISOString().slice(0, 10),
+  temporary: (index) => new Date(Date.UTC(9999, 11, 31) - index * DAY).toISOString().slice(0, 10),
   good: (_shape, seed) => new Date(Date.UTC(2020, 0, 1) + (seed % 100_000) * DAY).toISOString().slice(0, 10),
   edges: () => ['0001-01-01', '2024-02-29', '9999-12-31'],
   bad: () => [...NOT_STRINGS, '', '0000-01-01', '2023-02-29', '2024-1-1', '2024-01-01T00:00:00Z', '31.12.2024'],

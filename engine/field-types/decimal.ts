@@ -79,7 +79,7 @@ export const decimal: FieldType = {
       sumOrder: call('records_rank'),
       // Of 1.5 and 1.50, the text with more digits wins.
       spelling: (column) => `max(${column})`,
-      takes: { integer: asText },
+      convertsFrom: { integer: asText },
     },
     postgres: {
       ...unsigned,
@@ -94,7 +94,7 @@ export const decimal: FieldType = {
         max: (column) => `round(max(${column}), max(scale(${column})))`,
       },
       spelling: (column) => `max(${column}::text collate "C")`,
-      takes: { integer: (column) => `${column}::numeric` },
+      convertsFrom: { integer: (column) => `${column}::numeric` },
     },
   },
   good: (shape, seed) => {

@@ -73,7 +73,7 @@ export interface ColumnType {
   /** SQL: the text of the day or the month in UTC. */
   readonly periods?: Readonly<Record<PeriodName, ColumnSql>>;
   /** SQL that converts a column of another field type, by its name, if all its values can be converted. */
-  readonly takes?: Readonly<Record<string, ColumnSql>>;
+  readonly convertsFrom?: Readonly<Record<string, ColumnSql>>;
 }
 
 export interface FieldType {
@@ -108,7 +108,7 @@ export interface FieldType {
   now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
   /** An unlikely value, different for each place: a record that gives up a unique value holds it for a moment. */
-  spare?(place: number): JsonValue;
+  temporary?(index: number): JsonValue;
   /** An accepted value; seeds give different values, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
   /** Accepted values at the limits of the constraints. */

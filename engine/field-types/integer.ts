@@ -46,7 +46,7 @@ export const integer: FieldType = {
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
     },
   },
-  spare: (place) => Number.MIN_SAFE_INTEGER + place,
+  temporary: (index) => Number.MIN_SAFE_INTEGER + index,
   good: (shape, seed) => {
     const values = listed(shape);
     if (values) return pick(values, seed);

@@ -47,13 +47,16 @@ export const string: FieldType = {
   parse: (text) => text,
   ...asWritten,
   columns: {
-    sqlite: { ...textColumn, takes: { integer: asText, decimal: asIs, date: asIs, timestamp: instantText.sqlite } },
+    sqlite: {
+      ...textColumn,
+      convertsFrom: { integer: asText, decimal: asIs, date: asIs, timestamp: instantText.sqlite },
+    },
     postgres: {
       ...postgresText,
-      takes: { integer: toText, decimal: toText, date: dateText, timestamp: instantText.postgres },
+      convertsFrom: { integer: toText, decimal: toText, date: dateText, timestamp: instantText.postgres },
     },
   },
-  spare: (place) => `~${place}`,
+  temporary: (index) => `~${index}`,
   good: (shape, seed) => {
     const values = listed(shape) ?? (shape.constraints['pattern'] === undefined ? undefined : shape.examples);
     if (values) return pick(values, seed);

@@ -94,7 +94,7 @@ export const timestamp: FieldType = {
       },
     },
   },
-  spare: (place) => utc(new Date(Date.UTC(9999, 11, 31) - place * MINUTE)),
+  temporary: (index) => utc(new Date(Date.UTC(9999, 11, 31) - index * MINUTE)),
   good: (_shape, seed) => utc(new Date(Date.UTC(2020, 0, 1) + seed * MINUTE)),
   edges: () => [
     '1970-01-01T00:00:00Z',

@@ -101,7 +101,7 @@ function valueOf(
   const otherwise = (field.isNowByDefault ? type.now : undefined) ?? literal(column.default);
   if (was) {
     const stored = quote(was.column);
-    const taken = was.type === field.type.name ? stored : type.takes?.[was.type]?.(stored);
+    const taken = was.type === field.type.name ? stored : type.convertsFrom?.[was.type]?.(stored);
     if (taken === undefined) return otherwise;
     return was.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
   }
@@ -210,7 +210,7 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
   if (before.name !== name) add('rename-field', { was: before.name });
   if (!isSameType) {
     const parts = { was: before.type, now: type.name, edits: [...edits, ...(folded ? [] : droppedFolded(before))] };
-    const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].takes?.[before.type]);
+    const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].convertsFrom?.[before.type]);
     const cure = takers.length === 0 ? '' : ` (it can become ${takers.map((taker) => taker.name).join(' or ')})`;
     if (takers.includes(type)) add('convert-field', { ...parts, detail, rows: unfit(change, one) });
     else add('replace-field', { ...parts, detail: cure, rows: rowsWhere(change, `${stored} is not null`) });

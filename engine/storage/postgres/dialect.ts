@@ -1,6 +1,6 @@
 /** PostgreSQL's dialect. */
 import knex from 'knex';
-import { FOLDINGS, joiningRanges, MAYBE_PILE, PILE_OF_MARKS } from '../../field-types/case-folding.ts';
+import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
@@ -87,9 +87,9 @@ const joiningClass = (): string => {
 const composed = (text: string): string => {
   const marks = joiningClass();
   const decomposed = `(select coalesce(string_agg(normalize(piece[1], NFD), '' order by place), '') from regexp_matches(${text}, '(.)', 'g') with ordinality as pieces(piece, place))`;
-  const unpiled = `regexp_replace(${decomposed}, '[${marks}]{${PILE_OF_MARKS},}', '', 'g')`;
-  const mayHavePile = `char_length(${text}) >= ${MAYBE_PILE} and ${text} ~ '[${marks}]{${MAYBE_PILE}}'`;
-  return `normalize(case when ${mayHavePile} then ${unpiled} else ${text} end, NFC)`;
+  const withoutExcess = `regexp_replace(${decomposed}, '[${marks}]{${MAX_COMBINING_MARKS},}', '', 'g')`;
+  const hasManyMarks = `char_length(${text}) >= ${MANY_COMBINING_MARKS} and ${text} ~ '[${marks}]{${MANY_COMBINING_MARKS}}'`;
+  return `normalize(case when ${hasManyMarks} then ${withoutExcess} else ${text} end, NFC)`;
 };
 
 /** A short path for ASCII, which nearly all texts are. */

@@ -222,13 +222,13 @@ export async function spareValue(
   const columns = names.flatMap((name) => node.table.columns.find((column) => column.name === name) ?? []);
   const empty = columns.find(({ nullable }) => nullable);
   if (empty) return [empty.name, null];
-  const field = columns.find((column) => column.field?.type.spare)?.field;
+  const field = columns.find((column) => column.field?.type.temporary)?.field;
   if (!field) return undefined;
   const { column } = field;
   const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === column));
   for (;;) {
     session.spares += 1;
-    const value = encode(field, session.dialect, field.type.spare?.(session.spares) ?? null);
+    const value = encode(field, session.dialect, field.type.temporary?.(session.spares) ?? null);
     const keys = indexes.map(({ members }) =>
       members.map((one) => {
         const name = columnOf(one);
