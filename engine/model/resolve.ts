@@ -28,11 +28,12 @@ import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference
 export function resolveModel(descriptors: readonly Descriptor[]): Model {
   const types = new Map(descriptors.map((descriptor) => [descriptor.type, resolveType(descriptor)]));
   const joinTables = connect(descriptors, types);
-  for (const descriptor of descriptors) resolveIndexes(descriptor, must(types.get(descriptor.type), descriptor.type));
+  for (const descriptor of descriptors)
+    resolveIndexes(descriptor, defined(types.get(descriptor.type), descriptor.type));
   return freezeGraph({ types, joinTables });
 }
 
-function must<T>(value: T | undefined, name: string): T {
+function defined<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
   return value;
 }
@@ -65,7 +66,7 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
       inRecord: descriptor.identifier?.inRecord ?? DEFAULTS.identifier.inRecord,
       column: name,
     },
-    label: label === undefined ? undefined : (must(fields.get(label), label) as Draft<Field>),
+    label: label === undefined ? undefined : (defined(fields.get(label), label) as Draft<Field>),
     fields,
     hidden: [],
     relations: new Map(),
@@ -82,14 +83,14 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     count: descriptor.list?.count ?? DEFAULTS.count,
     open: descriptor.open ?? DEFAULTS.open,
     variants,
-    defaultVariant: must(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
+    defaultVariant: defined(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
     preconditions: descriptor.preconditions ?? DEFAULTS.preconditions,
     seed: [...(descriptor.seed ?? [])],
   };
 }
 
 export function resolveField(name: string, descriptor: FieldDescriptor): Field {
-  const type = must(fieldTypes.get(descriptor.type), descriptor.type);
+  const type = defined(fieldTypes.get(descriptor.type), descriptor.type);
   const { default: given } = isNowByDefault(descriptor) ? { default: undefined } : descriptor;
   return {
     name,
@@ -128,7 +129,7 @@ function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
       unique ? 'unique' : 'index',
     ),
     unique,
-    members: names.map((name) => must(type.fields.get(name) ?? type.relations.get(name), name)),
+    members: names.map((name) => defined(type.fields.get(name) ?? type.relations.get(name), name)),
   });
   const ordered = type.order.flatMap(({ field }) => (field ? [field.name] : []));
   const fields = [...type.fields.values()];
@@ -151,7 +152,7 @@ interface DeclaredSide {
 
 /** Sets the relations, references and referrers of every type; returns the join tables. */
 function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, Draft<RecordType>>): JoinTable[] {
-  const typeOf = (name: string): Draft<RecordType> => must(types.get(name), name);
+  const typeOf = (name: string): Draft<RecordType> => defined(types.get(name), name);
   const sides = descriptors.flatMap(({ type, relations = {} }) =>
     Object.entries(relations).map(([name, relation]): DeclaredSide => {
       return { type: typeOf(type), target: typeOf(relation.type), name, relation };
@@ -171,7 +172,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
   // Relations were added as they were connected: restores the order of the descriptors.
   for (const { type, relations = {} } of descriptors) {
     const known = typeOf(type).relations;
-    typeOf(type).relations = new Map(Object.keys(relations).map((name) => [name, must(known.get(name), name)]));
+    typeOf(type).relations = new Map(Object.keys(relations).map((name) => [name, defined(known.get(name), name)]));
   }
   return joinTables;
 }
