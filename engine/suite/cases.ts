@@ -67,10 +67,10 @@ export function recordCases(add: AddCase, type: RecordType): void {
     for (const referrer of type.referrers) referredDeletion(add, referrer);
 }
 
-type Place = readonly (string | number)[];
+type BodyPath = readonly (string | number)[];
 
-const badBody = (...places: readonly Place[]): Expected =>
-  problem(422, 'invalid-body', { pointers: places.map(pointer) });
+const badBody = (...paths: readonly BodyPath[]): Expected =>
+  problem(422, 'invalid-body', { pointers: paths.map(pointer) });
 
 const MOST_EDGES = 8;
 
@@ -122,11 +122,11 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
     await context.expect({ method: 'PUT', path, body: values, ...guard(type) }, { status: 200 });
 }
 
-type Refused = readonly [JsonObject, ...Place];
+type Refused = readonly [JsonObject, ...BodyPath];
 
 const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value }, name];
 
-/** Sends all bodies as one array: each has a fault at one place. */
+/** Sends all bodies as one array: each has one fault. */
 async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
@@ -134,8 +134,8 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
     const whole = { ...(await context.body(type, { values: context.missingLinks(type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
-  const places = all.map(([, ...place], index) => [index, ...place]);
-  await context.expect({ method: 'POST', path: collection(type), body }, badBody(...places));
+  const paths = all.map(([, ...path], index) => [index, ...path]);
+  await context.expect({ method: 'POST', path: collection(type), body }, badBody(...paths));
 }
 
 /** A response names at most so many. */
@@ -198,7 +198,7 @@ function updates(add: AddCase, type: RecordType): void {
   const isMade = type.operations.has('create');
   const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
   const one = item(type, '{id}');
-  const placesOf = (values: JsonObject): readonly Place[] => Object.keys(values).map((name) => [name]);
+  const pathsOf = (values: JsonObject): readonly BodyPath[] => Object.keys(values).map((name) => [name]);
   add(`PUT ${one} with what GET answered`, isObtainable(type) && type.operations.has('get'), async (context) => {
     const { id } = await context.obtain(type, { full: true });
     const { body } = await context.expect({ method: 'GET', path: item(type, id) }, { status: 200 });
@@ -229,13 +229,13 @@ function updates(add: AddCase, type: RecordType): void {
       await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
     });
   const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
-  add(`PATCH ${item(type, MISSING)} with a bad value of each field`, placesOf(bad).length > 0, (context) =>
-    context.expect(put('PATCH', MISSING, bad), badBody(...placesOf(bad))),
+  add(`PATCH ${item(type, MISSING)} with a bad value of each field`, pathsOf(bad).length > 0, (context) =>
+    context.expect(put('PATCH', MISSING, bad), badBody(...pathsOf(bad))),
   );
   const fixed = otherFixedValues(type);
-  add(`PATCH ${one} with other values of read-only fields`, placesOf(fixed).length > 0 && isMade, async (context) => {
+  add(`PATCH ${one} with other values of read-only fields`, pathsOf(fixed).length > 0 && isMade, async (context) => {
     const { id } = await context.obtain(type);
-    await context.expect(put('PATCH', id, fixed), badBody(...placesOf(fixed)));
+    await context.expect(put('PATCH', id, fixed), badBody(...pathsOf(fixed)));
   });
 }
 
@@ -378,23 +378,23 @@ function relationCases(add: AddCase, relation: Relation): void {
   const path = collection(source);
   const [writes, canLink] = [nested === 'write', isLinkable(relation) && isObtainable(target)];
   const valueOf = (record: JsonValue): JsonValue => (toMany ? [record] : record);
-  const at = (...steps: Place): Place => (toMany ? [name, 0, ...steps] : [name, ...steps]);
+  const at = (...steps: BodyPath): BodyPath => (toMany ? [name, 0, ...steps] : [name, ...steps]);
 
   /** A POST with this value of the relation: shown in the response, or refused. */
   const post = (
     text: string,
     isPossible: boolean,
     make: (context: Context) => JsonValue | Promise<JsonValue>,
-    refusal?: readonly [409 | 422, 'link-conflict' | 'invalid-reference' | 'invalid-body', Place],
+    refusal?: readonly [409 | 422, 'link-conflict' | 'invalid-reference' | 'invalid-body', BodyPath],
   ): void =>
     add(`POST ${path} with ${name}: ${text}`, isPossible, async (context) => {
       const value = await make(context);
       if (refusal === undefined) return createWith(context, relation, value);
-      const [status, code, place] = refusal;
+      const [status, code, steps] = refusal;
       // Values are checked before links.
       const links = code === 'invalid-body' ? context.missingLinks(source) : {};
       const body = await context.body(source, { values: { ...links, [name]: value } });
-      return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(place)] }));
+      return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(steps)] }));
     });
 
   post('a link', canLink, async (context) => valueOf(await context.link(target)));

@@ -126,14 +126,14 @@ update   PATCH   NEW ; prefer: return=minimal | {}                             =
 update   PATCH   NEW | {"ID":OTHER}                                            => 422 invalid-body /ID
 bare     PATCH   NEW | {}                                                      => 428 precondition-required
 nobody   GET     LIST                                                          => 401 unauthorized ; www-authenticate: Bearer*
-stranger POST    LIST | {}                                                     => 401 unauthorized ; www-authenticate: Bearer*
+unknown  POST    LIST | {}                                                     => 401 unauthorized ; www-authenticate: Bearer*
 reader   POST    LIST | {}                                                     => 403 forbidden
 reader   GET     ITEM                                                          => 404 record-not-found
 `;
 
 const TOKENS: Readonly<Record<string, readonly [NonNullable<Request['token']>, string]>> = {
   nobody: ['none', 'with no token'],
-  stranger: ['unknown', 'with an unknown token'],
+  unknown: ['unknown', 'with an unknown token'],
   reader: ['reader', 'with a token that may only read'],
 };
 
@@ -147,13 +147,13 @@ const filled = (text: string, names: Readonly<Record<string, string>>): string =
 
 function expectedIn(text: string, method: string): Expected {
   const [outcome = '', ...headers] = text.split(' ; ');
-  const [status, code, ...places] = outcome.split(' ');
+  const [status, code, ...locations] = outcome.split(' ');
   const isEmpty = method === 'HEAD' || status === '204' || status === '304';
   return {
     status: Number(status),
     ...(isEmpty ? { body: '' } : code === '[]' ? { body: [] } : {}),
     ...(code === undefined || code === '[]' ? {} : { code: code as ProblemCode }),
-    ...(places.length === 0 ? {} : code === 'invalid-body' ? { pointers: places } : { parameters: places }),
+    ...(locations.length === 0 ? {} : code === 'invalid-body' ? { pointers: locations } : { parameters: locations }),
     headers: headersIn(headers),
   };
 }
