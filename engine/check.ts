@@ -13,12 +13,12 @@ export function checkSchema(directory: string) {
   // With faulty relations, the order is not known.
   const order = diagnostics.some(isError) ? [] : referredFirst(model.types.values());
   const later = [...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
-  // Of the same place, the first fault says more.
-  const reported = new Set(diagnostics.filter(isError).map(placeOf));
-  const all = [...diagnostics, ...later.filter((one) => !reported.has(placeOf(one)))];
+  // Of the same location, the first fault says more.
+  const reported = new Set(diagnostics.filter(isError).map(locationOf));
+  const all = [...diagnostics, ...later.filter((one) => !reported.has(locationOf(one)))];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
 }
 
-const placeOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
+const locationOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
 
 const isError = ({ severity }: Diagnostic): boolean => severity === 'error';

@@ -47,9 +47,9 @@ export function checkGrammar(value: JsonValue): readonly Finding[] {
 
 /** A member in the wrong section has no other fault. */
 function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): readonly GrammarFinding[] {
-  const strangers = displaced(value);
-  const paths = new Set(strangers.map(({ path }) => pointer(path)));
-  return [...strangers, ...findings.filter(({ path }) => !paths.has(pointer(path.slice(0, 2))))];
+  const members = displaced(value);
+  const paths = new Set(members.map(({ path }) => pointer(path)));
+  return [...members, ...findings.filter(({ path }) => !paths.has(pointer(path.slice(0, 2))))];
 }
 
 function displaced(value: JsonValue): readonly Finding[] {
@@ -78,13 +78,13 @@ function pathOf({ instancePath }: ErrorObject, value: JsonValue): YamlPath {
   });
 }
 
-/** Reports one fault for each place; a key that is missing because it is misspelt is reported as misspelt only. */
+/** Reports one fault for each key or value; a key that is missing because it is misspelt is reported as misspelt only. */
 function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] {
   const first = new Map<string, GrammarFinding>();
   const unknown = new Map<string, string[]>();
   for (const one of findings) {
-    const place = JSON.stringify([one.path, one.at, one.missing]);
-    if (!first.has(place)) first.set(place, one);
+    const key = JSON.stringify([one.path, one.at, one.missing]);
+    if (!first.has(key)) first.set(key, one);
     if (one.code !== 'unknown-key') continue;
     const parent = JSON.stringify(one.path.slice(0, -1));
     unknown.set(parent, [...(unknown.get(parent) ?? []), String(one.path.at(-1))]);
@@ -200,9 +200,9 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   const sections = Object.keys(wordOwners).filter(
     (section) => (section !== own || within.length > 1) && wordOwners[section]?.has(key),
   );
-  const place = elsewhere ? anyOf(elsewhere) : near === '' ? sections.join(' and ') : '';
-  const misplaced = `${owner(path)} does not take ${quoted(key)}, which is for ${place}`;
-  if (place !== '') return finding('misplaced-key', [...path, key], misplaced, 'key');
+  const takers = elsewhere ? anyOf(elsewhere) : near === '' ? sections.join(' and ') : '';
+  const misplaced = `${owner(path)} does not take ${quoted(key)}, which is for ${takers}`;
+  if (takers !== '') return finding('misplaced-key', [...path, key], misplaced, 'key');
   const message = `${owner(path)} has no key ${quoted(key)}${near || `; known keys: ${known.join(', ')}`}`;
   return finding('unknown-key', [...path, key], message, 'key');
 }

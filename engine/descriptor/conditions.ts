@@ -20,10 +20,8 @@ export interface FieldComparison {
   /** Null if `other` names a field. */
   readonly operand: JsonValue;
   readonly other: string | undefined;
-  /** The path of the field. */
-  readonly place: YamlPath;
-  /** The path of the operand. */
-  readonly path: YamlPath;
+  readonly fieldPath: YamlPath;
+  readonly operandPath: YamlPath;
 }
 
 export interface WrittenGroup {
@@ -38,18 +36,18 @@ const FIELD = 'field';
 /** `at`: the path of the conditions. */
 export const conditionsIn = (conditions: ConditionsDescriptor, at: YamlPath = []): readonly WrittenCondition[] =>
   Object.entries(conditions).flatMap(([key, value]): readonly WrittenCondition[] => {
-    const place = [...at, key];
+    const path = [...at, key];
     const group = GROUPS.get(key);
-    if (group !== undefined) return [{ group, items: itemsIn(value, place) }];
-    if (!isObject(value)) return comparison(key, 'eq', value, place, place);
+    if (group !== undefined) return [{ group, items: itemsIn(value, path) }];
+    if (!isObject(value)) return comparison(key, 'eq', value, path, path);
     return Object.entries(value).flatMap(([operator, operand]) =>
-      comparison(key, operator as OperatorName, operand, place, [...place, operator]),
+      comparison(key, operator as OperatorName, operand, path, [...path, operator]),
     );
   });
 
-const itemsIn = (value: JsonValue, place: YamlPath): WrittenGroup['items'] =>
+const itemsIn = (value: JsonValue, path: YamlPath): WrittenGroup['items'] =>
   (Array.isArray(value) ? value : []).map((item: JsonValue, index) =>
-    isObject(item) ? conditionsIn(item, [...place, index]) : [],
+    isObject(item) ? conditionsIn(item, [...path, index]) : [],
   );
 
 /** All comparisons, those in groups included. */
@@ -64,12 +62,14 @@ function comparison(
   field: string,
   operator: OperatorName,
   operand: JsonValue,
-  place: YamlPath,
-  path: YamlPath,
+  fieldPath: YamlPath,
+  operandPath: YamlPath,
 ): readonly FieldComparison[] {
-  if (!isObject(operand)) return [{ field, operator, operand, other: undefined, place, path }];
+  if (!isObject(operand)) return [{ field, operator, operand, other: undefined, fieldPath, operandPath }];
   const other = operand[FIELD];
-  return typeof other === 'string' ? [{ field, operator, operand: null, other, place, path: [...path, FIELD] }] : [];
+  return typeof other === 'string'
+    ? [{ field, operator, operand: null, other, fieldPath, operandPath: [...operandPath, FIELD] }]
+    : [];
 }
 
 /** Advice for an operand that cannot be a value, such as null or a list; otherwise the empty string. */

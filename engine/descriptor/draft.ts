@@ -12,7 +12,7 @@ import {
   type RelationDescriptor,
 } from './descriptor.ts';
 import type { Finding } from './report.ts';
-import type { Placing, YamlPath } from './source.ts';
+import type { FileLocator, YamlPath } from './source.ts';
 import { comparisonsIn } from './conditions.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 
@@ -26,7 +26,7 @@ interface DescriptorDraft extends Partial<Omit<Descriptor, 'fields' | 'relations
 }
 
 export interface TypeDraft {
-  readonly where: Placing;
+  readonly where: FileLocator;
   readonly name: string;
   readonly draft: DescriptorDraft;
   /** Whether the file could be read at all. */
@@ -46,7 +46,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['bad-name', 'reserved-name', 'mis
 const NAMING_KEYS: ReadonlySet<unknown> = new Set<unknown>(['fields', 'relations']);
 
 /** `findings`: the faults that the grammar found. */
-export function draftOf(where: Placing, value: JsonValue, findings: readonly Finding[]): TypeDraft {
+export function draftOf(where: FileLocator, value: JsonValue, findings: readonly Finding[]): TypeDraft {
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
   const faulty = harmful.map(({ path }) => (LISTS_OF_NAMES.has(String(path[0])) ? path : wholeList(path)));
   const pruned = prune(value, new Set(faulty.map(pointer)), []);
@@ -67,7 +67,7 @@ export function draftOf(where: Placing, value: JsonValue, findings: readonly Fin
 }
 
 /** A type of which only the name is known. */
-export function unreadable(where: Placing, name: string): TypeDraft {
+export function unreadable(where: FileLocator, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), isRead: false, operations: undefined };
 }
 
@@ -138,7 +138,7 @@ export function createTypeSchema(types: readonly TypeDraft[], allNamed: boolean)
 
 const ANY: FieldDescriptor = { type: 'any' };
 
-export interface DescriptorFile extends Placing {
+export interface DescriptorFile extends FileLocator {
   readonly descriptor: Descriptor;
 }
 

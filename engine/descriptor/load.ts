@@ -6,7 +6,7 @@ import { reasonOf } from '../problem.ts';
 import { checkGrammar } from './check-grammar.ts';
 import { createTypeSchema, type DescriptorFile, draftOf, type TypeDraft, unreadable, withoutFaults } from './draft.ts';
 import { type Finding, inQuotes } from './report.ts';
-import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, unplaced } from './source.ts';
+import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, withoutSource } from './source.ts';
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';
@@ -50,7 +50,7 @@ export function loadDescriptors(directory: string): Loaded {
     message = `the schema directory cannot be read: ${reasonOf(error)}; "records init" sets up a new project`;
   }
   if (found.length > 0) return loadFiles(found);
-  return { files: [], diagnostics: [diagnose(unplaced(shownPath(directory)), 'no-schema', [], 'value', message)] };
+  return { files: [], diagnostics: [diagnose(withoutSource(shownPath(directory)), 'no-schema', [], 'value', message)] };
 }
 
 function loadFiles(locations: readonly string[]): Loaded {
@@ -77,7 +77,7 @@ function loadFiles(locations: readonly string[]): Loaded {
     ];
     const serious = found.filter(({ code }) => severities[code] === 'error');
     if (serious.length > 0) for (const type of reading.drafts) errors.set(type, serious);
-    return placed(reading, found);
+    return diagnosticsOf(reading, found);
   });
   return { files: withoutFaults(schema, errors), diagnostics };
 }
@@ -107,7 +107,10 @@ function brokenFile(source: Source, diagnostics: readonly Diagnostic[]): FileRea
   return { diagnostics, numbers: [], findings: [], drafts };
 }
 
-function placed({ diagnostics, numbers, drafts }: FileReading, findings: readonly Finding[]): readonly Diagnostic[] {
+function diagnosticsOf(
+  { diagnostics, numbers, drafts }: FileReading,
+  findings: readonly Finding[],
+): readonly Diagnostic[] {
   const [draft] = drafts;
   if (!draft) return diagnostics;
   const { where } = draft;

@@ -20,28 +20,34 @@ import { reasonOf } from '../problem.ts';
 export type YamlPath = readonly (string | number)[];
 export type At = 'key' | 'value';
 
-interface SourcePlace {
+interface SourceLocation {
   readonly line: number;
   readonly column: number;
   readonly frame: string;
 }
 
-export interface Placing {
+export interface FileLocator {
   readonly file: string;
   /** The place of a key or value, or of the nearest parent that exists. */
-  place(path: YamlPath, at: At): SourcePlace;
+  locate(path: YamlPath, at: At): SourceLocation;
   /** A scalar as the file has it. */
   written(path: YamlPath): string;
 }
 
-export interface Source extends Placing {
+export interface Source extends FileLocator {
   readonly text: string;
   readonly document: Document;
-  at(start: number, end: number): SourcePlace;
+  at(start: number, end: number): SourceLocation;
 }
 
-export function diagnose(where: Placing, code: DiagnosticCode, path: YamlPath, at: At, message: string): Diagnostic {
-  return { code, severity: severities[code], file: where.file, ...where.place(path, at), message };
+export function diagnose(
+  where: FileLocator,
+  code: DiagnosticCode,
+  path: YamlPath,
+  at: At,
+  message: string,
+): Diagnostic {
+  return { code, severity: severities[code], file: where.file, ...where.locate(path, at), message };
 }
 
 type TextRange = readonly [start: number, end: number];
@@ -51,17 +57,17 @@ export function diagnoseAt(where: Source, code: DiagnosticCode, [start, end]: Te
 }
 
 function createSource(file: string, text: string, document: Document, lines: LineCounter): Source {
-  const at = (start: number, end: number): SourcePlace => {
+  const at = (start: number, end: number): SourceLocation => {
     const { line, col: column } = lines.linePos(start);
     const [lineText = ''] = text.slice(start - column + 1).split(/\r?\n/, 1);
     return { line, column, frame: frame(lineText, line, column, end - start) };
   };
-  const place = (path: YamlPath, which: At): SourcePlace => at(...range(document, path, which));
+  const locate = (path: YamlPath, which: At): SourceLocation => at(...range(document, path, which));
   const written = (path: YamlPath): string => {
-    const value = resolved(locate(document, path)?.value, document);
+    const value = resolved(nodeAt(document, path)?.value, document);
     return isScalar(value) ? (value.source ?? String(value.value)) : '';
   };
-  return { file, text, document, at, place, written };
+  return { file, text, document, at, locate, written };
 }
 
 interface PathNode {
@@ -82,7 +88,7 @@ function step(node: unknown, name: string | number): PathNode | undefined {
 }
 
 /** undefined if the path leads nowhere. */
-function locate(document: Document, path: YamlPath): PathNode | undefined {
+function nodeAt(document: Document, path: YamlPath): PathNode | undefined {
   let found: PathNode | undefined = { key: undefined, value: document.contents ?? undefined };
   for (const name of path) found = found && step(resolved(found.value, document), name);
   return found;
@@ -94,7 +100,7 @@ export const rangeOf = (node: Node | undefined): TextRange => [node?.range?.[0] 
 const isBlock = (node: Node | undefined): boolean => isCollection(node) && !node.flow;
 
 function range(document: Document, path: YamlPath, which: At): TextRange {
-  const found = locate(document, path);
+  const found = nodeAt(document, path);
   if (!found) return range(document, path.slice(0, -1), 'key');
   const [start, end] = rangeOf(found.value);
   const byKey = which === 'key' || start === end || isBlock(found.value);
@@ -135,7 +141,7 @@ const MAX_BYTES = 2 ** 19;
 /** Further faults of a file that is not YAML mostly follow from the first. */
 const MAX_YAML_FAULTS = 10;
 /** Equal errors on lines as close as this have the same reason. */
-const NEIGHBOURS = 3;
+const MAX_LINES_APART = 3;
 
 interface ReadResult {
   readonly source: Source | undefined;
@@ -143,9 +149,9 @@ interface ReadResult {
 }
 
 /** A file or directory without a line to show. */
-export const unplaced = (file: string): Placing => ({
+export const withoutSource = (file: string): FileLocator => ({
   file,
-  place: () => ({ line: 1, column: 1, frame: '' }),
+  locate: () => ({ line: 1, column: 1, frame: '' }),
   written: () => '',
 });
 
@@ -169,14 +175,14 @@ export function readDescriptor(file: string, location: string): ReadResult {
 
 const refused = (file: string, code: DiagnosticCode, message: string): ReadResult => ({
   source: undefined,
-  diagnostics: [diagnose(unplaced(file), code, [], 'value', message)],
+  diagnostics: [diagnose(withoutSource(file), code, [], 'value', message)],
 });
 
 function readText(file: string, text: string): ReadResult {
   const lines = new LineCounter();
   const document = parseDocument(text, { ...OPTIONS, lineCounter: lines });
   const whole = createSource(file, text, document, lines);
-  const faults = telling(document.errors, lines).map((error) => explain(whole, error));
+  const faults = reportedErrors(document.errors, lines).map((error) => explain(whole, error));
   const warnings = document.warnings.map((warning) => diagnoseAt(whole, 'yaml-warning', warning.pos, warning.message));
   if (faults.length > 0 || document.contents !== null) return { source: whole, diagnostics: [...faults, ...warnings] };
   const { diagnostics } = refused(file, 'empty-file', 'the file is empty; a descriptor begins with "type:"');
@@ -193,18 +199,18 @@ const OPTIONS = {
 } as const;
 
 /** One error for each line, and one for close lines with the same error. */
-function telling(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
+function reportedErrors(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted) return [exhausted];
-  const told: YAMLError[] = [];
+  const reported: YAMLError[] = [];
   let [lastLine, lastCode] = [-1, ''];
   for (const error of errors) {
     const { line } = lines.linePos(error.pos[0]);
-    const echo = line === lastLine || (line <= lastLine + NEIGHBOURS && error.code === lastCode);
-    if (!echo) told.push(error);
+    const echo = line === lastLine || (line <= lastLine + MAX_LINES_APART && error.code === lastCode);
+    if (!echo) reported.push(error);
     if (line !== lastLine) [lastLine, lastCode] = [line, error.code];
   }
-  return told.slice(0, MAX_YAML_FAULTS);
+  return reported.slice(0, MAX_YAML_FAULTS);
 }
 
 /** The parser's most common errors in plain words. */

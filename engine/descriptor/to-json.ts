@@ -77,7 +77,7 @@ function keyOf(key: Node, walk: Conversion): string | undefined {
     refuse(walk, 'not-json', key, 'a key must be text');
     return undefined;
   }
-  // A faulty key stays, so that further faults of it have the same place, and are not shown.
+  // A faulty key stays, so that further faults of it have the same location, and are not shown.
   scalar(key, walk);
   return String(key.value);
 }

@@ -50,7 +50,7 @@ export function repeated(items: readonly unknown[]): readonly number[] {
   });
 }
 
-/** The place of a key of a relation, or of the relation if the key is left out. */
+/** The path of a key of a relation, or of the relation if the key is left out. */
 export const relationKey = (
   { name, relation }: RelationEnd,
   key: 'column' | 'through' | 'onDelete',

@@ -122,14 +122,14 @@ function* checkDeletion(side: RelationEnd, schema: Schema): Findings {
   const { type, name, relation, target } = side;
   const { onDelete, required: isRequired } = relation;
   const other = schema.inverse(side);
-  const place = ['relations', name, 'onDelete'];
+  const rulePath = ['relations', name, 'onDelete'];
   if (other?.relation.owned && (onDelete === 'restrict' || onDelete === 'setNull')) {
     const message = `${sideName(other)} owns these records, so they are deleted with their parent; ${quoted(onDelete)} contradicts that`;
-    yield finding('contradictory-deletion', place, message);
+    yield finding('contradictory-deletion', rulePath, message);
   } else if (onDelete === 'setNull' && isRequired)
     yield finding(
       'set-null-required',
-      place,
+      rulePath,
       `${quoted(name)} is required and cannot become null; use restrict or cascade`,
     );
   const blocks = type.operations?.size === 0 && deletionOf(relation, other?.relation) === 'restrict';

@@ -22,29 +22,29 @@ export const checkChecks: TypeCheck = function* (type) {
 };
 
 function comparisonFaults(type: TypeDraft, comparison: FieldComparison): readonly Finding[] {
-  const { field: name, other, operator, place, path } = comparison;
-  const deepest = place.flatMap((step, index) => (GROUPS.has(String(step)) ? [index] : []))[MAX_GROUP_DEPTH];
+  const { field: name, other, operator, fieldPath, operandPath } = comparison;
+  const deepest = fieldPath.flatMap((step, index) => (GROUPS.has(String(step)) ? [index] : []))[MAX_GROUP_DEPTH];
   if (deepest !== undefined) {
     const message = `Groups can be nested ${MAX_GROUP_DEPTH} deep at most: take this one apart`;
-    return [finding('too-deep', place.slice(0, deepest + 1), message, 'key')];
+    return [finding('too-deep', fieldPath.slice(0, deepest + 1), message, 'key')];
   }
   const faults = [
-    ...fieldFaults(type, name, place, 'key'),
-    ...(other === undefined ? [] : fieldFaults(type, other, path, 'value')),
+    ...fieldFaults(type, name, fieldPath, 'key'),
+    ...(other === undefined ? [] : fieldFaults(type, other, operandPath, 'value')),
   ];
   const fieldType = typeOf(type, name);
   if (faults.length > 0 || !fieldType) return faults;
   if (other === name)
-    return [finding('bad-operand', path, `${quoted(name)} is compared with itself; name another field`)];
+    return [finding('bad-operand', operandPath, `${quoted(name)} is compared with itself; name another field`)];
   if (!fieldType.operators.includes(operator)) {
     const message = `${quoted(name)} cannot be compared by ${quoted(operator)}; ${fieldType.name} takes ${anyOf(fieldType.operators)}`;
-    return [finding('not-comparable', [...place, operator], message, 'key')];
+    return [finding('not-comparable', [...fieldPath, operator], message, 'key')];
   }
   if (other === undefined) return [...operandFaults(comparison, fieldType)];
   const otherType = typeOf(type, other);
   if (!otherType || otherType === fieldType || (fieldType.isNumeric && otherType.isNumeric)) return [];
   const message = `${quoted(other)} (${otherType.name}) cannot be compared with ${quoted(name)} (${fieldType.name}); both must have the same type, or both be numbers`;
-  return [finding('not-comparable', path, message)];
+  return [finding('not-comparable', operandPath, message)];
 }
 
 const typeOf = ({ fields }: TypeDraft, name: string): FieldType | undefined =>
@@ -56,11 +56,11 @@ const fieldFaults = (type: TypeDraft, name: string, path: YamlPath, at: At): rea
 ];
 
 /** Operands are values as bodies hold them, whatever the constraints of the field. */
-function* operandFaults({ field, operator, operand, path }: FieldComparison, type: FieldType): Findings {
+function* operandFaults({ field, operator, operand, operandPath }: FieldComparison, type: FieldType): Findings {
   if (operator === 'null') return;
   if (operator === 'like') {
     const excess = patternExcess(String(operand));
-    if (excess !== undefined) yield finding('bad-operand', path, excess);
+    if (excess !== undefined) yield finding('bad-operand', operandPath, excess);
     return;
   }
   const values = Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
@@ -70,14 +70,9 @@ function* operandFaults({ field, operator, operand, path }: FieldComparison, typ
     const schema = type.schema({ constraints: {}, examples: [] });
     const advice = value === null ? '; for null, write { null: true }' : hint(schema, value);
     const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not a value of that type${advice}`;
-    const place = Array.isArray(operand) ? [...path, index] : path;
-    yield finding(
-      'bad-operand',
-      place,
-      message,
-      'value',
-      unquoted(schema['type'], value, (text) => type.parse(text) !== undefined),
-    );
+    const path = Array.isArray(operand) ? [...operandPath, index] : operandPath;
+    const text = unquoted(schema['type'], value, (one) => type.parse(one) !== undefined);
+    yield finding('bad-operand', path, message, 'value', text);
   }
 }
 
@@ -103,10 +98,10 @@ export const checkGenerated: TypeCheck = function* (type) {
   for (const [group, names] of (draft.unique ?? []).entries())
     for (const [index, name] of names.entries())
       yield* against(name, ['unique', group, index], 'no request could resolve a conflict; leave it out of the group');
-  for (const { field, other = '', place, path } of comparisonsOf(type)) {
+  for (const { field, other = '', fieldPath, operandPath } of comparisonsOf(type)) {
     const why = 'no request could correct it; compare other fields';
-    yield* against(field, place, why, 'key');
-    yield* against(other, path, why);
+    yield* against(field, fieldPath, why, 'key');
+    yield* against(other, operandPath, why);
   }
 };
 
