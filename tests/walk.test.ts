@@ -1,7 +1,7 @@
 /** How many files of the engine a request runs through. */
 import { Session } from 'node:inspector/promises';
 import { exchange } from './support/exchange.ts';
-import { startTestServer, type TestServer } from './support/server.ts';
+import { useServer } from './support/server.ts';
 
 /** Which functions of which file a request calls. */
 type Calls = ReadonlyMap<string, ReadonlySet<string>>;
@@ -15,12 +15,11 @@ const body = (number: number): string =>
     lid: { color: `color ${number}` },
   });
 
-let server: TestServer;
+const server = useServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
 const session = new Session();
 let number = 0;
 
 beforeAll(async () => {
-  server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
   const made = { rank: 1, things: [{ name: 'first' }], lid: { color: 'red' } };
   await exchange(server.url, 'POST /api/owners', { headers: JSON_TYPE, body: JSON.stringify(made) });
   session.connect();
@@ -28,10 +27,7 @@ beforeAll(async () => {
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 });
 
-afterAll(async () => {
-  session.disconnect();
-  await server.close();
-});
+afterAll(() => session.disconnect());
 
 const get = (): Promise<unknown> => exchange(server.url, 'GET /api/owners/1?include=things,lid');
 const put = (): Promise<unknown> =>

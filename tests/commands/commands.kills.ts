@@ -9,7 +9,7 @@ import { watchDatabase } from '../support/observer.ts';
 import { createDatabase, databaseKinds, fileOf, type TestDatabase } from '../support/databases.ts';
 import { useCompiled } from '../support/compiled.ts';
 
-/** Of each command, with so many records; `npm run test:durability` asks for more of both. */
+/** Of each command, with so many records; `npm run test:nightly -- kills` asks for more of both. */
 const [KILLS, RECORDS] = Number(process.env['KILLS'] ?? 0) > 10 ? [60, 20_000] : [2, 5_000];
 const TIME = KILLS * 100_000;
 

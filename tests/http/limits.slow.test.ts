@@ -8,7 +8,7 @@ import { createAddressOf } from '../../engine/edge/admission.ts';
 import { listen } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { dial, raw, statusesOf } from '../support/raw.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer, useServer } from '../support/server.ts';
 import { rowsOf } from '../support/table.ts';
 
 const SCHEMA = 'tests/fixtures/limits';
@@ -16,20 +16,12 @@ const SCHEMA = 'tests/fixtures/limits';
 const HOURS = 36_000_000;
 const HEADERS = { 'content-type': 'application/json' };
 
-let server: TestServer;
 /** Cuts off clients so soon that on a busy machine it may cut off any: only for those that are to be cut off. */
-let impatient: TestServer;
-beforeAll(async () => {
-  impatient = await startTestServer({ schemaDirectory: SCHEMA, settings: { requestTimeout: 600 } });
-  const body = { bodyLimit: 250_000, bodyKeys: 20, bodyItems: 10, bodyDepth: 5 };
-  const query = { urlLimit: 500, headerLimit: 4096, maxFilters: 3, maxIncludes: 2 };
-  const settings = { ...body, ...query, maxStreams: 2, slowReaderTimeout: HOURS };
-  server = await startTestServer({ schemaDirectory: SCHEMA, settings });
-});
-afterAll(async () => {
-  await server.close();
-  await impatient.close();
-});
+const impatient = useServer({ schemaDirectory: SCHEMA, settings: { requestTimeout: 600 } });
+const OF_BODIES = { bodyLimit: 250_000, bodyKeys: 20, bodyItems: 10, bodyDepth: 5 };
+const OF_QUERIES = { urlLimit: 500, headerLimit: 4096, maxFilters: 3, maxIncludes: 2 };
+const LIMITS = { ...OF_BODIES, ...OF_QUERIES, maxStreams: 2, slowReaderTimeout: HOURS };
+const server = useServer({ schemaDirectory: SCHEMA, settings: LIMITS });
 
 const codeOf = ({ headers, text }: Exchanged): string =>
   headers['content-type'] === 'application/problem+json'

@@ -1,18 +1,16 @@
 /** The studio as it is served: its page, its scripts, and what a browser may do with them. */
 import request from 'supertest';
 import { buildStudio } from '../../deploy/studio.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
-let server: TestServer;
 let page: request.Response;
 let script: string;
+beforeAll(async () => void (await buildStudio()));
+const server = useServer({ settings: { title: 'Records of <the> shop' } });
 beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer({ settings: { title: 'Records of <the> shop' } });
   page = await request(server.url).get('/studio');
   [, script = ''] = /<script type="module" src="\.\/([^"]+)">/.exec(page.text) ?? [];
 });
-afterAll(() => server?.close());
 
 const nonceOf = ({ headers }: request.Response): string =>
   /'nonce-([^']+)'/.exec(String(headers['content-security-policy']))?.[1] ?? '';

@@ -8,7 +8,7 @@ import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { promtoolIsSilent } from '../support/promtool.ts';
 import { onSqlite } from '../support/only.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 
 const SCHEMA = 'tests/fixtures/access';
@@ -51,11 +51,7 @@ onSqlite('a service whose database file is moved away, removed or replaced is no
 });
 
 describe('a service with figures', () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: SCHEMA, settings: { metrics: true } });
-  });
-  afterAll(() => server.close());
+  const server = useServer({ schemaDirectory: SCHEMA, settings: { metrics: true } });
 
   test.each([
     ['GET /health/live', 200, 'live\n'],

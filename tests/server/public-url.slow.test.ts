@@ -1,13 +1,8 @@
 import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange } from '../support/exchange.ts';
-import { follow, HOST, PREFIX, startPublicServer } from '../support/public-url.ts';
-import type { TestServer } from '../support/server.ts';
+import { follow, HOST, PREFIX, usePublicServer } from '../support/public-url.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startPublicServer();
-});
-afterAll(() => server.close());
+const server = usePublicServer();
 
 test.each([
   ['https://records.localhost/store/', 'https://records.localhost/store'],

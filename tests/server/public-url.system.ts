@@ -6,14 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/leaving.ts';
-import { type Ask, follow, HOST, JSON_TYPE, PREFIX, startPublicServer } from '../support/public-url.ts';
-import type { TestServer } from '../support/server.ts';
+import { type Ask, follow, HOST, JSON_TYPE, PREFIX, usePublicServer } from '../support/public-url.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startPublicServer();
-});
-afterAll(() => server.close());
+const server = usePublicServer();
 
 const MISSING = ['nginx', 'haproxy', 'openssl'].filter((tool) => spawnSync('which', [tool]).status !== 0);
 

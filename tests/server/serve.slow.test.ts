@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { closed } from '../support/raw.ts';
 import { type Environment, type Running, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/http';
@@ -45,14 +45,12 @@ const REQUEST = 'Host: localhost\r\nContent-Type: application/json\r\n';
 describe('a long list', () => {
   const ROWS = 250;
   const NOTES = 'x'.repeat(100_000);
-  let server: TestServer;
+  const server = useServer({ schemaDirectory: SCHEMA });
   beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: SCHEMA });
     const body = JSON.stringify({ notes: NOTES });
     const create = () => exchange(server.url, 'POST /api/gadgets', { headers: JSON_BODY, body });
     for (let made = 0; made < ROWS; made += 25) await Promise.all(Array.from({ length: 25 }, create));
   });
-  afterAll(() => server.close());
 
   test('is streamed, with its total and without length or tag', async () => {
     const { headers, text } = await exchange(server.url, 'GET /api/gadgets');

@@ -1,18 +1,10 @@
 import { ask, type Answer } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { exchange } from '../support/exchange.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 
-let nested: TestServer;
-let plain: TestServer;
-beforeAll(async () => {
-  nested = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', settings: { batchLimit: 50 } });
-  plain = await startTestServer({ schemaDirectory: 'tests/fixtures/http' });
-});
-afterAll(async () => {
-  await nested.close();
-  await plain.close();
-});
+const nested = useServer({ schemaDirectory: 'tests/fixtures/nested', settings: { batchLimit: 50 } });
+const plain = useServer({ schemaDirectory: 'tests/fixtures/http' });
 
 /** `422 /0/rank minimum | /1 type`. */
 const toldBy = (answer: Answer): string => `${answer.status} ${faultsIn(answer)}`;

@@ -1,13 +1,10 @@
 /** What is kept as JSON is kept as it was written: in `any` and `array` fields and in open keys, whatever way it comes and goes. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { mergePatch } from '../oracle/values.ts';
 import { watchDatabase, type Watch } from '../support/observer.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { rawJson, spaced } from '../support/raw-json.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { useServer } from '../support/server.ts';
 import fc from '../support/fast-check.ts';
 
 const THING = `type: Thing
@@ -62,22 +59,10 @@ function take(state: Map<string, string>, name: string, text: string, patch: boo
 }
 
 describe.each(databaseKinds)('on %s', (kind) => {
-  let directory: string;
-  let server: TestServer;
   let watch: Watch;
-
-  beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'schema-'));
-    for (const [name, text] of Object.entries({ THING, PART, SHARED }))
-      writeFileSync(join(directory, `${name.toLowerCase()}.yaml`), text);
-    server = await startTestServer({ schemaDirectory: directory, kind });
-    watch = await watchDatabase(server.database);
-  });
-  afterAll(async () => {
-    await watch.close();
-    await server.close();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => watch.close());
+  const server = useServer({ files: { 'thing.yaml': THING, 'part.yaml': PART, 'shared.yaml': SHARED }, kind });
+  beforeAll(async () => void (watch = await watchDatabase(server.database)));
 
   const send = (title: string, body?: string, headers: Record<string, string> = {}) =>
     exchange(

@@ -1,12 +1,12 @@
 /** Nested reads and writes over HTTP: links, sets, owned records, one transaction, the round trip. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type Answer, ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 const FIXTURES = 'tests/fixtures/schemas';
 
 describe('the shipped types', () => {
-  let server: TestServer;
+  const server = useServer();
   const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
   const sent = async (request: string, body?: unknown): Promise<JsonObject> =>
     (await send(request, body)).body as JsonObject;
@@ -15,13 +15,6 @@ describe('the shipped types', () => {
     expect({ status, record }).toMatchObject({ status: 201 });
     return record as JsonObject;
   };
-
-  beforeAll(async () => {
-    server = await startTestServer();
-  });
-  afterAll(async () => {
-    await server.close();
-  });
 
   it('two writers on one nested record leave no half state', async () => {
     const markup = await make('shipping-markups', { zone: { zone_name: 'start', zone_elements: [] } });
@@ -41,17 +34,12 @@ describe('the shipped types', () => {
 });
 
 describe('records that own records of their own type', () => {
-  let server: TestServer;
+  const server = useServer({ schemaDirectory: `${FIXTURES}/owned-by-its-own-type` });
   const send = (request: string, body?: unknown): Promise<Answer> => ask(server.url, request, body);
   const refused = (code: string, pointer: string): object => ({
     status: 422,
     body: { errors: [expect.objectContaining({ code, pointer })] },
   });
-
-  beforeAll(
-    async () => void (server = await startTestServer({ schemaDirectory: `${FIXTURES}/owned-by-its-own-type` })),
-  );
-  afterAll(() => server.close());
 
   it('nobody is owned by itself, or by what it owns', async () => {
     await send('POST /api/parts', { id: 100, name: 'top', parts: [{ name: 'below', parts: [{ name: 'bottom' }] }] });

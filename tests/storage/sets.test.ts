@@ -1,10 +1,10 @@
 /** How large the sets of a record may be. */
 import { ask } from '../support/ask.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { type TestServer, useServer } from '../support/server.ts';
 
-/** Requests to the server that is there when they are sent; `made` answers the identifier of what it creates. */
-function sending(served: () => TestServer) {
-  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(served().url, request, body);
+/** `made` answers the identifier of what it creates. */
+function sending(server: Pick<TestServer, 'url'>) {
+  const send = (request: string, body?: unknown): ReturnType<typeof ask> => ask(server.url, request, body);
   const made = async (path: string, body: unknown): Promise<number> => {
     const { status, body: record } = await send(`POST /api/${path}`, body);
     expect(status).toBe(201);
@@ -17,8 +17,11 @@ const many = (count: number, one: unknown): unknown[] => Array.from({ length: co
 
 describe('large sets', () => {
   const LIMIT = 10_000;
-  let server: TestServer;
-  const { send, made } = sending(() => server);
+  const server = useServer({
+    schemaDirectory: 'tests/fixtures/sets',
+    settings: { bodyLimit: 8 * 1024 * 1024, bodyKeys: 100_000, writeRows: 20_000 },
+  });
+  const { send, made } = sending(server);
   const refusal = (place: object, named: string): object => ({
     status: 400,
     body: {
@@ -26,14 +29,6 @@ describe('large sets', () => {
       errors: [{ ...place, code: 'too-many-related', message: expect.stringContaining(named) }],
     },
   });
-
-  beforeAll(async () => {
-    server = await startTestServer({
-      schemaDirectory: 'tests/fixtures/sets',
-      settings: { bodyLimit: 8 * 1024 * 1024, bodyKeys: 100_000, writeRows: 20_000 },
-    });
-  });
-  afterAll(() => server.close());
 
   test('as many as are shown are shown, and can be put back', async () => {
     const id = await made('categories?include=', { name: 'full', posts: many(LIMIT, {}) });
@@ -84,8 +79,8 @@ describe('large sets', () => {
 
 describe('a write that would touch more rows than it may', () => {
   const MOST = 30;
-  let server: TestServer;
-  const { send, made } = sending(() => server);
+  const server = useServer({ schemaDirectory: 'tests/fixtures/sets', settings: { writeRows: MOST } });
+  const { send, made } = sending(server);
   const everything = async (): Promise<readonly unknown[]> => {
     const view = 'include=posts,tags,memos,archive.lines';
     const paths = [`categories?${view}`, 'posts', 'tags', 'memos', 'scrolls?include=lines'];
@@ -115,11 +110,6 @@ describe('a write that would touch more rows than it may', () => {
     }
     return path;
   }
-
-  beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets', settings: { writeRows: MOST } });
-  });
-  afterAll(() => server.close());
 
   test.each(['posts', 'memos', 'tags'])('%s that a body leaves out', async (key) => {
     const path = await grown(key, MOST + 1);

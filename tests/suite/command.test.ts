@@ -7,24 +7,16 @@ import { useCompiled } from '../support/compiled.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';
 import { runCommand } from '../support/project.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 const SCHEMA = 'tests/fixtures/schemas/open-types';
 const model = loadModel(SCHEMA);
 
 const compiled = useCompiled();
-let server: TestServer;
 let observer: Observer;
-
-beforeAll(async () => {
-  server = await startTestServer({ kind: 'sqlite', schemaDirectory: SCHEMA });
-  observer = await createObserver(server.database, model);
-});
-
-afterAll(async () => {
-  await observer?.close();
-  await server?.close();
-});
+afterAll(() => observer?.close());
+const server = useServer({ kind: 'sqlite', schemaDirectory: SCHEMA });
+beforeAll(async () => void (observer = await createObserver(server.database, model)));
 
 async function suite(...options: readonly string[]) {
   const running = compiled.run('engine/cli.js', ['suite', ...options], { SCHEMA_DIR: SCHEMA });

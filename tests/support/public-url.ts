@@ -1,13 +1,13 @@
 /** A service with PUBLIC_URL, and a client that goes where its responses point. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { startTestServer, type TestServer } from './server.ts';
+import { useServer } from './server.ts';
 
 const PUBLIC_URL = 'https://records.localhost/store/records';
 export const HOST = { host: 'records.localhost' };
 export const PREFIX = '/store/records';
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
-export const startPublicServer = (): Promise<TestServer> => startTestServer({ settings: { publicUrl: PUBLIC_URL } });
+export const usePublicServer = (): ReturnType<typeof useServer> => useServer({ settings: { publicUrl: PUBLIC_URL } });
 
 interface Got {
   readonly status: number;

@@ -1,18 +1,8 @@
 /** The pages in a browser: nothing to complain about, light and dark, wide and narrow. */
-import type { Browser } from 'playwright-core';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { READERS, startBrowser, visit } from './chromium.ts';
+import { READERS } from './chromium.ts';
+import { runStudio } from './studio-page.ts';
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  server = await startTestServer({ settings: { title: 'Records of <the> shop' } });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const { server, visit } = runStudio({ settings: { title: 'Records of <the> shop' } });
 
 const PAGES = [
   ['/', 'main h2'],
@@ -26,7 +16,7 @@ const brightness = (color: string): number =>
 
 describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
   test.each(PAGES)('%s has nothing to complain about', async (path, shown) => {
-    const { page, complaints, origins, close } = await visit(browser, {
+    const { page, complaints, origins, close } = await visit({
       colorScheme,
       viewport: { width, height: 800 },
     });
@@ -43,7 +33,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
 });
 
 test('the start page leads to lists, and to the reference of each type', async () => {
-  const { page, complaints, close } = await visit(browser);
+  const { page, complaints, close } = await visit();
   await page.goto(server.url);
   expect(await page.title()).toBe('Records of <the> shop');
   expect(await page.locator('.types > li').count()).toBe(8);

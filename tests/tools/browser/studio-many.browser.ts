@@ -1,29 +1,20 @@
 /** What the studio does with many records at once: files out of lists, and files into them. */
 import { readFile } from 'node:fs/promises';
-import type { Browser, Page } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
-import { READERS, startBrowser, visit } from './chromium.ts';
+import { READERS } from './chromium.ts';
+import { runStudio } from './studio-page.ts';
 
 const FORMULA = '=HYPERLINK("http://x.example","a, b")';
 
-let server: TestServer;
-let browser: Browser;
+const { server, visit } = runStudio({ settings: { batchLimit: 10 } });
 beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer({ settings: { batchLimit: 10 } });
-  browser = await startBrowser();
   const values = [FORMULA, '-5', '+1 2', '@SUM(1)', 'two\nlines, "quoted"', ''];
   await post(
     'tmp-vars',
     'text/csv',
     `name,value\n${values.map((value, index) => `v${index},${quoted(value)}`).join('\n')}`,
   );
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
 });
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
@@ -75,7 +66,7 @@ const isHere = (page: Page): Promise<void> => page.getByRole('heading', { name: 
 
 describe('export', () => {
   test('is what the list finds, in its order, as the service sends it', async () => {
-    const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+    const { page, complaints, close } = await visit({ locale: 'en-US' });
     const where = encodeURIComponent(JSON.stringify({ where: '_cnd[name][gte]=v1' }));
     await page.goto(`${server.url}/studio#/tmp-vars?filter=${where}&sort=name&order=DESC`);
     await isHere(page);
@@ -98,7 +89,7 @@ describe('export', () => {
   });
 
   test('runs nothing in a spreadsheet, unless told otherwise, and leaves numbers as they are', async () => {
-    const { page, close } = await visit(browser, { locale: 'en-US' });
+    const { page, close } = await visit({ locale: 'en-US' });
     await page.goto(`${server.url}/studio#/tmp-vars`);
     await isHere(page);
     const [, plain] = await exported(page, () => allAsTheyAre(page));
@@ -117,7 +108,7 @@ describe('export', () => {
 
 describe('import', () => {
   async function opened(): Promise<Awaited<ReturnType<typeof visit>>> {
-    const visited = await visit(browser, { locale: 'en-US' });
+    const visited = await visit({ locale: 'en-US' });
     await visited.page.goto(`${server.url}/studio#/tmp-vars`);
     await fromMenu(visited.page, 'Import Temporary variables');
     return visited;
@@ -186,7 +177,7 @@ test('several records are deleted at once, once it is said what goes with them',
     'application/json',
     '[{"service_name": "a", "providers": [{"code": "x"}, {"code": "y"}]}, {"service_name": "b"}, {"service_name": "c"}]',
   );
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   await page.goto(`${server.url}/studio#/global-tabs`);
   await page.getByLabel('Select a', { exact: true }).check();
   await page.getByLabel('Select c', { exact: true }).check();
@@ -220,7 +211,7 @@ describe('all that a filter finds, on other pages too', () => {
   });
 
   test('what someone else changes meanwhile is left as it is, and named', async () => {
-    const { page, close } = await visit(browser, { locale: 'en-US' });
+    const { page, close } = await visit({ locale: 'en-US' });
     const [first, second, third] = await taxClasses('_cnd[limit]=0,3');
     await page.goto(`${server.url}/studio#/tax-classes`);
     for (const one of [first, second, third])
@@ -251,7 +242,7 @@ describe('all that a filter finds, on other pages too', () => {
 });
 
 test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wide', async (colorScheme, width) => {
-  const { page, close } = await visit(browser, { colorScheme, locale: 'en-US', viewport: { width, height: 800 } });
+  const { page, close } = await visit({ colorScheme, locale: 'en-US', viewport: { width, height: 800 } });
   await page.goto(`${server.url}/studio#/tmp-vars`);
   await fromMenu(page, 'Export Temporary variables');
   await page.getByRole('heading', { name: 'Export Temporary variables' }).waitFor();

@@ -1,28 +1,17 @@
 /** What a person does with forms of the studio, and what is stored afterwards. */
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { buildStudio } from '../../../deploy/studio.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { type TestServer, useServer } from '../../support/server.ts';
 import { startBrowser, visit, type Visit } from './chromium.ts';
 
-interface RunningStudio {
-  readonly server: () => TestServer;
-  visit(options?: BrowserContextOptions): Promise<Visit>;
-}
-
-/** A service with the studio, and a browser, while the tests of a file run. */
-export function runStudio(options?: Parameters<typeof startTestServer>[0]): RunningStudio {
-  let server: TestServer;
+/** A service with the studio, and a browser, while the tests of a file run. The browser goes first. */
+export function runStudio(options?: Parameters<typeof useServer>[0]) {
   let browser: Browser;
-  beforeAll(async () => {
-    await buildStudio();
-    server = await startTestServer(options);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-  return { server: () => server, visit: (context) => visit(browser, context) };
+  afterAll(() => browser?.close());
+  beforeAll(async () => void (await buildStudio()));
+  const server = useServer(options);
+  beforeAll(async () => void (browser = await startBrowser()));
+  return { server, visit: (context?: BrowserContextOptions): Promise<Visit> => visit(browser, context) };
 }
 
 export interface Stored {
@@ -46,11 +35,11 @@ interface Forms {
 }
 
 /** `token`: what requests beside the studio are sent with. */
-export function formsOf(server: () => TestServer, token: () => string | undefined = () => undefined): Forms {
+export function formsOf(server: Pick<TestServer, 'url'>, token: () => string | undefined = () => undefined): Forms {
   const input = (page: Page, label: string): Locator => page.getByRole('textbox', { name: label, exact: true });
   return {
     async ask(method, path, body) {
-      const response = await fetch(`${server().url}/api/${path}`, {
+      const response = await fetch(`${server.url}/api/${path}`, {
         method,
         headers: {
           'Content-Type': 'application/json',
@@ -61,7 +50,7 @@ export function formsOf(server: () => TestServer, token: () => string | undefine
       const text = await response.text();
       return { status: response.status, text, stored: JSON.parse(text) as Stored };
     },
-    open: (page, address) => page.goto(`${server().url}/studio#${address}`),
+    open: (page, address) => page.goto(`${server.url}/studio#${address}`),
     input,
     save: (page) => page.getByRole('button', { name: 'Save', exact: true }).click(),
     faultAt: (page, label) =>

@@ -1,13 +1,12 @@
 /** Every kind of problem provoked for real while a person fills in a form: it is said in words, and nothing that was typed is lost. */
 import Database from 'better-sqlite3';
-import type { Browser, Page } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
+import type { Page } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import type { Share } from '../../../engine/edge/budget.ts';
 import { fileOf } from '../../support/databases.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { startBrowser, type Visit, visit } from './chromium.ts';
-import { formsOf, savedRecord, type Stored } from './studio-page.ts';
+import { startTestServer } from '../../support/server.ts';
+import type { Visit } from './chromium.ts';
+import { formsOf, runStudio, savedRecord, type Stored } from './studio-page.ts';
 
 const SCHEMA = 'tests/fixtures/studio';
 const BODY_LIMIT = 20_000;
@@ -15,36 +14,23 @@ const BODY_LIMIT = 20_000;
 const RATE_LIMIT = 800;
 
 const tokens = { full: createToken(), reader: createToken(), busy: createToken() };
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  await buildStudio();
-  const lines = [
-    tokenLine({ name: 'full', read: 'all', write: 'all' }, tokens.full),
-    tokenLine({ name: 'busy', read: 'all', write: 'all' }, tokens.busy),
-    tokenLine({ name: 'reader', read: 'all', write: parseTypes('Thing') }, tokens.reader),
-  ];
-  server = await startTestServer({
-    schemaDirectory: SCHEMA,
-    settings: { tokens: lines.join(';'), bodyLimit: BODY_LIMIT, rateLimit: RATE_LIMIT },
-  });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
+const lines = [
+  tokenLine({ name: 'full', read: 'all', write: 'all' }, tokens.full),
+  tokenLine({ name: 'busy', read: 'all', write: 'all' }, tokens.busy),
+  tokenLine({ name: 'reader', read: 'all', write: parseTypes('Thing') }, tokens.reader),
+];
+const { server, visit } = runStudio({
+  schemaDirectory: SCHEMA,
+  settings: { tokens: lines.join(';'), bodyLimit: BODY_LIMIT, rateLimit: RATE_LIMIT },
 });
 
-const { ask, open, input, save } = formsOf(
-  () => server,
-  () => tokens.full,
-);
+const { ask, open, input, save } = formsOf(server, () => tokens.full);
 
 const useToken = (page: Page, token: string): Promise<unknown> =>
   page.evaluate(`sessionStorage.setItem('records-token', ${JSON.stringify(token)})`);
 
 async function signedIn(): Promise<Visit> {
-  const visited = await visit(browser, { locale: 'en-US' });
+  const visited = await visit({ locale: 'en-US' });
   await visited.page.addInitScript(
     `sessionStorage.getItem('records-token') ?? sessionStorage.setItem('records-token', '${tokens.full}')`,
   );
@@ -235,9 +221,9 @@ test('what is typed while the record is saved stays', async () => {
 
 test('a type that requires tags is changed and deleted; a deletion asks again if the record has changed', async () => {
   const pages = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/preconditions-required' });
-  const forms = formsOf(() => pages);
+  const forms = formsOf(pages);
   const { stored } = await forms.ask('POST', 'pages', { title: 'One', blocks: [{ text: 'b' }] });
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   await forms.open(page, `/pages/${String(stored['id'])}/edit`);
   await input(page, 'Title').fill('Two');
   await save(page);
@@ -260,11 +246,11 @@ test('a type that requires tags is changed and deleted; a deletion asks again if
 
 test('what prevents a deletion is said before it is tried, with links', async () => {
   const shop = await startTestServer();
-  const forms = formsOf(() => shop);
+  const forms = formsOf(shop);
   await forms.ask('POST', 'sales-tax-rates', { value: '7' });
   await forms.ask('POST', 'tax-classes', { id: 5 });
   await forms.ask('PUT', 'sales-tax-rates/1', { taxClass: { id: 5 } });
-  const { page, close } = await visit(browser, { locale: 'en-US' });
+  const { page, close } = await visit({ locale: 'en-US' });
   await forms.open(page, '/tax-classes/5');
   await page.getByRole('button', { name: 'Delete' }).click();
   const link = page.getByRole('link', { name: 'Open the record that is in the way: Sales tax rate 1' });

@@ -1,15 +1,15 @@
 /** Eight tasks that people have, with the clicks and keys that they take; and what else is there for them. */
 import type { Locator, Page } from 'playwright-core';
 import { TASKS } from '../../studio/tasks.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer, useServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
 import { READERS } from './chromium.ts';
 import { formsOf, runStudio, savedRecord } from './studio-page.ts';
 
 const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/coffee', settings: { title: 'Coffee' } });
 const shop = formsOf(server);
-let store: TestServer;
-const inStore = formsOf(() => store);
+const store = useServer();
+const inStore = formsOf(store);
 
 const ORDERS = [
   ['2026-0001', '2026-10-03T10:00:00Z', 'shipped', '10.00', 1],
@@ -19,7 +19,6 @@ const ORDERS = [
 ] as const;
 
 beforeAll(async () => {
-  store = await startTestServer();
   await shop.ask('POST', 'categories', { name: 'Beans' });
   for (const [index, name] of ['Yirgacheffe', 'Sidamo', 'Mocha'].entries())
     await shop.ask('POST', 'products', { name, sku: `CB-100${index}`, price: '7.90', category: { id: 1 } });
@@ -33,7 +32,6 @@ beforeAll(async () => {
   await inStore.ask('POST', 'shipping-markups', { markup_flat: '4.90', zone });
   await inStore.ask('POST', 'shipping-markups', { markup_flat: '5.90', zone: { zone_name: 'Islands' } });
 });
-afterAll(async () => store?.close());
 
 /** A person, whose clicks and keys are counted. Texts that have to be typed anyway are filled in. */
 function personAt(page: Page, task: keyof typeof TASKS) {
@@ -65,7 +63,7 @@ const PHONE = { ...LOOK, viewport: { width: 360, height: 740 }, hasTouch: true }
 test('find a record by half a word', async () => {
   const { page, complaints, close } = await visit(DESK);
   const person = personAt(page, 'find a record by half a word');
-  await page.goto(`${server().url}/studio/products`);
+  await page.goto(`${server.url}/studio/products`);
   await page.getByRole('heading', { name: 'Products' }).waitFor();
   await person.press('Control+k');
   await page.getByRole('dialog').waitFor();
@@ -85,7 +83,7 @@ test('find a record by half a word', async () => {
 test('see who buys most', async () => {
   const { page, complaints, close } = await visit(DESK);
   const person = personAt(page, 'see who buys most');
-  await page.goto(`${server().url}/studio`);
+  await page.goto(`${server.url}/studio`);
   await person.click(page.getByRole('navigation').getByText('Orders'));
   const bars = page.getByRole('region', { name: 'Customer' }).getByRole('button');
   await bars.first().waitFor();
@@ -128,7 +126,7 @@ test('correct the countries of a zone', async () => {
 test('change the product of an order line', async () => {
   const { page, complaints, close } = await visit(DESK);
   const person = personAt(page, 'change the product of an order line');
-  await page.goto(`${server().url}/studio/orders`);
+  await page.goto(`${server.url}/studio/orders`);
   await person.click(page.getByRole('link', { name: /2026-0004/ }));
   await person.click(page.getByRole('link', { name: 'Edit', exact: true }));
   await person.click(page.getByRole('row').getByRole('combobox', { name: 'Product *' }));
@@ -174,7 +172,7 @@ test('duplicate a markup for another zone', async () => {
 test('compare two months', async () => {
   const { page, complaints, close } = await visit(DESK);
   const person = personAt(page, 'compare two months');
-  await page.goto(`${server().url}/studio`);
+  await page.goto(`${server.url}/studio`);
   await page.getByText('Oct 2026 30.50 · Nov 2026 104.00').waitFor();
   await page.locator('canvas').first().waitFor();
   person.isDone();
@@ -186,7 +184,7 @@ test('compare two months', async () => {
 test('answer a conflict', async () => {
   const { page, close } = await visit(DESK);
   const person = personAt(page, 'answer a conflict');
-  await page.goto(`${server().url}/studio/customers/3/edit`);
+  await page.goto(`${server.url}/studio/customers/3/edit`);
   await shop.input(page, 'City').fill('Wien');
   await shop.ask('PUT', 'customers/3', { city: 'Berlin', note: 'theirs' });
   await person.click(page.getByRole('button', { name: 'Save', exact: true }));
@@ -202,7 +200,7 @@ test('answer a conflict', async () => {
 test('find a record by half a word, on a phone', async () => {
   const { page, complaints, close } = await visit(PHONE);
   const person = personAt(page, 'find a record by half a word, on a phone');
-  await page.goto(`${server().url}/studio/orders`);
+  await page.goto(`${server.url}/studio/orders`);
   await page.getByRole('heading', { name: '2026-0004 4' }).waitFor();
   expect(await violations(page)).toEqual([]);
   await person.click(page.getByRole('button', { name: 'Search everything' }));
@@ -218,7 +216,7 @@ test('find a record by half a word, on a phone', async () => {
 
 test('words in any order find records by what is seen of them, and by those that they belong to', async () => {
   const { page, complaints, close } = await visit(DESK);
-  await page.goto(`${server().url}/studio/orders`);
+  await page.goto(`${server.url}/studio/orders`);
   await page.getByText('4 records').waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('schmidt ship');
@@ -241,12 +239,12 @@ test('words in any order find records by what is seen of them, and by those that
 
 test('a point in time is picked, and filtered by its day', async () => {
   const { page, complaints, close } = await visit(DESK);
-  await page.goto(`${server().url}/studio/orders/1/edit`);
+  await page.goto(`${server.url}/studio/orders/1/edit`);
   await page.getByLabel('Placed').fill('2026-10-04T08:30');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await savedRecord(page, 'orders');
   expect((await shop.ask('GET', 'orders/1')).stored['placed']).toMatch(/^2026-10-04T06:30:00(?:\.000)?Z$/);
-  await page.goto(`${server().url}/studio/orders`);
+  await page.goto(`${server.url}/studio/orders`);
   await page.getByRole('button', { name: 'Add a filter' }).click();
   await page.getByRole('combobox', { name: 'Field' }).fill('Placed');
   await page.getByRole('option', { name: 'Placed', exact: true }).click();
@@ -261,7 +259,7 @@ test('a point in time is picked, and filtered by its day', async () => {
 
 test('from the page of a customer: a new order, records before and after, and the keys', async () => {
   const { page, complaints, close } = await visit(DESK);
-  await page.goto(`${server().url}/studio/customers`);
+  await page.goto(`${server.url}/studio/customers`);
   await page.getByRole('link', { name: /Anna Müller/ }).click();
   await page.getByRole('link', { name: 'New order' }).click();
   const customer = page.getByRole('combobox', { name: 'Customer *' });
@@ -284,7 +282,7 @@ test('from the page of a customer: a new order, records before and after, and th
     customer: { name: 'Anna Müller' },
     lines: [{ product: { name: 'Sidamo' } }],
   });
-  await page.goto(`${server().url}/studio/orders?$size=2`);
+  await page.goto(`${server.url}/studio/orders?$size=2`);
   await page.getByRole('link', { name: /2026-0004/ }).click();
   await page.getByRole('heading', { name: '2026-0004' }).waitFor();
   await page.keyboard.press('j');
@@ -327,7 +325,7 @@ test.each(READERS)(
       ['/customers/2', 'main table'],
       ['/orders/1/edit', 'main form fieldset'],
     ] as const) {
-      await page.goto(`${server().url}/studio${address}`, { waitUntil: 'networkidle' });
+      await page.goto(`${server.url}/studio${address}`, { waitUntil: 'networkidle' });
       await page.locator(shown).first().waitFor();
       expect(await violations(page)).toEqual([]);
       expect(

@@ -1,21 +1,17 @@
 /** The studio in a browser: lists and records as they are found and read, whatever their texts, light and dark, wide and narrow. */
-import type { Browser, Page, Request } from 'playwright-core';
-import { buildStudio } from '../../../deploy/studio.ts';
+import type { Page, Request } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
 import { textOfWhere, whereOf } from '../../../studio/data/where.ts';
 import { readTree, writeTree } from '../../../studio/data/filter-tree.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { violations } from './axe.ts';
-import { hasTitle, READERS, startBrowser, visit } from './chromium.ts';
+import { hasTitle, READERS } from './chromium.ts';
+import { runStudio } from './studio-page.ts';
 
 const SCRIPT = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 
-let server: TestServer;
-let browser: Browser;
+const { server, visit } = runStudio({ settings: { title: 'Records of <the> shop' } });
 beforeAll(async () => {
-  await buildStudio();
-  server = await startTestServer({ settings: { title: 'Records of <the> shop' } });
-  browser = await startBrowser();
   const zones = ['Mainland', 'Islands', SCRIPT];
   for (let index = 0; index < 60; index++)
     await create('shipping-markups', {
@@ -25,10 +21,6 @@ beforeAll(async () => {
     });
   await create('tmp-vars', { name: SCRIPT, value: SCRIPT });
   await create('tmp-vars', { name: 'empty' });
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
 });
 
 async function create(path: string, body: object): Promise<string> {
@@ -57,7 +49,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
     ['/shipping-markups', 'tbody tr, main li h2'],
     ['/shipping-markups/3', 'main dl'],
   ])('%s has nothing to complain about', async (address, shown) => {
-    const { page, complaints, origins, close } = await visit(browser, {
+    const { page, complaints, origins, close } = await visit({
       colorScheme,
       locale: 'en-US',
       viewport: { width, height: 800 },
@@ -75,7 +67,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
 });
 
 test('a list is paged, sorted and filtered through relations, and its address holds all of it', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   await page.goto(`${server.url}/studio`);
   await page.click('nav >> text=Shipping markups');
   await rows(page, 25);
@@ -123,7 +115,7 @@ describe('groups of filters, and filters by the records of sets', () => {
   });
 
   test('they are put together by hand, read in words, and edited', async () => {
-    const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+    const { page, complaints, close } = await visit({ locale: 'en-US' });
     const dialog = page.getByRole('dialog');
     const field = async (index: number, title: string): Promise<void> => {
       await dialog.getByRole('combobox', { name: 'Field' }).nth(index).fill(title);
@@ -186,7 +178,7 @@ describe('groups of filters, and filters by the records of sets', () => {
 });
 
 test('a list does not wait for its total; one that takes long says which index is missing', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   /** Such requests wait until the function that is returned is called. */
   const hold = async (isHeld: (request: Request) => boolean): Promise<() => void> => {
     let release = (): void => undefined;
@@ -217,7 +209,7 @@ test('a list does not wait for its total; one that takes long says which index i
 });
 
 test('texts that are scripts are texts', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   for (const address of ['/tmp-vars', '/tmp-vars/1', '/shipping-markups/3']) {
     await page.goto(`${server.url}/studio#${address}`);
     await page.getByText('<script>', { exact: false }).first().waitFor();
@@ -231,7 +223,7 @@ test('with a token, only what it may see; it is kept for the tab, and forgotten 
   const token = createToken();
   const tokens = tokenLine({ name: 'few', read: parseTypes('TaxClass,TmpVar'), write: new Set() }, token);
   const guarded = await startTestServer({ settings: { tokens } });
-  const { page, close } = await visit(browser, { locale: 'de-DE' });
+  const { page, close } = await visit({ locale: 'de-DE' });
   await page.goto(`${guarded.url}/studio`);
   await page.fill('input[name=token]', createToken());
   await page.keyboard.press('Enter');
@@ -256,7 +248,7 @@ test('with a token, only what it may see; it is kept for the tab, and forgotten 
 });
 
 test('what is not offered is not there; a related record without a list is found by its name', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   await page.goto(`${server.url}/studio#/notifications`);
   await page.waitForSelector('tbody tr');
   expect(await page.getByRole('link', { name: /^New / }).count()).toBe(0);
@@ -273,7 +265,7 @@ test('what is not offered is not there; a related record without a list is found
 });
 
 test('behind the prefix of a proxy it finds its own', async () => {
-  const { page, complaints, origins, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, origins, close } = await visit({ locale: 'en-US' });
   await page.route('http://shop.localhost/admin/**', async (route) => {
     const request = route.request();
     // Chromium sends it after the test has seen the request.
@@ -290,7 +282,7 @@ test('behind the prefix of a proxy it finds its own', async () => {
 });
 
 test('addresses are short, are shared by copying, and those from before still lead there', async () => {
-  const { page, complaints, close } = await visit(browser, { locale: 'en-US' });
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
   await page.goto(`${server.url}/studio/shipping-markups?min_total[lt]=3&$sort=-markup_id`);
   await page.locator('tbody tr td a').first().waitFor();
   const seen = await cells(page, 1);
@@ -313,7 +305,7 @@ test('addresses are short, are shared by copying, and those from before still le
 });
 
 test('a list is as it was left, also offline, and its table stays where it is when records are selected', async () => {
-  const { page, close } = await visit(browser, { locale: 'en-US', viewport: { width: 1280, height: 700 } });
+  const { page, close } = await visit({ locale: 'en-US', viewport: { width: 1280, height: 700 } });
   await page.goto(`${server.url}/studio/shipping-markups?$sort=-markup_id&$page=2`);
   await page.locator('tbody tr td a').first().waitFor();
   const seen = await cells(page, 1);

@@ -1,25 +1,16 @@
 /** The pages of a service with tokens: one is entered once, and start page and reference are its own. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../engine/access/tokens.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { READERS, startBrowser, visit } from './chromium.ts';
+import { READERS } from './chromium.ts';
+import { runStudio } from './studio-page.ts';
 
 const all = createToken();
 const few = createToken();
 const line = (name: string, read: string, write: string, token: string): string =>
   tokenLine({ name, read: read === '' ? new Set() : parseTypes(read), write: parseTypes(write) }, token);
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  const tokens = [line('all', '', '*', all), line('few', 'TmpVar', 'TaxClass', few)].join(';');
-  server = await startTestServer({ settings: { title: 'Records of <the> shop', tokens } });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const tokens = [line('all', '', '*', all), line('few', 'TmpVar', 'TaxClass', few)].join(';');
+const { server, visit } = runStudio({ settings: { title: 'Records of <the> shop', tokens } });
 
 async function enter(page: Page, token: string): Promise<void> {
   await page.fill('#token', token);
@@ -30,7 +21,7 @@ const said = (page: Page, text: string): Promise<void> => page.locator('#access-
 
 describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
   test('start page and reference show what the token may see, with nothing to complain about', async () => {
-    const visiting = await visit(browser, { colorScheme, viewport: { width, height: 800 } });
+    const visiting = await visit({ colorScheme, viewport: { width, height: 800 } });
     const { page, complaints, origins } = visiting;
     const fits = async (): Promise<void> =>
       expect(
@@ -62,7 +53,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
 });
 
 test('a wrong token says so, and one that works is kept for the tab alone', async () => {
-  const { page, complaints, close } = await visit(browser);
+  const { page, complaints, close } = await visit();
   await page.goto(server.url);
   for (const wrong of [createToken(), 'ä b']) {
     await enter(page, wrong);
