@@ -13,6 +13,7 @@ import type { Model } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { columnsOf } from './columns.ts';
 import {
+  type Around,
   type Awaitable,
   ConstraintError,
   type Driver,
@@ -23,6 +24,7 @@ import {
   type Slots,
   type Snapshot,
   type Statement,
+  through,
 } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { servedModel } from './migrate/served.ts';
@@ -50,17 +52,6 @@ export interface DatabaseObserver {
   readonly onServed?: (model: Model) => void;
   readonly log?: Log | undefined;
 }
-
-type Around = <A extends readonly [statement: Statement, ...others: unknown[]], T>(
-  ask: (...asked: A) => T,
-) => (...asked: A) => T;
-
-const through = (around: Around, { all, get, value, column }: Reader): Reader => ({
-  all: around(all),
-  get: around(get),
-  value: around(value),
-  column: around(column),
-});
 
 export function createDatabase(driver: Driver, observer: DatabaseObserver = {}): Database {
   const { onStatement, onWait, log } = observer;

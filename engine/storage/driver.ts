@@ -47,6 +47,17 @@ export const readerOf = (
   },
 });
 
+export type Around = <A extends readonly [statement: Statement, ...others: unknown[]], T>(
+  ask: (...asked: A) => T,
+) => (...asked: A) => T;
+
+export const through = (around: Around, { all, get, value, column }: Reader): Reader => ({
+  all: around(all),
+  get: around(get),
+  value: around(value),
+  column: around(column),
+});
+
 export interface Writer extends Reader {
   /** `identifier`: of an inserted row; `rows`: what RETURNING answers. */
   run(

@@ -5,14 +5,17 @@ import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, type Total } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
+import { memoized } from '../../memo.ts';
 import { answerTooLong } from '../../problem.ts';
 import { foldedText } from '../columns.ts';
 import {
+  type Around,
   ConstraintError,
   type OnRow,
   type Row,
   type Snapshot,
   type Statement,
+  through,
   type Values,
   type Writer,
 } from '../driver.ts';
@@ -26,8 +29,6 @@ export interface SqliteConnection extends Writer {
   execute(sql: string): void;
   close(): void;
 }
-
-type Prepared = Database.Statement<SqlValue[]>;
 
 export const BEGIN: Statement = { sql: 'begin' };
 export const COMMIT: Statement = { sql: 'commit' };
@@ -44,16 +45,10 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     database.function(name, IN_STATEMENTS, work);
   for (const [name, aggregate] of Object.entries<Total<unknown>>(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
-  const prepared = { raw: new WeakMap<Statement, Prepared>(), pluck: new WeakMap<Statement, Prepared>() };
-
-  function prepare(statement: Statement, as: keyof typeof prepared): Prepared {
-    const known = prepared[as].get(statement);
-    if (known) return known;
-    const fresh = database.prepare<SqlValue[]>(statement.sql);
-    if (fresh.reader) fresh[as]();
-    prepared[as].set(statement, fresh);
-    return fresh;
-  }
+  const prepare = memoized((statement: Statement) => {
+    const prepared = database.prepare<SqlValue[]>(statement.sql);
+    return prepared.reader ? prepared.raw() : prepared;
+  });
 
   const translated =
     <A extends readonly unknown[], T>(work: (...args: A) => T): ((...args: A) => T) =>
@@ -64,29 +59,32 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
         throw translate(error, file);
       }
     };
-  const reading = <R>(as: keyof typeof prepared) =>
-    translated((statement: Statement, values: Values, onRow?: OnRow<R>): readonly R[] => {
-      const found = prepare(statement, as);
-      if (!onRow) return found.all(...values) as R[];
-      const rows: R[] = [];
-      for (const row of found.iterate(...values) as Iterable<R>) {
-        onRow(row);
-        rows.push(row);
-      }
-      return rows;
-    });
+  const all = translated((statement: Statement, values: Values, onRow?: OnRow<Row>): readonly Row[] => {
+    const found = prepare(statement);
+    if (!onRow) return found.all(...values) as Row[];
+    const rows: Row[] = [];
+    for (const row of found.iterate(...values) as Iterable<Row>) {
+      onRow(row);
+      rows.push(row);
+    }
+    return rows;
+  });
+  const get = translated(
+    (statement: Statement, values: Values) => prepare(statement).get(...values) as Row | undefined,
+  );
   return {
     database,
-    iterate: translated((statement, values) => prepare(statement, 'raw').iterate(...values) as IterableIterator<Row>),
-    get: translated((statement, values) => prepare(statement, 'raw').get(...values) as Row | undefined),
-    all: reading<Row>('raw'),
-    value: translated((statement, values) => prepare(statement, 'pluck').get(...values) as SqlValue | undefined),
-    column: reading<SqlValue>('pluck'),
+    all,
+    get,
+    value: (statement, values) => get(statement, values)?.[0],
+    column: (statement, values, onRow) =>
+      all(statement, values, onRow && ((row) => onRow(row[0] ?? null))).map((row) => row[0] ?? null),
+    iterate: translated((statement, values) => prepare(statement).iterate(...values) as IterableIterator<Row>),
     run: translated((statement, values) => {
-      const { changes, lastInsertRowid } = prepare(statement, 'raw').run(...values);
+      const { changes, lastInsertRowid } = prepare(statement).run(...values);
       return { changes, identifier: Number(lastInsertRowid) };
     }),
-    command: translated((statement: Statement) => void prepare(statement, 'raw').run()),
+    command: translated((statement: Statement) => void prepare(statement).run()),
     execute: translated((sql: string) => void database.exec(sql)),
     close: () => void database.close(),
   };
@@ -128,17 +126,14 @@ export function createTurnReader(connection: SqliteConnection) {
     }
   }
 
-  const within =
-    <A extends readonly unknown[], T>(ask: (...asked: A) => T): ((...asked: A) => T) =>
+  const within: Around =
+    (ask) =>
     (...asked) => {
       begin();
       return ask(...asked);
     };
   return {
-    all: within(connection.all),
-    get: within(connection.get),
-    value: within(connection.value),
-    column: within(connection.column),
+    ...through(within, connection),
     /** Ends the snapshot, so that later reads see what was committed, and a checkpoint can copy the log. */
     refresh: end,
     /** Another value after each commit, of any process. */
@@ -180,12 +175,8 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
     if (some.length > 0) yield some;
   }
 
-  const { all, get, value, column } = connection;
   return {
-    all,
-    get,
-    value,
-    column,
+    ...connection,
     texts,
     close: () => {
       if (!isOpen) return;

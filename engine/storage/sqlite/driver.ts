@@ -59,12 +59,8 @@ export function openSqlite(
   return {
     dialect: sqliteDialect,
     address: file,
-    all: reader.all,
-    get: reader.get,
-    value: reader.value,
-    column: reader.column,
+    ...reader,
     mostCounted: MAX_COUNTED_ROWS,
-    version: reader.version,
     // Only searches and lists have to be admitted: reads do not wait, and writes share transactions.
     slots: {
       most: { stream: maxStreams, slowList: MAX_READERS - 1 },
