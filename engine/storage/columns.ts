@@ -9,7 +9,6 @@ export interface Column {
   readonly reference: Reference | undefined;
   readonly folds: Field | undefined;
   readonly nullable: boolean;
-  /** null if there is no default. */
   readonly default: SqlValue;
 }
 
@@ -89,7 +88,6 @@ export const encode = (field: Field, dialect: DialectName, value: unknown): SqlV
 export const hasDefault = ({ field, default: value }: Pick<Column, 'field' | 'default'>): boolean =>
   value !== null || field?.isNowByDefault === true;
 
-/** The columns that a new record must give, with their keys in a body. */
 export const neededOf = (columns: readonly Column[]): readonly { readonly name: string; readonly key: string }[] =>
   columns.flatMap((column) => {
     const { name, nullable, field, reference } = column;

@@ -1,7 +1,6 @@
 /**
- * A driver with admission, timing, outages in the log, and the check that the tables are still those that this service knows:
- * otherwise requests get 503, and writes are rolled back. On SQLite, each snapshot shows a change; on PostgreSQL, each write
- * checks before it commits, and reads notice within SCHEMA_CHECK_INTERVAL_MS.
+ * A driver with admission, timing, outages in the log, and the check that the tables still fit: on SQLite in each snapshot,
+ * on PostgreSQL before each commit, and for reads within SCHEMA_CHECK_INTERVAL_MS.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
@@ -34,7 +33,6 @@ import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts
 export interface Database extends Driver {
   /** Sets the model that the tables are compared with: that of the descriptors, with the names of the tables. */
   hold(placed: Model): Promise<void>;
-  /** The held model, restricted to what the tables allow. */
   served(): Model;
   requireFit(): Promise<void>;
   usageOf(server: string): readonly ServerUsage[];
@@ -234,7 +232,7 @@ interface Waiting extends Work {
   readonly refuse: (reason: Error) => void;
 }
 
-function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
+function createAdmission({ most, shared, waitMs }: Slots, onWait?: OnWait) {
   const taken = new Set<Work>();
   const busy: Record<Kind, number> = { read: 0, scan: 0, write: 0, stream: 0, slowList: 0 };
   const queue: Waiting[] = [];
@@ -286,7 +284,7 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
         begin: () => settle(() => resolve(enter(work))),
         refuse: (reason) => settle(() => reject(reason)),
       };
-      const limit = patience[kind];
+      const limit = waitMs(kind);
       const timer = limit === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(LATE[kind])), limit);
       queue.push(waiting);
       const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
@@ -315,8 +313,6 @@ function createAdmission({ most, shared, patience }: Slots, onWait?: OnWait) {
     },
   };
 }
-
-// Whether the tables still fit the model of this service.
 
 const CHANGES = ['insert into ', 'update ', 'delete from '];
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];

@@ -10,7 +10,6 @@ export interface Dialect {
   /** A value that differs once the tables have changed. `renew` makes it differ. */
   readonly revision: {
     readonly sql: string;
-    /** Whether it is cheap enough to be read in each snapshot. */
     readonly inEachSnapshot: boolean;
     readonly renew: readonly string[];
   };
@@ -40,7 +39,6 @@ export interface Dialect {
 
   // Lists.
 
-  /** Estimates how many records a SELECT finds, without reading many rows. */
   readonly estimate: {
     readonly sql: (parts: {
       readonly table: string;
@@ -49,13 +47,9 @@ export interface Dialect {
       /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
       readonly select: (columns: string, from?: string, where?: string) => string;
     }) => string;
-    /** `isCheap`: counting costs next to nothing. */
     readonly read: (row: Row) => { readonly rows: number; readonly isCheap: boolean };
   };
-  /**
-   * A page, followed by a row with the total unless the page shows it. Bound: `values` of the page, then those of the count.
-   * Missing if two statements cost no more.
-   */
+  /** A page, followed by a row with the total unless the page shows it; missing if two statements cost no more. */
   readonly counted?: (
     page: Statement,
     count: Statement,
@@ -80,7 +74,6 @@ export interface Dialect {
   readonly integer: string;
   readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
   readonly openKeys: string;
-  /** Whether foreign keys need names, which must not be too long. */
   readonly namesConstraints: boolean;
   /** Follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;

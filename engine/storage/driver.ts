@@ -66,7 +66,6 @@ export interface Writer extends Reader {
   ): Awaitable<{ readonly changes: number; readonly identifier: number; readonly rows?: readonly Row[] }>;
 }
 
-/** A snapshot that stays open over several turns of the event loop, for lists that are streamed. */
 export interface Snapshot extends Reader {
   /** The texts in the first column of every row, some at a time, read as they are asked for. */
   texts(statement: Statement, values: Values): AsyncIterable<readonly string[]>;
@@ -76,20 +75,17 @@ export interface Snapshot extends Reader {
 /** Methods throw ConstraintError, CallerGone once their caller has left, and a Problem if the database is busy, full or unreachable. */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
-  /** The address of the database without a password, for messages. */
   readonly address: string;
   /** Runs the work on one snapshot. `single`: its statements may have a snapshot each. */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** Like `read`, for work that may read many rows: few run at a time. */
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   /** Rows of a table that `read` may count; counting more of them needs `scan`. */
   readonly mostCounted: number;
   /** Another value after each commit; missing if the driver would have to ask the server. */
   readonly version?: (() => unknown) | undefined;
   /**
-   * Runs the work in a transaction, perhaps several times, and resolves when that is on disk. `row`: the row that it changes,
-   * if known: such writes queue for each other. `revision`: asked after the work; if the tables have another one by then, the
-   * work is rolled back and repeated.
+   * Runs the work in a transaction, perhaps several times, and resolves when that is on disk. Writes of the same `row` queue.
+   * `revision`: asked after the work, which is repeated if the tables have another one by then.
    */
   write<T>(
     work: (writer: Writer) => Awaitable<T>,
@@ -97,14 +93,10 @@ export interface Driver extends Reader, Migrating {
     row?: string,
     revision?: () => SqlValue | undefined,
   ): Promise<T>;
-  /**
-   * Runs one statement in its own transaction, and returns its first row; missing if a transaction costs no more. The last
-   * value is the revision of the tables as last seen; with null, the statement does nothing.
-   */
+  /** Runs a statement as a transaction, and returns its first row. Missing if a transaction costs no more. */
   readonly writeAlone?:
     | ((statement: Statement, values: Values, caller?: Caller, row?: string) => Promise<Row | undefined>)
     | undefined;
-  /** Runs the work while no other process runs work by this method. */
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   define(statements: readonly string[]): Promise<void>;
   existing(): Awaitable<readonly SqlValue[]>;
@@ -122,7 +114,7 @@ export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
 export interface Slots {
   readonly most: { readonly [kind in Kind]?: number };
   readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
-  readonly patience: Readonly<Record<Kind, number>>;
+  readonly waitMs: (kind: Kind) => number;
 }
 
 export interface PoolUsage {

@@ -20,7 +20,6 @@ import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   Pick<WriteOptions, 'writeRows' | 'clock'> & {
-    /** Waits for a database that cannot be reached, or is still starting. */
     readonly waits?: boolean | undefined;
     readonly migrate?: boolean | undefined;
     /** Replicas that answer reads; the empty text if there are none. */
@@ -162,7 +161,6 @@ function createReplicaReads(
   return { answers, drivers };
 }
 
-/** Whether the primary would answer with the same error. */
 const isOfRequest = (error: unknown): boolean =>
   error instanceof CallerGone ||
   (error instanceof Problem &&

@@ -8,7 +8,6 @@ import type { Fault } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';
 
-/** Records are JSON texts. `total` is undefined if it was not asked for. */
 export interface Page {
   readonly records: readonly string[];
   readonly total: number | undefined;
@@ -55,7 +54,6 @@ export interface WriteRequest extends Write {
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
   readonly view: View;
-  /** The written records are returned without their bodies. */
   readonly unread?: boolean;
 }
 
@@ -92,7 +90,6 @@ export interface WrittenRecords extends Outcome {
 
 export interface DeletedRecords extends Outcome {
   readonly deleted: number;
-  /** Includes records that were deleted or unlinked with them. */
   readonly affected: number;
 }
 
@@ -169,11 +166,7 @@ interface WriteVerbs {
   deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
 }
 
-/**
- * Each call sees one snapshot; each write is one transaction. Problems: `invalid-body`, `record-not-found`, `invalid-reference`,
- * `link-conflict`, `unique-conflict`, `identifier-conflict`, `restrict-conflict`, `too-many-related`, `storage-busy`,
- * `statement-timeout`, `outcome-unknown`, `storage-full`, and those of preconditions. Calls throw CallerGone once the caller has left.
- */
+/** Each call sees one snapshot; each write is one transaction. Calls throw a Problem, or CallerGone once the caller has left. */
 export interface Store extends WriteVerbs {
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;

@@ -120,7 +120,6 @@ export const renameColumn = (table: string, from: string, to: string, dialect: D
 export const addForeignKey = (table: string, column: string, reference: LinkTarget, dialect: Dialect): string =>
   altered(table, dialect, (builder) => defineLink(builder, table, column, reference, dialect));
 
-/** Drops the foreign keys that lead to it, but not their columns. */
 export const dropTable = (table: string, { knex, locks }: Dialect): string =>
   `${printed(knex.schema.dropTable(table)).join()}${locks ? ' cascade' : ''}`;
 
@@ -187,8 +186,6 @@ export function createIndex(
   const words = `create ${unique ? 'unique ' : ''}index ${concurrently ? 'concurrently ' : ''}`;
   return `${words}${quote(now)} on ${quote(table)} (${terms.join(', ')})`;
 }
-
-// The engine's own tables.
 
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;

@@ -33,7 +33,6 @@ export class Outdated extends Problem {
 
 const OUTAGES: ReadonlySet<string> = new Set([reasons.unreachable, reasons.readOnly, reasons.broken, reasons.moved]);
 
-/** Whether it is the database as a whole that fails, and not this one request. */
 export const isOutage = (error: unknown): error is Problem =>
   error instanceof Problem &&
   (error.code === 'storage-full' || error.code === 'outcome-unknown' || OUTAGES.has(error.message));

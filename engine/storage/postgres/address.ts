@@ -21,7 +21,6 @@ const CLIENT =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT.split(' ')]);
 
-/** Parameters of other clients -> where the same is set here. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['answer_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
   ['statement_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],

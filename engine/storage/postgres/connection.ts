@@ -23,7 +23,6 @@ export interface Answered {
 const NOTHING: Answered = { rows: [], changes: 0, tag: '' };
 
 interface ConnectionOptions {
-  /** Whether the server keeps statements under their names. */
   readonly prepared: boolean;
   /** Milliseconds that a statement may take on the server; 0 means no limit. */
   readonly timeout: number;
@@ -146,7 +145,6 @@ export class PostgresConnection {
     if (!this.#isSpoilt) await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.spoil());
   }
 
-  /** The connection is closed when it is released. */
   spoil(): void {
     this.#isSpoilt = true;
   }
@@ -164,7 +162,6 @@ export class PostgresConnection {
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
-  /** false while a query waits for its answer. */
   readonly readyForQuery: boolean;
   readonly connection: { readonly stream: Socket };
 }

@@ -1,4 +1,3 @@
-/** PostgreSQL's dialect. */
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
@@ -59,7 +58,6 @@ function readPlan(json: string): ReturnType<Dialect['estimate']['read']> {
   return { rows: Math.round(Number(Plan['Plan Rows'])), isCheap: Number(Plan['Total Cost']) <= CHEAP_PLAN_COST };
 }
 
-/** Null comes before every value, as in SQLite. */
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
 // SQL that folds a text, for rows that are there before the engine keeps a folded column.
@@ -83,7 +81,6 @@ const joiningClass = (): string => {
   return joining;
 };
 
-/** Composes a text as case-folding.ts does. */
 const composed = (text: string): string => {
   const marks = joiningClass();
   const decomposed = `(select coalesce(string_agg(normalize(piece[1], NFD), '' order by place), '') from regexp_matches(${text}, '(.)', 'g') with ordinality as pieces(piece, place))`;

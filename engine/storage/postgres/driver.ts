@@ -55,7 +55,6 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   }
 }
 
-/** Servers that follow the primary, each with connections of its own. */
 export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
   return parseAddresses(url, 'READ_URL').map((address) => {
     const { driver, pools } = driverOf(address, options, () => watch.cut());
@@ -121,13 +120,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
         { kinds: ['read', 'scan', 'write'], most: pool },
         { kinds: ['scan', 'write'], most: long },
       ],
-      patience: {
-        read: ACQUIRE_TIMEOUT_MS,
-        scan: ACQUIRE_TIMEOUT_MS,
-        write: Math.max(ACQUIRE_TIMEOUT_MS, lockTimeout),
-        stream: ACQUIRE_TIMEOUT_MS,
-        slowList: ACQUIRE_TIMEOUT_MS,
-      },
+      waitMs: (kind) => (kind === 'write' ? Math.max(ACQUIRE_TIMEOUT_MS, lockTimeout) : ACQUIRE_TIMEOUT_MS),
     },
     read,
     scan: read,
@@ -137,7 +130,6 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     migrate: (migration) => migrate(unlimited, migration),
     finishMigration: (watch) => finishMigration(unlimited, watch),
     abandonMigration: (watch) => abandonMigration(unlimited, watch),
-    // A rehearsal would lock the tables.
     rehearse: () => undefined,
     existing: () => alone(requests).column(EXISTING, []),
     ping: async () => {

@@ -58,7 +58,6 @@ export function translate(error: unknown): unknown {
   return isConnectionLost(error) ? unreachable(error) : error;
 }
 
-/** The SQLSTATE; empty if it is no error of the server. */
 const sqlStateOf = (error: unknown): string =>
   /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
@@ -79,7 +78,6 @@ export const silent = (): Error => new Error('Query read timeout');
 
 export const isSilent = (error: unknown): boolean => messageOf(error) === 'Query read timeout';
 
-/** The statement was cancelled, or its time was over. */
 export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014';
 
 export const isDividedByZero = (error: unknown): boolean => codeOf(error) === '22012';
@@ -95,7 +93,6 @@ export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006'
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
 
-/** The transaction may succeed if it is repeated. */
 export const isRepeatable = (error: unknown): boolean =>
   ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
 
@@ -106,14 +103,12 @@ const FULL = /^53300|no more connections allowed/;
 
 export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);
 
-/** Whether the SQLSTATE of the error, or of its cause, matches. */
 const isIn = (error: unknown, states: RegExp): boolean => {
   const state = sqlStateOf(error);
   if (state !== '') return states.test(state);
   return error instanceof Error && error.cause !== undefined && isIn(error.cause, states);
 };
 
-/** A constraint, or a value that cannot be converted. */
 export const isRefusal = (error: unknown): boolean => isIn(error, /^2[23]/);
 
 /** The database would refuse the statement again: no lock, limit or lost connection. */

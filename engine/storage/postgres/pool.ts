@@ -82,7 +82,6 @@ export function createConnections(
     maxUses: MAX_CONNECTION_USES,
     application_name: 'records',
   });
-  // A broken connection is reported by its statement.
   pool.on('error', () => undefined);
 
   function cut(): void {
@@ -134,7 +133,6 @@ const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'l
 
 interface SessionSetting {
   readonly value: string;
-  /** The values that suffice; undefined if any does. */
   readonly accepted?: RegExp;
 }
 
@@ -170,7 +168,6 @@ const required = new Map([
   [ROLE, /^(origin|local)$/] as const,
 ]);
 
-/** Rows of name, value, role and database. */
 export const READ_SETTINGS: Statement = {
   sql: `select name, current_setting(name, true), quote_ident(session_user), quote_ident(current_database())
     from (values ${[...required.keys()].map((name) => `(${literal(name)})`).join(', ')}) as wanted (name)`,

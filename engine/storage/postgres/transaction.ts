@@ -49,11 +49,9 @@ const readerThrough = (ask: Ask): Reader =>
 
 const readerOn = (connection: PostgresConnection): Reader => readerThrough((...asked) => connection.query(...asked));
 
-/** Reads each statement in a snapshot of its own. */
 export const alone = (connections: Connections, caller = PATIENT): Reader =>
   readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
 
-/** Runs work that only reads on one snapshot. */
 export function readIn<T>(
   connections: Connections,
   work: (reader: Reader) => Awaitable<T>,

@@ -22,7 +22,6 @@ import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS } from './views.ts
 
 /** Stands for a long text: JSON never contains this character. */
 export const LONG_MARK = '\u0002';
-/** Bytes of the texts in a brief page. */
 export const MOST_BRIEF = 64 * 1024;
 
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
@@ -186,7 +185,6 @@ function notBefore({ path: { comparable, nullable }, descending, operand }: Key)
 const MAX_SKIPPED = 10_000;
 const RANGES: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte']);
 
-/** A column that an index may have. */
 type IndexedColumn = Field | Relation | 'identifier';
 
 type ListShape = Pick<ListQuery, 'filters' | 'order' | 'offset'> & { readonly view: Pick<View, 'type'> };
@@ -250,9 +248,7 @@ function columnOf({ relations: [relation, ...others], field }: Path): IndexedCol
 
 // Summaries.
 
-/** A column of the groups. */
 interface GroupColumn {
-  /** SQL of the inner SELECT, each with its alias. */
   readonly computed: readonly string[];
   /** SQL of its JSON text, and of what it is ordered by. */
   readonly json: string;

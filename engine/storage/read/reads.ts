@@ -19,7 +19,6 @@ const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'> {
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
-  /** Many records in this order. They must exist. */
   records(
     reader: Reader,
     view: View,
@@ -27,7 +26,6 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
     caller?: Caller,
   ): Promise<readonly (string | undefined)[]>;
   readonly shown: ReturnType<typeof createFindViewRows>;
-  /** The identifiers that a query finds, up to its limit. */
   found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
   /** The identifiers among these that the query finds, as this reader sees them. */
   among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;

@@ -29,7 +29,6 @@ export const recordJson = (view: View, alias: string, dialect: Dialect): string 
       : jsonOptional(`(select ${json} from ${from})`);
   });
 
-/** The JSON text of a record that has just been created without links. */
 export const newRecordJson = (view: View, alias: string, dialect: Dialect): string =>
   jsonOf(view, alias, dialect, ({ toMany }) => (toMany ? `'[]'` : `'null'`));
 
@@ -62,7 +61,6 @@ interface Joined {
   readonly conditions: readonly string[];
 }
 
-/** The rows that a relation leads to, from `parent` to `child`. */
 export function relatedTables(relation: Relation, parent: string, child: string, { quote }: Dialect): Joined {
   const { link, source, target } = relation;
   const table = `${quote(target.table)} as ${child}`;
@@ -89,7 +87,6 @@ export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =
 export const relatedRows = (relation: Relation, parent: string, child: string, dialect: Dialect): string =>
   fromTables(relatedTables(relation, parent, child, dialect));
 
-/** The default order of sets inside records. */
 function typeOrder({ order, identifier }: RecordType, alias: string, dialect: Dialect): string {
   const named = (column: string): string => `${alias}.${dialect.quote(column)}`;
   const terms = [...order, { field: undefined, descending: order.at(-1)?.descending ?? false }];

@@ -99,7 +99,6 @@ const column = (database: Database.Database, sql: string): readonly string[] =>
   database.prepare<[], string>(sql).pluck().all();
 
 interface Restored extends Verified {
-  /** The new name of the database that it replaced. */
   readonly former: string | undefined;
 }
 

@@ -1,4 +1,3 @@
-/** SQLite's dialect. */
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';

@@ -65,13 +65,7 @@ export function openSqlite(
     slots: {
       most: { stream: maxStreams, slowList: MAX_READERS - 1 },
       shared: [{ kinds: ['scan', 'slowList'], most: MAX_READERS }],
-      patience: {
-        read: Infinity,
-        write: Infinity,
-        scan: statementTimeout,
-        slowList: statementTimeout,
-        stream: BUSY_TIMEOUT_MS,
-      },
+      waitMs: (kind) => (kind === 'stream' ? BUSY_TIMEOUT_MS : statementTimeout),
     },
     read: (work) => work(reader),
     write: commits.write,

@@ -100,7 +100,6 @@ interface PendingAnswer {
   timer?: NodeJS.Timeout;
 }
 
-/** `.ts` in tests. */
 const EXTENSION = extname(__filename);
 const PROGRAM = join(__dirname, `reader-program${EXTENSION}`);
 const OPTIONS = [
@@ -115,7 +114,6 @@ function startReader(file: string, patience: number, onEnd: () => void) {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
   });
-  /** Answers come in the order of the questions. */
   const waiting: PendingAnswer[] = [];
   let ready = false;
   let gone: Error | undefined;

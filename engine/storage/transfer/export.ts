@@ -48,7 +48,6 @@ interface SeedLine {
 
 export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
 
-/** A line that was read, or what is wrong with it. */
 export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
 
 export type LineText = string | Fault;
@@ -84,7 +83,6 @@ async function* records(reader: Reader, type: RecordType, dialect: Dialect): Asy
   for await (const row of rowsOf(reader, type.table, [type.identifier.column], others, dialect)) yield text(row);
 }
 
-/** JSON that is kept as text is not parsed. */
 function recordText(type: RecordType, columns: readonly Column[], dialect: DialectName): (row: Row) => string {
   const members = (textOf: (column: Column) => readonly [string, (value: SqlValue) => string] | undefined) => {
     const texts = columns.flatMap((column, index) => {

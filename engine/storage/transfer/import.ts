@@ -35,7 +35,6 @@ export interface LineFault {
   readonly fault: Fault;
 }
 
-/** Lines were refused, and the database is unchanged. */
 export class LinesRefused extends Error {
   readonly faults: readonly LineFault[];
 
@@ -286,7 +285,6 @@ class Import {
 }
 
 interface Target {
-  /** How many of the first columns identify a row. */
   readonly keys: number;
   /** Bound: the columns. Leaves out a row that breaks a unique constraint. */
   readonly one: Statement;
