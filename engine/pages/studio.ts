@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
 import { acceptedCoding } from '../http/answer.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
-import { Problem } from '../problem.ts';
 import { contentPolicy, html, layout, readOnly } from './page.ts';
 
 const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');
@@ -28,8 +27,8 @@ export function serveStudio(router: IRouter, title: string, built: Built, ...fir
     readOnly(router, `/studio/${name}`, ...first, sendScript(name));
   readOnly(router, '/studio/*address', ...first, (request, response, next) => {
     // The file of a former build is not an address within the studio.
-    if (FILE.test(request.path)) missing();
-    return page(request, response, next);
+    if (FILE.test(request.path)) next('route');
+    else page(request, response, next);
   });
 }
 
@@ -75,18 +74,14 @@ const sendPage =
 
 const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
 
-/** The files of the build that was replaced are gone. */
-function missing(): never {
-  throw new Problem('path-not-found', 'The studio was built again since the service started; restart the service');
-}
-
 /** The names change with the content, and the build has compressed it. */
 const sendScript =
   (name: string): RequestHandler =>
   (request, response, next) => {
     const coding = acceptedCoding(request.get('accept-encoding'));
     const file = join(FOLDER, name + (coding === undefined ? '' : EXTENSIONS[coding]));
-    if (!existsSync(file)) missing();
+    // The studio was built again since the service started.
+    if (!existsSync(file)) return next('route');
     if (coding !== undefined) response.set('Content-Encoding', coding);
     response.vary('Accept-Encoding').type('text/javascript; charset=utf-8');
     response.sendFile(file, { dotfiles: 'allow', immutable: true, maxAge: '365d' }, next);
