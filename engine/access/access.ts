@@ -54,16 +54,19 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     ? followSettled(text, { look: () => readFile(file, 'utf8').catch(reasonOf), every: POLL_MS, changed: reload })
     : undefined;
   // The log asks when the request is over, and its token may have been revoked meanwhile.
-  const grantedTo = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
-  const nameOf = (request: IncomingMessage): string | undefined => {
-    if (request.headers.authorization === undefined) return undefined;
-    try {
-      return grantedTo(request).name;
-    } catch {
-      return undefined;
-    }
+  const found = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
+  return {
+    grantOf: (request) => {
+      const grant = found(request);
+      if (grant instanceof Problem) throw grant;
+      return grant;
+    },
+    nameOf: (request) => {
+      const grant = found(request);
+      return grant instanceof Problem ? undefined : grant.name;
+    },
+    close: () => void stop?.(),
   };
-  return { grantOf: grantedTo, nameOf, close: () => void stop?.() };
 
   /** A file that cannot be read has no tokens: removing it revokes all. */
   async function reload(): Promise<void> {
@@ -87,15 +90,14 @@ function readTokens(file: string, unreadable: string): string {
   }
 }
 
-function identified(header: string | undefined, grants: readonly Grant[]): Grant {
-  if (header === undefined) throw unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
+function identified(header: string | undefined, grants: readonly Grant[]): Grant | Problem {
+  if (header === undefined) return unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
   // Another scheme counts as no credentials (RFC 6750, 3): the client keeps its token.
   if (!BEARER_SCHEME.test(header))
-    throw unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
+    return unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
   const [, token] = BEARER.exec(header) ?? [];
   const grant = token === undefined ? undefined : grantOf(token, grants);
-  if (grant === undefined) throw unauthorized('The token is unknown or was revoked', 'Bearer error="invalid_token"');
-  return grant;
+  return grant ?? unauthorized('The token is unknown or was revoked', 'Bearer error="invalid_token"');
 }
 
 const unauthorized = (message: string, challenge: string): Problem =>
