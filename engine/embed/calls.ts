@@ -23,15 +23,15 @@ import type { DryRun, FilterValue, Order, RecordCollection, RecordGroup, Where }
 const VIEW = ['fields', 'include', 'variant', 'signal'];
 const PAGE = ['where', 'order', 'limit', 'offset', 'count'];
 
-/** `entry` says who may use a call, `options` are the names of its options. */
+/** The operations that can be called, with the names of their options. */
 const CALLS = {
-  list: { entry: OPERATIONS.list, options: [...VIEW, ...PAGE, 'after', 'before'] },
-  summary: { entry: OPERATIONS.summary, options: [...PAGE, 'by', 'measure', 'variant', 'signal'] },
-  get: { entry: OPERATIONS.get, options: VIEW },
-  create: { entry: OPERATIONS.create, options: [...VIEW, 'idempotencyKey'], write: create },
-  update: { entry: OPERATIONS.update, options: [...VIEW, 'ifMatch'], write: update },
-  updateMany: { entry: OPERATIONS.updateMany, options: VIEW, write: updateMany },
-  delete: { entry: OPERATIONS.delete, options: [...VIEW, 'ifMatch'], write: deleteOne },
+  list: { options: [...VIEW, ...PAGE, 'after', 'before'] },
+  summary: { options: [...PAGE, 'by', 'measure', 'variant', 'signal'] },
+  get: { options: VIEW },
+  create: { options: [...VIEW, 'idempotencyKey'], write: create },
+  update: { options: [...VIEW, 'ifMatch'], write: update },
+  updateMany: { options: VIEW, write: updateMany },
+  delete: { options: [...VIEW, 'ifMatch'], write: deleteOne },
 } as const;
 
 export type CallName = keyof typeof CALLS;
@@ -101,7 +101,7 @@ export async function serveCall(
   return withCurrentModel(async () => {
     const { model, rights, serviceOf } = served();
     const type = typeOf(model, typeName, rights);
-    const entry: OperationEntry = CALLS[name].entry;
+    const entry: OperationEntry = OPERATIONS[name];
     if (type.operations.has(entry.right) && !can(rights, type, entry.right))
       throw new Problem('forbidden', `You may not use ${name} on ${type.name}`);
     const reason = entry.unsuited?.(type, rights);
