@@ -155,8 +155,6 @@ class FilterReader {
     const operator = operatorsByName.get(text);
     if (operator && known.includes(operator.name)) return operator;
     const record = field || 'set' in path ? undefined : path.relations.at(-1);
-    if (record && SET_WORDS.includes(text))
-      return complain('unknown-operator', `"${text}" is for sets, and "${record.name}" leads to one record`);
     const message = `${quote(text)} is not an operator of "${nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
     const names = path.relations.map(({ name }) => name).join('.');
     return complain('unknown-operator', message, () => this.#suggestion(text, known, record?.target, names));
