@@ -215,7 +215,6 @@ export function createCors(origins: readonly string[]) {
 // Sending.
 
 export interface SendOptions {
-  /** The headers of every answer. */
   readonly headOf: ReturnType<typeof createHead>;
   readonly awaitReader: AwaitReader;
   readonly log: Log;

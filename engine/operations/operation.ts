@@ -219,7 +219,6 @@ export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
   throw preconditionFailed(IF_MATCH, 'There is no record with these values; leave If-Match out to create it');
 }
 
-/** Refuses the headers of requests about several records. */
 export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mode: Mode, cure: string): void {
   const given = { 'If-Match': mode === 'off' ? undefined : ifMatch, 'If-None-Match': ifNoneMatch };
   const errors = Object.entries(given).flatMap(([header, value]) => {

@@ -218,7 +218,6 @@ export const isOffered = (entry: OperationEntry, type: RecordType, rights?: Righ
 export const isGranted = ({ right, and = right }: OperationEntry, { operations }: RecordType): boolean =>
   operations.has(right) && operations.has(and);
 
-/** Whether records of the type can be written by their unique values. */
 export const isUpsertable = (type: RecordType): boolean => isOffered(OPERATIONS.upsert, type);
 
 interface ResponseEntry {

@@ -47,7 +47,6 @@ export interface Body {
 export const NO_BODY: Body = Object.freeze({ records: [], isArray: false, raw: new Map(), faults: [] });
 
 export interface BodyLimits extends TextLimits {
-  /** The most records of one body. */
   readonly batchLimit: number;
 }
 
@@ -95,7 +94,6 @@ function stringified(value: unknown, replacer: (key: string, value: unknown) => 
   }
 }
 
-/** Reads a JSON text as a body of this shape. Throws a Problem if it is not one. */
 export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
   const { value, raw, faults } = readJson(text, { limits, kept: keptMembers(type) });
   if (isObject(value) && shape !== 'records')
