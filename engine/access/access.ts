@@ -54,15 +54,15 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     ? followSettled(text, { look: () => readFile(file, 'utf8').catch(reasonOf), every: POLL_MS, changed: reload })
     : undefined;
   // The log asks when the request is over, and its token may have been revoked meanwhile.
-  const found = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
+  const resultOf = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
   return {
     grantOf: (request) => {
-      const grant = found(request);
+      const grant = resultOf(request);
       if (grant instanceof Problem) throw grant;
       return grant;
     },
     nameOf: (request) => {
-      const grant = found(request);
+      const grant = resultOf(request);
       return grant instanceof Problem ? undefined : grant.name;
     },
     close: () => void stop?.(),
