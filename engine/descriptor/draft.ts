@@ -19,7 +19,8 @@ import { createAjv } from '../field-types/ajv-keywords.ts';
 export type FieldDraft = Partial<FieldDescriptor>;
 type RelationDraft = Partial<RelationDescriptor>;
 
-interface DescriptorDraft extends Partial<Omit<Descriptor, 'fields' | 'relations' | 'variants'>> {
+interface DescriptorDraft extends Partial<Omit<Descriptor, 'fields' | 'relations' | 'variants' | 'seed'>> {
+  readonly seed?: readonly (JsonObject | null)[];
   readonly fields?: Readonly<Record<string, FieldDraft>>;
   readonly relations?: Readonly<Record<string, RelationDraft>>;
   readonly variants?: Partial<NonNullable<Descriptor['variants']>>;
@@ -48,7 +49,7 @@ const NAMING_KEYS: ReadonlySet<unknown> = new Set<unknown>(['fields', 'relations
 /** `findings`: the faults that the grammar found. */
 export function draftOf(where: FileLocator, value: JsonValue, findings: readonly Finding[]): TypeDraft {
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
-  const faulty = harmful.map(({ path }) => (LISTS_OF_NAMES.has(String(path[0])) ? path : wholeList(path)));
+  const faulty = harmful.map(({ path }) => (EMPTY.has(path[0]) ? path : wholeList(path)));
   const pruned = prune(value, new Set(faulty.map(pointer)), []);
   const draft: DescriptorDraft = isObject(pruned) ? pruned : {};
   const lost = new Set(faulty.filter(({ length }) => length === 1).map(([key]) => String(key)));
@@ -80,8 +81,15 @@ function namesHidden({ code, path }: Finding, value: JsonObject): readonly strin
   return name === undefined && (code === 'unknown-key' || NAMING_KEYS.has(section)) ? texts : [];
 }
 
-/** Lists whose faulty items become empty, since checks skip empty names. */
-const LISTS_OF_NAMES: ReadonlySet<string> = new Set(['order', 'unique', 'indexes', 'variants', 'relations']);
+/** Sections with lists whose faulty items become empty. Checks skip empty names. */
+const EMPTY: ReadonlyMap<unknown, JsonValue> = new Map<unknown, JsonValue>([
+  ['order', ''],
+  ['unique', []],
+  ['indexes', []],
+  ['variants', ''],
+  ['relations', ''],
+  ['seed', null],
+]);
 
 /** Other lists with a faulty item are dropped: the indices of the others would shift. */
 const wholeList = (path: YamlPath): YamlPath =>
@@ -93,8 +101,8 @@ function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): J
   if (!isObject(value))
     return value.map((item, index) => {
       const at = [...path, index];
-      // Only `unique` and `indexes` have lists in lists.
-      return faulty.has(pointer(at)) ? (path.length === 1 && path[0] !== 'order' ? [] : '') : prune(item, faulty, at);
+      if (!faulty.has(pointer(at))) return prune(item, faulty, at);
+      return at.length === 2 ? (EMPTY.get(path[0]) ?? null) : '';
     });
   const entries = Object.entries(value).flatMap(([key, item]): [string, JsonValue][] => {
     const at = [...path, key];
@@ -181,7 +189,8 @@ export function withoutFaults(
       unique: unique.filter((names, index) => !faulty.has(`${typeName} unique ${index}`) && names.every(isKnown)),
       checks: !keys.has('checks') && isComparable ? checks : [],
       open: draft.open === true || ['open', 'fields', 'relations'].some((key) => lost.has(key)),
-      seed: keys.has('identifier') ? [] : seed,
+      // A record that is not one has no other fault.
+      seed: keys.has('identifier') ? [] : seed.map((one) => one ?? {}),
     };
     return [{ ...where, descriptor: descriptor as Descriptor }];
   });

@@ -125,9 +125,10 @@ function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: 
 export const checkSeeds: TypeCheck = function* (type) {
   const { draft, isRead, hidden, identifier: name } = type;
   const seeds = draft.seed ?? [];
-  const identifiers = seeds.map((seed) => (Object.hasOwn(seed, name) ? seed[name] : undefined));
+  const identifiers = seeds.map((seed) => (seed && Object.hasOwn(seed, name) ? seed[name] : undefined));
   const again = new Set(repeated(identifiers));
-  for (const index of seeds.keys()) {
+  for (const [index, seed] of seeds.entries()) {
+    if (seed === null) continue;
     const identifier = identifiers[index];
     const fault = (code: DiagnosticCode, message: string): Finding => finding(code, ['seed', index, name], message);
     if (Number.isInteger(identifier) && Number(identifier) >= 1 && Number(identifier) <= MAX_GIVEN_IDENTIFIER) {
