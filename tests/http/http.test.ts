@@ -85,6 +85,12 @@ describe('Prefer: return=minimal', () => {
     }
   });
 
+  test('is overruled by a preference in front of it', async () => {
+    const headers = { ...JSON_BODY, prefer: 'return=representation, return=minimal' };
+    const { text, headers: told } = await send('PUT /api/gadgets/1', headers, '{"name":"a"}');
+    expect([JSON.parse(text).name, told['preference-applied']]).toEqual(['a', 'return=representation']);
+  });
+
   test('of a dry run leaves the record out of the report', async () => {
     const { text } = await send('POST /api/gadgets?dryRun=true', MINIMAL, '{"name":"a"}');
     expect(JSON.parse(text).answer).toMatchObject({ status: 201, body: null });

@@ -1,5 +1,6 @@
 import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { messageOf, tell, toolCall, toolsOf, useTool } from './agent.ts';
@@ -256,6 +257,8 @@ describe('refusals say how to go on', () => {
     expect([isError, says]).toEqual([true, expect.objectContaining({ next: expect.stringMatching(/\w\.$/) })]);
     expect(says).toMatchObject(expected);
   }
+
+  test('none of them leaves memory taken', () => until(() => server.budget.used === 0));
 
   test('conflicts name the records in the way', async () => {
     const record = { title: 'x', code: 'taken', author: { name: 'x' } };

@@ -97,16 +97,20 @@ test('of two moves that make a cycle together, though neither touches what the o
 });
 
 /** Each row: crates as NUMBER or NUMBER>INSIDE/UNDER. On PostgreSQL the restricted link is checked first. */
-test.each([
-  ['1 2>1/1', 1],
-  ['1 2>1 3>1/2', 1],
-  ['1 2>1/1 3>2/1', 1],
-])('DELETE of a crate deletes those inside, although they are under others that go: %s', async (crates, deleted) => {
+test.each(['1 2>1/1', '1 2>1 3>1/2', '1 2>1/1 3>2/1'])('DELETE of crate 1, with those inside: %s', async (crates) => {
   for (const crate of crates.split(' ')) {
     const [id, inside, under] = crate.split(/[>/]/).map(Number);
     const links = { inside: inside ? { id: inside } : null, under: under ? { id: under } : null };
     expect((await send('POST /api/crates', { id, ...links })).status).toBe(201);
   }
-  expect((await send(`DELETE /api/crates/${deleted}`)).status).toBe(200);
+  expect((await send('DELETE /api/crates/1')).status).toBe(200);
   expect((await send('GET /api/crates')).body).toEqual([]);
+});
+
+test('a body deletes a crate from under one that it unlinks, and from under no other', async () => {
+  for (const body of [{ id: 7 }, { id: 8, inside: { id: 7 } }, { id: 9, inside: { id: 7 }, under: { id: 8 } }])
+    expect((await send('POST /api/crates', body)).status).toBe(201);
+  const put = async (crate: object) => (await send('PUT /api/crates/7', { crates: [{ id: 9, ...crate }] })).status;
+  expect([await put({}), await put({ under: null })]).toEqual([409, 200]);
+  expect((await send('GET /api/crates/8')).status).toBe(404);
 });
