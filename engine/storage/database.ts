@@ -184,11 +184,12 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     write,
     writeAlone:
       writeAlone &&
-      (async (statement, values, caller = PATIENT, row) => {
+      (async (statement, values, caller = PATIENT, row, before = []) => {
         const revision = fit.revision();
         if (typeof revision !== 'string') return undefined;
+        for (const one of before) fit.requireUsable(one.statement);
         const ask = observed(writeAlone);
-        return perform('write', caller, () => ask(statement, [...values, revision], caller, row), row);
+        return perform('write', caller, () => ask(statement, [...values, revision], caller, row, before), row);
       }),
     snapshot,
     ping: () => watched(() => driver.ping()),

@@ -93,9 +93,18 @@ export interface Driver extends Reader, Migrating {
     row?: string,
     revision?: () => SqlValue | undefined,
   ): Promise<T>;
-  /** Runs a statement as a transaction, and returns its first row. Missing if a transaction costs no more. */
+  /**
+   * Runs a statement as a transaction, after those `before` it, and returns its first row; undefined if it divides by zero,
+   * since that undoes them. Missing if a transaction costs no more.
+   */
   readonly writeAlone?:
-    | ((statement: Statement, values: Values, caller?: Caller, row?: string) => Promise<Row | undefined>)
+    | ((
+        statement: Statement,
+        values: Values,
+        caller?: Caller,
+        row?: string,
+        before?: readonly BoundStatement[],
+      ) => Promise<Row | undefined>)
     | undefined;
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
   define(statements: readonly string[]): Promise<void>;

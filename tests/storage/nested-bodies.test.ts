@@ -72,6 +72,39 @@ describe('one record in several places', () => {
   });
 });
 
+describe('a new record that names others by their identifiers alone', () => {
+  const nine = JSON.stringify(Array.from({ length: 9 }, (_, index) => ({ name: `n${index}` })));
+  const all = (): Promise<readonly Answer[]> =>
+    Promise.all(['owners', 'things', 'tags', 'badges'].map((path) => send(`GET /api/${path}`)));
+
+  /** Each body of POST /api/owners, the status, and the pointer of its fault. */
+  it.each([
+    '{"friend":{"id":$b},"boss":{"id":$a},"things":[{"name":"n"},{"name":"m"}],"tags":[{"id":$tag},{"word":"n"}],"lid":{"color":"c"}} => 201',
+    '{"friend":{"rank":901,"friend":{"rank":902,"boss":{"id":$b}},"things":[{"name":"n"}]},"badge":{"number":2}} => 201',
+    `{"boss":{"id":$b},"things":${nine}} => 201`,
+    '{"boss":{"id":$long},"things":[{"name":"n"}]} => 201',
+    '{"friend":{"id":99999999},"things":[{"name":"n"}]} => 422 /friend/id',
+    '{"friend":{"id":-1},"things":[{"name":"n"}]} => 422 /friend/id',
+    '{"tags":[{"word":"n"},{"id":99999999}]} => 422 /tags/1/id',
+    '{"boss":{"id":$b},"things":[{"name":"n"},{"name":"n"}]} => 409 /things/1/name',
+    '{"friend":{"rank":903},"boss":{"id":$b},"code":"$code"} => 409 /code',
+  ])('%s', async (row) => {
+    const [template = '', expected = ''] = row.split(' => ');
+    const code = `taken ${rank}`;
+    const names = { ...(await cast()), code, long: await make('owners', { data: 'x'.repeat(40_000), code }) };
+    const before = await all();
+    const body = template.replaceAll(/\$(\w+)/g, (_, name: keyof typeof names) => String(names[name]));
+    const answer = await send('POST /api/owners', { rank: (rank += 1), ...JSON.parse(body) });
+    if (answer.status === 201) {
+      const { id } = answer.body as JsonObject;
+      return expect(answer.body).toEqual((await send(`GET /api/owners/${String(id)}`)).body);
+    }
+    const { status, pointers } = refusal(answer);
+    expect([status, ...pointers].join(' ')).toBe(expected);
+    return expect((await all()).map(({ body: left }) => left)).toEqual(before.map(({ body: left }) => left));
+  });
+});
+
 describe('everything that is wrong with a body', () => {
   const faulty = (thing: number): object => ({
     tags: [{ id: 1, word: 7 }],

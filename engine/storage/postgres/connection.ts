@@ -6,7 +6,7 @@ import { type Client, type ClientBase, Connection, type PoolClient, Query } from
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
-import { type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
+import { type BoundStatement, type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
 import { abortedBefore, isCancelled, isConnectionLost, isDividedByZero, isSilent, isStale, silent } from './errors.ts';
@@ -66,27 +66,25 @@ export class PostgresConnection {
     return this.#isOver ? Promise.reject(lateStatement()) : this.#ask({ sql }, [], false);
   }
 
-  /** Runs the statement with each of the values, in one transaction and one round trip. */
-  queryAll(statement: Statement, all: readonly Values[]): Promise<readonly Answered[]> {
-    return new Promise((resolve, reject) => this.#send(statement, all, true, undefined, resolve, reject));
+  /** Runs the statements in one transaction and one round trip. */
+  queryAll(all: readonly BoundStatement[]): Promise<readonly Answered[]> {
+    return new Promise((resolve, reject) => this.#send(all, true, undefined, resolve, reject));
   }
 
   #ask(statement: Statement, values: Values, named: boolean, onRow?: OnRow<Row>): Promise<Answered> {
     return new Promise((resolve, reject) => {
       const answer = (answers: readonly Answered[]): void => resolve(answers.at(-1) ?? NOTHING);
-      this.#send(statement, [values], named, onRow, answer, reject);
+      this.#send([{ statement, values }], named, onRow, answer, reject);
     });
   }
 
   #send(
-    statement: Statement,
-    all: readonly Values[],
+    all: readonly BoundStatement[],
     named: boolean,
     onRow: OnRow<Row> | undefined,
     resolve: (answers: readonly Answered[]) => void,
     reject: (error: unknown) => void,
   ): void {
-    const { prepared } = this.#options;
     const settle = (error: unknown, answers: readonly Answered[]): void => {
       const reason: unknown = error === undefined ? undefined : this.#explained(error);
       this.#running -= 1;
@@ -98,8 +96,8 @@ export class PostgresConnection {
     const { stream } = this.#client.connection;
     stream.cork();
     process.nextTick(uncork, stream);
-    const name = named && prepared ? compile(statement).name : '';
-    this.#client.query(new RowsQuery(statement, name, all, onRow, () => this.#cancel(), settle));
+    const isNamed = named && this.#options.prepared;
+    this.#client.query(new RowsQuery(all, isNamed, onRow, () => this.#cancel(), settle));
   }
 
   #cancel(): void {
@@ -246,9 +244,10 @@ const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? 
 /** pg calls these methods for the server's messages. Its own class asks for the columns each time, a fifth of a short read. */
 class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
-  readonly name: string;
-  readonly #statement: Statement;
-  readonly #all: readonly Values[];
+  /** The name of the running statement: pg notes it once the server has parsed the statement. */
+  name = '';
+  readonly #all: readonly BoundStatement[];
+  readonly #isNamed: boolean;
   readonly #onRow: OnRow<Row> | undefined;
   readonly #onRefused: () => void;
   readonly #answers: Answered[] = [];
@@ -256,42 +255,49 @@ class RowsQuery extends Query {
   #rows: Row[] = [];
   #refused: { readonly error: unknown } | undefined;
 
-  /** `name` is empty if the server is not to keep the statement. `onRefused` is called once `onRow` has thrown. */
+  /** `isNamed`: the server is to keep the statements. `onRefused` is called once `onRow` has thrown. */
   constructor(
-    statement: Statement,
-    name: string,
-    all: readonly Values[],
+    all: readonly BoundStatement[],
+    isNamed: boolean,
     onRow: OnRow<Row> | undefined,
     onRefused: () => void,
     settle: (error: unknown, answers: readonly Answered[]) => void,
   ) {
     super('', (error) => settle(error ?? undefined, this.#answers));
-    this.name = name;
-    this.#statement = statement;
     this.#all = all;
+    this.#isNamed = isNamed;
     this.#onRow = onRow;
     this.#onRefused = onRefused;
   }
 
   override readonly submit = (connection: Connection): void => {
-    const { name: statement } = this;
+    const [first] = this.#all;
     // A portal would hold its snapshot until the transaction ends, and keep indexes from being built.
-    if (statement === '' && this.#all.every((values) => values.length === 0))
-      return connection.query(this.#statement.sql);
+    if (first?.values.length === 0 && !this.#isNamed) return connection.query(first.statement.sql);
     const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
-    const { text, columns } = compile(this.#statement);
-    if (statement === '' || !(statement in parsedStatements || statement in submittedNamedStatements)) {
-      connection.parse({ name: statement, text, types: [] }, true);
-      if (statement !== '') submittedNamedStatements[statement] = text;
-    }
-    this.#columns = columns ?? [];
-    for (const [index, values] of this.#all.entries()) {
-      connection.bind({ statement, values: values.map(textOf) }, true);
-      if (index === 0 && columns === undefined) connection.describe({ type: 'P', name: '' }, true);
+    for (const { statement, values } of this.#all) {
+      const { text, columns, name: known } = compile(statement);
+      const name = this.#isNamed ? known : '';
+      if (name === '' || !(name in parsedStatements || name in submittedNamedStatements)) {
+        connection.parse({ name, text, types: [] }, true);
+        if (name !== '') submittedNamedStatements[name] = text;
+      }
+      connection.bind({ statement: name, values: values.map(textOf) }, true);
+      if (columns === undefined) connection.describe({ type: 'P', name: '' }, true);
       connection.execute(null, true);
     }
     connection.sync();
+    this.#expect(0);
   };
+
+  /** Before the answer to this statement. */
+  #expect(place: number): void {
+    const next = this.#all[place];
+    if (next === undefined) return;
+    const { name, columns } = compile(next.statement);
+    this.name = this.#isNamed ? name : '';
+    this.#columns = columns ?? [];
+  }
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
     this.#columns = fields.map(({ dataTypeID }) => PARSERS.get(dataTypeID) ?? String);
@@ -311,14 +317,18 @@ class RowsQuery extends Query {
   }
 
   handleCommandComplete({ text: tag }: { readonly text: string }): void {
-    const known = compiled.get(this.#statement);
-    if (known) known.columns ??= this.#columns;
+    const known = this.#all[this.#answers.length];
+    if (known) compile(known.statement).columns ??= this.#columns;
     const changes = Number(tag.slice(tag.lastIndexOf(' ') + 1)) || 0;
     this.#answers.push({ rows: this.#rows, changes, tag });
     this.#rows = [];
+    this.#expect(this.#answers.length);
   }
 
-  handleError(error: unknown): void {
+  handleError(error: unknown, { submittedNamedStatements }: ParsedNames): void {
+    // The server has not parsed the statements after the one that failed.
+    for (const { statement } of this.#all.slice(this.#answers.length + 1))
+      delete submittedNamedStatements[compile(statement).name];
     this.callback(this.#refused ? this.#refused.error : error);
   }
 

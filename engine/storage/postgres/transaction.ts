@@ -5,6 +5,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import {
   type Awaitable,
+  type BoundStatement,
   ConstraintError,
   COPIES_OF_TEXT,
   type Driver,
@@ -22,6 +23,7 @@ import { outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts'
 import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isConnectionLost,
+  isDividedByZero,
   isReadOnly,
   isRepeatable,
   isSilent,
@@ -183,7 +185,7 @@ interface SharedWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes of one statement. Those of one turn that wait for nobody share a transaction, and so a round trip and a commit. */
+/** Writes of one round trip. Those of one turn and statement that wait for nobody share it, and so a commit. */
 export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
   let gathered = new Map<Statement, SharedWrite[]>();
 
@@ -200,14 +202,14 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
     try {
       const rows = writes.length > 1 ? await writeTogether(connections, together, writes) : [];
       for (const [index, { values, caller, resolve }] of writes.entries())
-        resolve(rows[index] ?? writeSingle(connections, statement, values, caller));
+        resolve(rows[index] ?? writeSingle(connections, [{ statement, values }], caller));
     } catch (error) {
       for (const { reject } of writes) reject(error);
     }
   }
 
-  return (statement, values, caller = PATIENT) => {
-    if (!statement.together) return writeSingle(connections, statement, values, caller);
+  return (statement, values, caller = PATIENT, _row, before = []) => {
+    if (!statement.together) return writeSingle(connections, [...before, { statement, values }], caller);
     return new Promise((resolve, reject) => {
       // Bodies of the same turn are read one after the other.
       if (gathered.size === 0) setImmediate(send);
@@ -220,16 +222,16 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
 
 function writeSingle(
   connections: Connections,
-  statement: Statement,
-  values: Values,
+  all: readonly BoundStatement[],
   caller: Caller,
 ): Promise<Row | undefined> {
   const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
     try {
-      const { rows } = await connection.query(statement, values);
+      const answers = await connection.queryAll(all);
       await connection.tellPosition();
-      return rows[0];
+      return answers.at(-1)?.rows[0];
     } catch (error) {
+      if (isDividedByZero(error)) return undefined;
       throw isUnanswered(error) ? outcomeUnknown(error) : error;
     }
   };
@@ -244,10 +246,7 @@ async function writeTogether(
 ): Promise<readonly (Row | undefined)[]> {
   const connection = await taken(connections, PATIENT);
   try {
-    const answers = await connection.queryAll(
-      statement,
-      writes.map(({ values }) => values),
-    );
+    const answers = await connection.queryAll(writes.map(({ values }) => ({ statement, values })));
     const rows = answers.map(({ rows: [row] }) => row);
     await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;

@@ -285,7 +285,7 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
 }
 
 /** Characters of a record that is not charged: most are shorter. */
-const SHORT_RECORD = 16 * 1024;
+export const SHORT_RECORD = 16 * 1024;
 
 /** Charges each text to the caller's budget as it is received, so that a page that is too long is never in memory. */
 function charging(caller: Caller): (text: SqlValue) => void {

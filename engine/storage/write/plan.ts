@@ -335,7 +335,6 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
     if (updates.length > 0) await runAll(session, updates.map(updateOf));
     else await insertRows(session, inserts);
   }
-  const side = (value: number | Node): SqlValue => (isNode(value) ? (value.identifier ?? null) : value);
   await runAll(
     session,
     plan.pairs.map(({ table, left, right, pointer }) => ({
@@ -344,6 +343,23 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
       pointer,
     })),
   );
+}
+
+const side = (value: number | Node): SqlValue => plain(value) ?? null;
+
+/** The statements of a plan that only makes new records, which get numbers in place of their identifiers; see `insertNew`. */
+export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: WritePlan): readonly BoundStatement[] {
+  for (const [index, node] of made.entries()) node.identifier = -1 - index;
+  return [
+    ...steps.map(({ node }) => {
+      const { table } = node;
+      return { statement: table.insertNew, values: newValues(node, [node.type.identifier.column, ...table.names]) };
+    }),
+    ...pairs.map(({ table, left, right }) => ({
+      statement: tables.rows(table).insertNew,
+      values: [side(left), side(right)],
+    })),
+  ];
 }
 
 /** Steps that can be sent together: updates, or inserts into one table that do not refer to each other. */

@@ -390,6 +390,19 @@ function note(named: Named, type: RecordType, { identifier, pointer, strength }:
   named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
 }
 
+/** Takes the records that the body only links for granted, since foreign keys hold a write to them; false if it names others. */
+export function trustLinks(session: WriteSession, type: RecordType, body: JsonObject): boolean {
+  const named: Named = new Map();
+  nameWithin(named, type, body, '');
+  for (const [linked, records] of named)
+    for (const { identifier, pointer = '', strength } of records.values()) {
+      // A negative number stands for a new record.
+      if (strength !== 'key share' || identifier < 1) return false;
+      remember(session, linked, identifier, pointer, []);
+    }
+  return true;
+}
+
 /** Returns the records that nobody else can change. */
 async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
   const held = new Set<string>();

@@ -5,6 +5,7 @@ import type { View } from '../../query/list-query.ts';
 import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
+import { SHORT_RECORD } from '../read/reads.ts';
 import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
@@ -85,6 +86,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   });
   const alone = {
     create: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
+    answer: createShapeCache((view: View) => answerNew(view, dialect)),
     update: createShapeCache((of: readonly [View, readonly string[]]) => updateAlone(...of, columns, dialect)),
     remove: createShapeCache((view: View) => deleteAlone(view, dialect)),
   };
@@ -142,6 +144,10 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     }),
     /** Bound: the values of all columns. Answers the identifier, too. */
     createAlone: (view: View): Statement => alone.create(view.key, view),
+    /** Of several records that refer to each other. Bound: the number of the new record, the values of all columns. */
+    insertNew: insertNew(type, columns, dialect),
+    /** Answers the identifier of a new record and its text; divides by zero if that must be charged. Bound: its number. */
+    answerNew: (view: View): Statement => alone.answer(view.key, view),
     /** Bound: identifier, values of these columns, stamps. */
     updateAlone: (view: View, given: readonly string[]): Statement =>
       alone.update(`${view.key}|${given.join()}`, [view, given]),
@@ -178,6 +184,8 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfP
   return {
     /** Another write may have made the same pair meanwhile. Bound: left, right. */
     insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing` },
+    /** The same for new records. Bound: left, right, each an identifier or the number of a new record. */
+    insertNew: { sql: `insert into ${table} (${both}) values (${linkSql(1)}, ${linkSql(2)})` },
     /** Bound: JSON array of pairs of left and right. */
     remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
     /** The pairs of some records. Bound: JSON array of identifiers, how many at most. */
@@ -196,8 +204,37 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-// Writes of one record as one statement that answers it. Bound last is the revision of the tables: if they changed, nothing is
-// done.
+// Writes of PostgreSQL that are sent together. Bound last is the revision of the tables: if they changed, nothing is done.
+
+// New records that refer to each other have negative numbers instead of identifiers, which only the server knows: it keeps
+// them in settings of the transaction.
+
+const settingOf = (place: number): string => `'records.n' || -$${place}::bigint`;
+
+const linkSql = (place: number): string =>
+  `case when $${place}::bigint < 0 then current_setting(${settingOf(place)})::bigint else $${place}::bigint end`;
+
+function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): Statement {
+  const { quote, literal } = dialect;
+  const { column } = type.identifier;
+  const sequence = `pg_get_serial_sequence(${literal(quote(type.table))}, ${literal(column)})::regclass`;
+  const identifier = `set_config(${settingOf(1)}, nextval(${sequence})::text, true)::bigint`;
+  const values = columns.map((one, index) => (one.reference ? linkSql(index + 2) : bound(one, index + 2, dialect)));
+  const names = [column, ...columns.map(({ name }) => name)].map(quote);
+  return {
+    sql: `insert into ${quote(type.table)} (${names.join(', ')}) values (${[identifier, ...values].join(', ')})`,
+  };
+}
+
+function answerNew(view: View, dialect: Dialect): Statement {
+  const identifier = identifierOf(view.type, dialect);
+  // OFFSET keeps the server from putting the text together twice.
+  const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
+  const isFine = `${isCurrent(dialect, 2)} and length(text$) <= ${SHORT_RECORD}`;
+  return {
+    sql: `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`,
+  };
+}
 
 const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
   column.field?.generated !== undefined && columnType(column.field, dialect.name).clock

@@ -6,7 +6,7 @@ import { identifierIn, type Model, relationsIn, wholeBody } from '../../model/mo
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { withFolded } from '../columns.ts';
-import { ConstraintError, type Driver, Overtaken, type Statement, type Values, type Writer } from '../driver.ts';
+import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type {
   CreateRequest,
@@ -23,10 +23,18 @@ import { tooManyRows } from './cascade.ts';
 import { refuseConflicts } from './conflicts.ts';
 import { createDeleteFound, createUpsert } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
-import { apply, newValues, planDeletion, planWrite } from './plan.ts';
+import { apply, insertsOf, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
-import { createSession, type FindShown, lockNamed, NO_WRITER, onlyReading, type WriteSession } from './session.ts';
+import {
+  createSession,
+  type FindShown,
+  lockNamed,
+  NO_WRITER,
+  onlyReading,
+  trustLinks,
+  type WriteSession,
+} from './session.ts';
 import { createTables, rowOf, type WriteTable } from './tables.ts';
 import { type Clock, createStamp, encodedAs, type Stamp, stampValues } from './values.ts';
 
@@ -66,9 +74,11 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   });
 
   type Given = Omit<Parameters<typeof createSession>[0], 'writer' | 'tables' | 'dialect'>;
-  /** A dry run does not lock what it compares. */
-  const sessionOf = (writer: Writer, given: Given & Pick<WriteRequest, 'dryRun'>): WriteSession =>
-    createSession({ writeRows, ...given, writer, tables: given.dryRun ? unlocked : tables, dialect: dialect.name });
+  /** Dry runs, and writes that read nothing, do not lock what they compare. */
+  const sessionOf = (writer: Writer, { dryRun, ...given }: Given & Pick<WriteRequest, 'dryRun'>): WriteSession => {
+    const locking = dryRun || writer === NO_WRITER ? unlocked : tables;
+    return createSession({ writeRows, ...given, writer, tables: locking, dialect: dialect.name });
+  };
 
   /** A dry run only makes the plan. Unless `isSearched`, conflicting records are a ConstraintError that names none. */
   async function write(writer: Writer, request: Stamped<Creation>, isSearched: boolean): Promise<WrittenRecords> {
@@ -122,27 +132,31 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { identifier, body };
   }
 
-  // PostgreSQL writes one record that neither names nor shows others by one statement. If the statement does not find what it
-  // expects, it does nothing, undefined is returned, and a transaction does the write, or says why not.
+  // PostgreSQL writes a record without a transaction around it where nothing has to be read first. Statements that do not
+  // find what they expect do nothing: undefined is returned, and a transaction does the write, or says why not.
 
-  const alone = async (statement: Statement, values: Values, { caller }: Pick<WriteRequest, 'caller'>, row?: string) =>
-    driver.writeAlone?.(statement, values, caller, row).catch((error: unknown) => {
+  const alone = async (...asked: Parameters<NonNullable<Driver['writeAlone']>>) =>
+    driver.writeAlone?.(...asked).catch((error: unknown) => {
       if (error instanceof ConstraintError) return undefined;
       throw error;
     });
 
-  async function createFlat(request: Stamped<CreateRequest>): Promise<Written | undefined> {
-    const { type, items: records, faults = [], mergePatch, view } = request;
+  async function createAlone(request: Stamped<CreateRequest>): Promise<Written | undefined> {
+    const { type, items: records, faults = [], mergePatch, view, caller } = request;
     const [item] = records;
     if (!driver.writeAlone || request.dryRun || faults.length > 0 || !item || records.length > 1) return undefined;
-    if (identifierIn(item.body, type) !== undefined || relationsIn(type, item.body).length > 0) return undefined;
+    if (identifierIn(item.body, type) !== undefined || isDeep(view)) return undefined;
     const session = sessionOf(NO_WRITER, { ...request, records, rules: { mergePatch, readOnlyToo: false } });
+    if (!trustLinks(session, type, item.body)) return undefined;
     const [node] = await resolveBody(session, type);
     checkBody(session);
     request.precondition?.();
-    if (!node || node.table.names.length === 0) return undefined;
-    const values = newValues(node, node.table.names);
-    const row = await alone(node.table.createAlone(view), values, request);
+    if (!node || session.made.length + session.pairs.size > MOST_ALONE) return undefined;
+    const { table } = node;
+    const isFlat = relationsIn(type, item.body).length === 0 && table.names.length > 0;
+    const row = await (isFlat
+      ? alone(table.createAlone(view), newValues(node, table.names), caller)
+      : alone(table.answerNew(view), [-1], caller, undefined, insertsOf(session, await planWrite(session))));
     return row && { identifier: Number(row[0]), body: String(row[1]) };
   }
 
@@ -161,7 +175,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     );
     const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
     const values = [identifier, ...given.map(([, value]) => value), ...stamps];
-    const row = await alone(statement, values, request, rowOf(view.type, identifier));
+    const row = await alone(statement, values, request.caller, rowOf(view.type, identifier));
     return row && { identifier, body: String(row[0]) };
   }
 
@@ -171,7 +185,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     // Nothing else may be deleted or unlinked together with the record.
     if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
     if (tables.joinsOf(type).length > 0) return undefined;
-    const row = await alone(tables.of(type).removeAlone(view), [identifier], request, rowOf(view.type, identifier));
+    const statement = tables.of(type).removeAlone(view);
+    const row = await alone(statement, [identifier], request.caller, rowOf(view.type, identifier));
     return row && { identifier, body: String(row[0]) };
   }
 
@@ -238,7 +253,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       void (await write(writer, stamped({ ...records, author: null, mergePatch: false, readOnlyToo: true }), true)),
     create: async (asked) => {
       const request = stamped(asked);
-      const written = await createFlat(request);
+      const written = await createAlone(request);
       return written ? { records: [written] } : writeAll(request);
     },
     update: async (asked) => {
@@ -275,6 +290,12 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
 }
+
+/** Statements that are sent without asking for anything: from here on, one for all records of a type is cheaper. */
+const MOST_ALONE = 8;
+
+/** Whether limits of the answer take statements of their own. */
+const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => view.relations.length > 0);
 
 function rowIn({
   view,
