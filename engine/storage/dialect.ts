@@ -87,8 +87,6 @@ export interface Dialect {
   // Writes.
 
   readonly returning: boolean;
-  /** An INSERT with an identifier that the client chose: the sequence continues after it. */
-  readonly insertGiven: (sql: string, table: string, column: string) => string;
   /** The sequence, which knows the greatest identifier ever used. `move` binds the new one in each statement. */
   readonly sequence: {
     readonly read: (table: string, column: string) => string;

@@ -6,17 +6,13 @@ import { onServer, startInstance } from '../support/postgres.ts';
 const WRITERS = 12;
 const ROUNDS = 2000;
 const SEQUENCE = `pg_get_serial_sequence('things', 'id')::regclass`;
-const insert = (given: string): string =>
-  postgresDialect.insertGiven(
-    `insert into things (id) values (${given}) on conflict do nothing returning id`,
-    'things',
-    'id',
-  );
+const [MOVE = ''] = postgresDialect.sequence.move('things', 'id');
 
 /** Each round is a transaction of its own; one that finds the sequence before its identifier says so. */
 const rounds = (next: string): string => `do $$ declare given bigint; begin for i in 1..${ROUNDS} loop
   given := ${next};
-  execute replace(${postgresDialect.literal(insert('GIVEN'))}, 'GIVEN', given::text);
+  insert into things (id) values (given) on conflict do nothing;
+  execute replace(${postgresDialect.literal(MOVE)}, '?', given::text);
   if pg_sequence_last_value(${SEQUENCE}) < given then raise exception 'back before %', given; end if;
   commit;
 end loop; end $$`;

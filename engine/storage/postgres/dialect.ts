@@ -189,11 +189,6 @@ export const postgresDialect: Dialect = {
   oneOfPairs: (left, right) =>
     `(${left}, ${right}) in (select (pair$ ->> 0)::bigint, (pair$ ->> 1)::bigint from json_array_elements(?) as pair$)`,
   returning: true,
-  insertGiven: (sql, table, column) => {
-    const sequence = sequenceOf(table, column);
-    const greatest = `select max(${quote(column)}) as id$ from made$`;
-    return `with made$ as (${sql}) select id$, ${moveBehind(sequence, 'id$')} from (${greatest}) as last$`;
-  },
   sequence: {
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
     move: (table, column) => [

@@ -19,25 +19,7 @@ import type { Reader, Statement } from '../driver.ts';
 /** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
 export const ROOT_ALIAS = 't$';
 
-export const recordJson = (view: View, alias: string, dialect: Dialect): string =>
-  jsonOf(view, alias, dialect, (relation, related) => {
-    const child = aliasOf(relation, alias);
-    const json = recordJson(related, child, dialect);
-    const from = relatedRows(relation, alias, child, dialect);
-    return relation.toMany
-      ? dialect.array(json, from, typeOrder(related.type, child, dialect))
-      : jsonOptional(`(select ${json} from ${from})`);
-  });
-
-export const newRecordJson = (view: View, alias: string, dialect: Dialect): string =>
-  jsonOf(view, alias, dialect, ({ toMany }) => (toMany ? `'[]'` : `'null'`));
-
-function jsonOf(
-  { type, fields, relations, openKeys }: View,
-  alias: string,
-  dialect: Dialect,
-  related: (relation: Relation, view: View) => string,
-): string {
+export function recordJson({ type, fields, relations, openKeys }: View, alias: string, dialect: Dialect): string {
   const column = (name: string): string => `${alias}.${dialect.quote(name)}`;
   const { name, inRecord, column: key } = type.identifier;
   const entries = [
@@ -46,7 +28,14 @@ function jsonOf(
       const json = columnType(field, dialect.name).json(column(field.column));
       return [field.name, field.nullable ? jsonOptional(json) : json] as const;
     }),
-    ...relations.map(({ relation, view }) => [relation.name, related(relation, view)] as const),
+    ...relations.map(({ relation, view }) => {
+      const child = aliasOf(relation, alias);
+      const [one, from] = [recordJson(view, child, dialect), relatedRows(relation, alias, child, dialect)];
+      const json = relation.toMany
+        ? dialect.array(one, from, typeOrder(view.type, child, dialect))
+        : jsonOptional(`(select ${one} from ${from})`);
+      return [relation.name, json] as const;
+    }),
   ];
   return jsonObject(entries, openKeys ? `cast(${column(OPEN_COLUMN)} as text)` : undefined);
 }

@@ -82,7 +82,6 @@ export const sqliteDialect: Dialect = {
   listed: 'json_each(?) as listed$',
   oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
   returning: false,
-  insertGiven: (sql) => sql,
   sequence: {
     read: (table) => `select seq from sqlite_sequence where name = ${literal(table)}`,
     move: (table) => [

@@ -7,15 +7,7 @@ import { encode, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { Overtaken, type Values, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type {
-  CreateRequest,
-  DeletedRecords,
-  DeleteFoundRequest,
-  Upserted,
-  UpsertRequest,
-  WriteItem,
-  WrittenRecords,
-} from '../store.ts';
+import type { DeletedRecords, DeleteFoundRequest, UpsertRequest, WriteItem } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
 import { findHolder } from './conflicts.ts';
 import { apply, planDeletion } from './plan.ts';
@@ -26,34 +18,24 @@ import type { Stamp } from './values.ts';
 
 // Upserts. If two writers both find no record, the unique index stops one of them, which runs again and finds the record.
 
-export const createUpsert =
-  <R extends UpsertRequest>(
-    tables: Tables,
-    dialect: Dialect,
-    write: (
-      writer: Writer,
-      request: R & CreateRequest & { readonly locked: () => Promise<void> },
-      isSearched: boolean,
-    ) => Promise<WrittenRecords>,
-  ) =>
-  async (writer: Writer, request: R, isSearched: boolean): Promise<Upserted> => {
-    const { type, unique, faultsIn } = request;
-    const find = (key: Values): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
-    const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
-    const found = await Promise.all(keys.map(find));
-    const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
-      return { body, pointer, identifier: found[index], precondition };
-    });
-    refuseTwice(request, items, keys);
-    const locked = async (): Promise<void> => {
-      const now = await Promise.all(keys.map((key, index) => (found[index] === undefined ? undefined : find(key))));
-      if (now.some((identifier, index) => identifier !== found[index])) throw new Overtaken();
-    };
-    const missing = request.items.filter((_, index) => found[index] === undefined);
-    const precondition = missing.length === 0 ? undefined : () => throwTogether(missing.map(({ absent }) => absent));
-    const asked = { ...request, items, faults: faultsIn(items), mergePatch: false, locked, precondition };
-    return { ...(await write(writer, asked, isSearched)), made: missing.length };
+/** What a write needs to be told of an upsert. */
+export async function foundFirst(writer: Writer, tables: Tables, dialect: Dialect, request: UpsertRequest) {
+  const { type, unique, faultsIn } = request;
+  const find = (key: Values): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
+  const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
+  const found = await Promise.all(keys.map(find));
+  const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
+    return { body, pointer, identifier: found[index], precondition };
+  });
+  refuseTwice(request, items, keys);
+  const locked = async (): Promise<void> => {
+    const now = await Promise.all(keys.map((key, index) => (found[index] === undefined ? undefined : find(key))));
+    if (now.some((identifier, index) => identifier !== found[index])) throw new Overtaken();
   };
+  const missing = request.items.filter((_, index) => found[index] === undefined);
+  const precondition = missing.length === 0 ? undefined : () => throwTogether(missing.map(({ absent }) => absent));
+  return { items, faults: faultsIn(items), mergePatch: false, locked, precondition, made: missing.length };
+}
 
 /** A record that is to be made counts as null: no record is linked with it yet. */
 const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }: Dialect): Values =>

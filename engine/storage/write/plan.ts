@@ -37,19 +37,17 @@ import { openKeysOf, stampChanged, stampValues } from './values.ts';
 /** A node stands for the identifier that its record gets when it is inserted. */
 type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
-interface RowUpdate {
-  readonly kind: 'update';
+/** An insert, or an update of a stored record. */
+interface Step {
   readonly node: Node;
   readonly changes: readonly ColumnValue[];
 }
-
-type Step = RowUpdate | { readonly kind: 'insert'; readonly node: Node };
 
 export interface WritePlan {
   readonly unpairs: readonly JoinPair[];
   readonly unlinks: readonly Unlinked[];
   /** Links that are cut before anything is deleted, and before others take them over. */
-  readonly cuts: readonly RowUpdate[];
+  readonly cuts: readonly Step[];
   readonly cascade: Cascade | undefined;
   /** Each record after those that it refers to, and after those whose unique values it takes over. */
   readonly steps: readonly Step[];
@@ -57,7 +55,7 @@ export interface WritePlan {
 }
 
 export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
-  ...new Set([...cuts, ...steps].flatMap((step) => (step.kind === 'update' ? step.node : []))),
+  ...new Set([...cuts, ...steps].flatMap(({ node }) => (node.stored ? node : []))),
 ];
 
 export async function planDeletion(
@@ -264,12 +262,12 @@ const linkAt = ({ type }: Node, name: string): Reference | undefined =>
   type.references.find(({ column }) => column === name);
 
 /** Links that become null; before a deletion, also those that change, so that none holds the deleted records. */
-function cutOf(node: Node, deletes: boolean): readonly RowUpdate[] {
+function cutOf(node: Node, deletes: boolean): readonly Step[] {
   const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
     const link = linkAt(node, column);
     return link && (value === null || (deletes && !link.required)) ? [[column, null]] : [];
   });
-  return changes.length === 0 ? [] : [{ kind: 'update', node, changes }];
+  return changes.length === 0 ? [] : [{ node, changes }];
 }
 
 /** Nested calls after which an `await` empties the call stack. */
@@ -293,8 +291,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     const changes = node.stored
       ? changesOf(node, again).filter(([name, value]) => value !== null || again.includes(name) || !linkAt(node, name))
       : [];
-    if (!node.stored) steps.push({ kind: 'insert', node });
-    else if (changes.length > 0) steps.push({ kind: 'update', node, changes });
+    if (!node.stored || changes.length > 0) steps.push({ node, changes });
   }
 
   /** Frees a unique value: by its holder's update, or by a spare value if that update cannot come first. */
@@ -303,7 +300,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     if (done.has(node)) return;
     const spare = await spareValue(session, node, columns);
     if (!spare) throw exchangeConflict(session, taker, node, columns);
-    steps.push({ kind: 'update', node, changes: [spare] });
+    steps.push({ node, changes: [spare] });
     parked.set(node, [...(parked.get(node) ?? []), spare[0]]);
   }
 
@@ -316,7 +313,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {
-  const { writer, tables, made, given } = session;
+  const { writer, tables, given } = session;
   for (const [table, pairs] of Map.groupBy(plan.unpairs, (pair) => pair.table))
     await writer.run(tables.rows(table).remove, [JSON.stringify(pairs.map(({ left, right }) => [left, right]))]);
   for (const { type, reference, identifiers } of plan.unlinks) {
@@ -325,15 +322,15 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
   }
   await runAll(session, plan.cuts.map(updateOf));
   for (const tree of plan.cascade?.trees ?? []) await removeTree(session, tree);
-  // A record without an identifier must not get the one that a later record of the body brings.
+  // No record may get the identifier that another one brings.
   for (const [type, nodes] of given) {
-    if (!made.some((node) => node.type === type && node.identifier === undefined)) continue;
     const last = [...nodes.keys()].reduce((most, identifier) => Math.max(most, identifier), 0);
     for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
   }
-  for (const { updates, inserts } of groupsOf(plan.steps)) {
-    if (updates.length > 0) await runAll(session, updates.map(updateOf));
-    else await insertRows(session, inserts);
+  for (const group of groupsOf(plan.steps)) {
+    const nodes = group.map(({ node }) => node);
+    if (nodes[0]?.stored) await runAll(session, group.map(updateOf));
+    else await insertRows(session, nodes);
   }
   await runAll(
     session,
@@ -363,32 +360,25 @@ export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: Writ
 }
 
 /** Steps that can be sent together: updates, or inserts into one table that do not refer to each other. */
-interface Group {
-  readonly updates: RowUpdate[];
-  readonly inserts: Node[];
-}
-
-function groupsOf(steps: readonly Step[]): readonly Group[] {
-  const groups: Group[] = [];
-  let last: Group = { updates: [], inserts: [] };
+function groupsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
+  const groups: Step[][] = [];
   for (const step of steps) {
-    const isUpdate = step.kind === 'update';
-    const joins = isUpdate ? last.inserts.length === 0 : last.updates.length === 0 && belongs(step.node, last.inserts);
-    if (!joins || groups.length === 0) groups.push((last = { updates: [], inserts: [] }));
-    if (isUpdate) last.updates.push(step);
-    else last.inserts.push(step.node);
+    const last = groups.at(-1);
+    if (last && belongs(step.node, last)) last.push(step);
+    else groups.push([step]);
   }
   return groups;
 }
 
 const MOST_ROWS = 1000;
 
-function belongs(node: Node, group: readonly Node[]): boolean {
-  const [first] = group;
+function belongs(node: Node, group: readonly Step[]): boolean {
+  const first = group[0]?.node;
+  if (node.stored || first?.stored) return node.stored !== undefined && first?.stored !== undefined;
   if (first?.table !== node.table || group.length === MOST_ROWS) return false;
   if ((first.identifier === undefined) !== (node.identifier === undefined)) return false;
   for (const { value } of node.assigned.values())
-    if (isNode(value) && value.table === node.table && group.includes(value)) return false;
+    if (isNode(value) && value.table === node.table && group.some((step) => step.node === value)) return false;
   return true;
 }
 
@@ -419,7 +409,7 @@ function explained(error: unknown, nodes: readonly Node[], pointer: string): unk
   return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);
 }
 
-function updateOf({ node, changes }: RowUpdate): Sent {
+function updateOf({ node, changes }: Step): Sent {
   const { table, identifier = null, pointer } = node;
   const plainly = changes.map(([column, value]) => [column, plain(value) ?? null] as const);
   const written = withFolded(table, plainly);

@@ -166,7 +166,7 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
   }
   for (const { type, reference, identifiers } of plan.unlinks)
     note('unlinked', { type, relation: relationOf(rights, reference) }, identifiers);
-  for (const step of plan.steps) if (step.kind === 'insert') note('created', step.node, [step.node]);
+  for (const { node } of plan.steps) if (!node.stored) note('created', node, [node]);
   for (const node of changedBy(plan))
     for (const [name, value] of changesOf(node)) {
       const { field, reference } = node.table.columns.find((column) => column.name === name) ?? {};

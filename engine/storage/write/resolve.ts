@@ -89,7 +89,9 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   if (place.via?.relation.inverse === relation && !toMany) return namesParent(named, value, place.via.parent);
   const bodies = (toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
-  const current = link.at === 'target' && node.stored ? await childrenOf(named, link.reference, most) : [];
+  const { children } = link.at === 'target' ? session.tables.of(relation.target).linksIn(link.reference.column) : {};
+  const bound = [JSON.stringify([node.identifier]), most];
+  const current = children && node.stored ? (await session.writer.column(children, bound)).map(Number) : [];
   const items: BodyItem[] = [];
   for (const [index, body] of bodies.entries()) {
     const at = { ...place, pointer: toMany ? `${place.pointer}/${index}` : place.pointer };
@@ -107,11 +109,6 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   else if (link.at === 'source') await resolveParent(named, link.reference);
   else await resolveChildren(named, link.reference, isMissing ? [] : current);
   return items;
-}
-
-async function childrenOf({ session, node, relation }: Named, { column }: Reference, most: number) {
-  const { children } = session.tables.of(relation.target).linksIn(column);
-  return (await session.writer.column(children, [JSON.stringify([node.identifier]), most])) as readonly number[];
 }
 
 function itemOf({ session, node: parent, relation }: Named, node: Node, body: JsonObject, at: BodyPlace): BodyItem {

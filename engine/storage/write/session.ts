@@ -110,13 +110,6 @@ export interface LinkCheck {
     | { readonly pair: string; readonly isWanted: boolean };
 }
 
-export interface Rules {
-  /** RFC 7396 inside values that are stored as JSON, and for open keys. */
-  readonly mergePatch: boolean;
-  /** Seeds may set read-only fields. */
-  readonly readOnlyToo: boolean;
-}
-
 function unasked(): never {
   throw new Error('This part of a write does not use the database');
 }
@@ -134,7 +127,10 @@ interface Given {
   readonly tables: Tables;
   readonly dialect: DialectName;
   readonly stamp: Stamp;
-  readonly rules?: Rules;
+  /** RFC 7396 inside values that are stored as JSON, and for open keys. */
+  readonly mergePatch?: boolean;
+  /** Seeds may set read-only fields. */
+  readonly readOnlyToo?: boolean | undefined;
   readonly records?: readonly BodyRecord[];
   readonly raw?: RawValues | undefined;
   /** Of the validator. With one, the body is resolved only to find the others: nothing is written. */
@@ -146,25 +142,16 @@ interface Given {
 
 export type WriteSession = ReturnType<typeof createSession>;
 
-export function createSession({
-  rules = { mergePatch: false, readOnlyToo: false },
-  records = [],
-  raw = NO_RAW_VALUES,
-  faults = [],
-  writeRows = UNLIMITED_ROWS,
-  caller = PATIENT,
-  rights = ALL_RIGHTS,
-  ...given
-}: Given) {
+export function createSession(asked: Given) {
+  const { faults = [] } = asked;
   return {
-    ...given,
-    rules,
-    records,
-    raw,
+    ...asked,
     faults,
-    writeRows,
-    caller,
-    rights,
+    records: asked.records ?? [],
+    raw: asked.raw ?? NO_RAW_VALUES,
+    writeRows: asked.writeRows ?? UNLIMITED_ROWS,
+    caller: asked.caller ?? PATIENT,
+    rights: asked.rights ?? ALL_RIGHTS,
     /** Places of values that do not fit their type: these are not resolved. */
     faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
     /** Records that the body names by their identifiers, stored or lost. */

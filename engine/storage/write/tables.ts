@@ -6,7 +6,7 @@ import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } fro
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { SHORT_RECORD } from '../read/reads.ts';
-import { newRecordJson, recordJson, ROOT_ALIAS } from '../read/views.ts';
+import { recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
 
@@ -66,14 +66,14 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     return { sql: locks ? `${sql} for ${strength}` : sql };
   };
   const changed = (name: string): string => writtenSql(fieldOf.get(name), '?', dialect.name, `${table}.${quote(name)}`);
-  const insert = (into: readonly string[], finished = (sql: string): string => sql) => {
+  const insert = (into: readonly string[]) => {
     const written = (name: string, index: number) =>
       knex.raw(writtenSql(fieldOf.get(name), '?', dialect.name), [index]);
     const query = rows().insert(Object.fromEntries(into.map((name, index) => [name, written(name, index)])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     const order = bindings.flatMap((index) => into[Number(index)] ?? []);
     const many = insertMany(type, columns, order, dialect);
-    return { statement: { sql: finished(sql) }, columns: order, many: many && { sql: finished(many) } };
+    return { statement: { sql }, columns: order, many: many && { sql: many } };
   };
   const updates = createShapeCache((given: readonly string[]): Statement => {
     const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
@@ -113,7 +113,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     /** The database makes the identifier, or the client gave it. Bound: `columns`. */
     insert: {
       made: insert(names),
-      given: insert([identifier, ...names], (sql) => dialect.insertGiven(sql, type.table, identifier)),
+      given: insert([identifier, ...names]),
     },
     lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
     /** Move the sequence behind an identifier. Bound, in each: the identifier. */
@@ -249,7 +249,7 @@ function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): 
   const { type } = view;
   const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
   const values = columns.map((column, index) => bound(column, index + 1, dialect)).join(', ');
-  const json = newRecordJson(view, ROOT_ALIAS, dialect);
+  const json = recordJson(view, ROOT_ALIAS, dialect);
   const sql = (conflict = ''): string =>
     `insert into ${tableOf(type, dialect)} (${names}) select ${values} ` +
     `where ${isCurrent(dialect, columns.length + 1)}${conflict} returning ${identifierOf(type, dialect)}, ${json}`;

@@ -57,21 +57,21 @@ export function resolveValue(session: WriteSession, node: Node, body: JsonObject
   if (!field) {
     if (!type.identifier.inRecord || key !== type.identifier.name)
       resolveOpenKey(session, node, key, memberOf(raw, key, value), place);
-  } else if (field.generated === undefined || session.rules.readOnlyToo)
+  } else if (field.generated === undefined || session.readOnlyToo)
     resolveField(session, node, field, encodedAs(field, session.dialect, raw, value), place);
 }
 
 function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, place: BodyPlace): void {
-  const { rules, dialect } = session;
+  const { mergePatch: isPatch, readOnlyToo, dialect } = session;
   const { pointer, writable, isLost } = place;
   const { column, name, sensitive } = field;
   const stored = storedValue(node, column) ?? null;
-  const isMerged = field.type.keepsText && rules.mergePatch && given !== null;
+  const isMerged = field.type.keepsText && isPatch && given !== null;
   const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(given)) : given;
   // A copy of a stored text is no change, even though the patch would remove its nulls.
   const isSame = (other: SqlValue): boolean =>
     isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, given));
-  if (field.readOnly && !rules.readOnlyToo) {
+  if (field.readOnly && !readOnlyToo) {
     const fixed = node.stored ? stored : encodedDefault(field, dialect);
     if (isLost || isSame(fixed)) return;
     const text = field.type.keepsText ? String(fixed) : JSON.stringify(decoded(session, field, fixed));
@@ -96,7 +96,7 @@ const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonV
 function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, place: BodyPlace): void {
   const { pointer, writable } = place;
   const before = openKeysOf(node).get(key);
-  const member = session.rules.mergePatch ? patched(before, given) : given;
+  const member = session.mergePatch ? patched(before, given) : given;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
   if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });

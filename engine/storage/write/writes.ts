@@ -21,7 +21,7 @@ import type {
 } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
 import { refuseConflicts } from './conflicts.ts';
-import { createDeleteFound, createUpsert } from './found.ts';
+import { createDeleteFound, foundFirst } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { apply, insertsOf, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
@@ -82,8 +82,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   /** A dry run only makes the plan. Unless `isSearched`, conflicting records are a ConstraintError that names none. */
   async function write(writer: Writer, request: Stamped<Creation>, isSearched: boolean): Promise<WrittenRecords> {
-    const { type, items, view, mergePatch, readOnlyToo = false, caller, unread = !view } = request;
-    const session = sessionOf(writer, { ...request, records: items, rules: { mergePatch, readOnlyToo } });
+    const { type, items, view, caller, unread = !view } = request;
+    const session = sessionOf(writer, { ...request, records: items });
     const expected = items.flatMap(({ identifier, precondition }) =>
       precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
     );
@@ -141,12 +141,12 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       throw error;
     });
 
-  async function createAlone(request: Stamped<CreateRequest>): Promise<Written | undefined> {
-    const { type, items: records, faults = [], mergePatch, view, caller } = request;
+  async function createAlone(request: Stamped<CreateRequest>): Promise<WrittenRecords | undefined> {
+    const { type, items: records, faults = [], view, caller } = request;
     const [item] = records;
-    if (!driver.writeAlone || request.dryRun || faults.length > 0 || !item || records.length > 1) return undefined;
+    if (faults.length > 0 || !item || records.length > 1) return undefined;
     if (identifierIn(item.body, type) !== undefined || isDeep(view)) return undefined;
-    const session = sessionOf(NO_WRITER, { ...request, records, rules: { mergePatch, readOnlyToo: false } });
+    const session = sessionOf(NO_WRITER, { ...request, records });
     if (!trustLinks(session, type, item.body)) return undefined;
     const [node] = await resolveBody(session, type);
     checkBody(session);
@@ -157,13 +157,13 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const row = await (isFlat
       ? alone(table.createAlone(view), newValues(node, table.names), caller)
       : alone(table.answerNew(view), [-1], caller, undefined, insertsOf(session, await planWrite(session))));
-    return row && { identifier: Number(row[0]), body: String(row[1]) };
+    return row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
   }
 
-  async function updateFlat(request: Stamped<WriteRequest>): Promise<Written | undefined> {
+  async function updateFlat(request: Stamped<WriteRequest>): Promise<WrittenRecords | undefined> {
     const { type, view, items, stamp } = request;
     const [item] = items;
-    if (!driver.writeAlone || request.dryRun || item?.identifier === undefined || items.length > 1) return undefined;
+    if (item?.identifier === undefined || items.length > 1) return undefined;
     if (view.relations.length > 0 || item.precondition) return undefined;
     const { identifier, body } = item;
     const table = tables.of(type);
@@ -176,17 +176,17 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
     const values = [identifier, ...given.map(([, value]) => value), ...stamps];
     const row = await alone(statement, values, request.caller, rowOf(view.type, identifier));
-    return row && { identifier, body: String(row[0]) };
+    return row && { records: [{ identifier, body: String(row[0]) }] };
   }
 
   async function deleteFlat(request: RecordDeletion): Promise<Written | undefined> {
     const { type, view, identifier, precondition } = request;
-    if (!driver.writeAlone || request.dryRun || view.relations.length > 0 || precondition) return undefined;
+    if (view.relations.length > 0 || precondition) return undefined;
     // Nothing else may be deleted or unlinked together with the record.
     if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
     if (tables.joinsOf(type).length > 0) return undefined;
     const statement = tables.of(type).removeAlone(view);
-    const row = await alone(statement, [identifier], request.caller, rowOf(view.type, identifier));
+    const row = await alone(statement, [identifier], request.caller, rowDeletedBy(request));
     return row && { identifier, body: String(row[0]) };
   }
 
@@ -200,7 +200,11 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
         }
       : undefined;
 
-  const upsert = createUpsert<Stamped<UpsertRequest>>(tables, dialect, write);
+  async function upsert(writer: Writer, request: Stamped<UpsertRequest>, isSearched: boolean): Promise<Upserted> {
+    const { made, ...found } = await foundFirst(writer, tables, dialect, request);
+    return { ...(await write(writer, { ...request, ...found }, isSearched)), made };
+  }
+
   const deleteFound = createDeleteFound(reads, writeRows ?? Infinity, sessionOf);
 
   /** A write that broke a constraint was undone: it runs again, and first looks for the records in its way. */
@@ -218,8 +222,17 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     }
   }
 
-  const writeAll = (request: Stamped<CreateRequest>): Promise<WrittenRecords> =>
-    transact(request, (writer, isSearched) => write(writer, request, isSearched), rowIn(request));
+  const verb =
+    <R extends Pick<WriteRequest, 'author' | 'caller' | 'dryRun'>, W>(
+      work: (writer: Writer, request: Stamped<R>, isSearched: boolean) => Promise<W>,
+      rowFor: (request: R) => string | undefined,
+      writeAlone?: (request: Stamped<R>) => Promise<W | undefined>,
+    ) =>
+    async (asked: R): Promise<W> => {
+      const request = stamped(asked);
+      const written = driver.writeAlone && !asked.dryRun ? await writeAlone?.(request) : undefined;
+      return written ?? transact(asked, (writer, isSearched) => work(writer, request, isSearched), rowFor(asked));
+    };
 
   const keyed =
     <R extends Pick<WriteRequest, 'author' | 'view' | 'caller' | 'unread'>, W extends WrittenRecords | Written>(
@@ -244,33 +257,18 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     };
 
   return {
-    upsert: (asked) => {
-      const request = stamped(asked);
-      return transact(request, (writer, isSearched) => upsert(writer, request, isSearched), rowIn(request));
-    },
+    create: verb<CreateRequest, WrittenRecords>(write, rowIn, createAlone),
+    update: verb<WriteRequest, WrittenRecords>(write, rowIn, updateFlat),
+    upsert: verb<UpsertRequest, Upserted>(upsert, rowIn),
+    delete: verb<RecordDeletion, Written>(remove, rowDeletedBy, deleteFlat),
     deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact(asked, work)),
     insert: async (writer, records) =>
       void (await write(writer, stamped({ ...records, author: null, mergePatch: false, readOnlyToo: true }), true)),
-    create: async (asked) => {
-      const request = stamped(asked);
-      const written = await createAlone(request);
-      return written ? { records: [written] } : writeAll(request);
-    },
-    update: async (asked) => {
-      const request = stamped(asked);
-      const written = await updateFlat(request);
-      return written ? { records: [written] } : writeAll(request);
-    },
-    delete: async (asked) => {
-      const request = stamped(asked);
-      const row = rowOf(asked.view.type, asked.identifier);
-      return (await deleteFlat(request)) ?? transact(request, (writer) => remove(writer, request), row);
-    },
     once: {
       create: keyed<CreateRequest, WrittenRecords>(write, rowIn),
       update: keyed<WriteRequest, WrittenRecords>(write, rowIn),
       upsert: keyed<UpsertRequest, Upserted>(upsert, rowIn),
-      delete: keyed(remove, ({ view, identifier }) => rowOf(view.type, identifier)),
+      delete: keyed(remove, rowDeletedBy),
       deleteFound: (asked, key, answer, again) =>
         deleteFound(stamped(asked), (work) =>
           driver.write((writer) => {
@@ -296,6 +294,8 @@ const MOST_ALONE = 8;
 
 /** Whether limits of the answer take statements of their own. */
 const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => view.relations.length > 0);
+
+const rowDeletedBy = ({ view, identifier }: RecordDeletion): string => rowOf(view.type, identifier);
 
 function rowIn({
   view,
