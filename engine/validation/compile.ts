@@ -33,7 +33,6 @@ export type Validator = (records: readonly BodyRecord[], known?: readonly Fault[
 export interface TypeValidators {
   create(variant: Variant): Validator;
   update(variant: Variant): Validator;
-  /** Validates records with an identifier as updates, and others as creates. */
   upsert(variant: Variant): Validator;
 }
 
@@ -184,13 +183,10 @@ export const unknownKey = (pointer: string, key: string, suggestion = ''): Fault
   message: `Unknown key "${shortened(key)}"${suggestion}`,
 });
 
-// Rights: what is hidden does not exist, what may not be written is refused by name.
-
 interface Findings {
   readonly rights: Rights;
   readonly forbidden: Fault[];
   readonly unknown: Fault[];
-  /** By pointer, new records where the client may only link. */
   readonly linkOnly: Map<string, Fault>;
   /** By pointer of an object, the names that it may hold. */
   readonly names: Map<string, () => readonly string[]>;

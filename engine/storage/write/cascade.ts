@@ -24,7 +24,6 @@ interface Below {
 interface Level {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
-  /** undefined for the first level. */
   readonly via?: Below;
   readonly through?: string;
 }
@@ -71,7 +70,6 @@ export function added(set: RecordSet, { table }: RecordType, found: readonly num
   return fresh;
 }
 
-/** The Problem of too many rows; `through` names the relation that leads to them. */
 export type Refusal = (deletion: Deletion, through: string) => Problem;
 
 export async function walkCascade(
@@ -201,7 +199,7 @@ const MOST_NESTED = 900;
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** The foreign keys of the database cascade; where that could nest too deep, levels are deleted from the lowest up. */
+/** Foreign keys cascade; where that could nest too deep, levels are deleted from the lowest up. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
   // PostgreSQL checks a link with onDelete: restrict before it deletes the record that holds the link by another one.
@@ -252,8 +250,6 @@ async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Lev
   }
 }
 
-// Deletion of a large tree.
-
 /** Rows of one transaction. */
 const CHUNK = 1000;
 /** Milliseconds between two transactions, at least. */
@@ -262,10 +258,7 @@ const PAUSE = 5;
 /** A record outside the tree refers to one in it. Nothing was deleted, unless the record was added meanwhile. */
 export class TreeRestricted extends Error {}
 
-/**
- * Deletes a record and everything that goes with it in short transactions, children before parents. It can be stopped at any
- * time and run again. Returns whether there was such a record. `onRows` is told how many rows were deleted or unlinked.
- */
+/** Deletes a record and what goes with it in short transactions, children before parents. It can be stopped and run again. */
 export async function deleteTree(
   model: Model,
   driver: Driver,

@@ -143,7 +143,6 @@ function faultOf({ rights }: WriteSession, { node, members, holder }: Held): rea
   });
 }
 
-/** Only names records that the client may read. */
 export function inTheWay(
   rights: Rights,
   type: RecordType,
@@ -167,11 +166,8 @@ function operand(session: WriteSession, node: Node, member: Field | Relation): S
   return isNode(value) ? value : heldAs(session, member, value);
 }
 
-/** A value in the form that an index compares. */
 const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
-
-// Values that change hands within one write.
 
 /** A record that holds unique values which another record is to get. */
 export interface Holder {

@@ -34,7 +34,6 @@ import {
 import { rowsJson } from './tables.ts';
 import { openKeysOf, stampChanged, stampValues } from './values.ts';
 
-/** A node stands for the identifier that its record gets when it is inserted. */
 type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 /** An insert, or an update of a stored record. */
@@ -383,7 +382,6 @@ function belongs(node: Node, group: readonly Step[]): boolean {
 }
 
 interface Sent extends BoundStatement {
-  /** undefined for a row of a join table. */
   readonly node?: Node;
   readonly pointer: string;
 }

@@ -46,7 +46,6 @@ export async function previewReader(parts: Parts, view: View, roots: readonly No
   };
 }
 
-/** By table, the stored records that the answer may show. */
 async function shownRows({ session, reads }: Parts, view: View, roots: readonly Node[]): Promise<RecordSet> {
   const { existing, writer } = session;
   const shown: RecordSet = new Map();
@@ -138,11 +137,8 @@ function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
   return names.map((name) => changed.get(name) ?? (changed.has(name) ? null : (storedValue(node, name) ?? null)));
 }
 
-// The report: which records are created, changed, linked, unlinked and deleted.
-
 const MOST_NAMED = 1000;
 
-/** `relation`: through which records are linked or unlinked. */
 interface Affected {
   readonly type: RecordType;
   readonly relation?: string | undefined;

@@ -33,7 +33,6 @@ interface BodyItem {
   readonly place: BodyPlace;
 }
 
-/** Returns the nodes of the records of the body, except for those that it lists twice. */
 export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
   const roots: BodyItem[] = [];
   const seen = new Set<number>();
@@ -279,7 +278,6 @@ async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promis
   return false;
 }
 
-/** The type itself, and the types that may own its records, however far above. */
 const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
   const types = new Set([type]);
   for (const one of types) for (const { target } of ownedBy(one)) types.add(target);
@@ -292,8 +290,6 @@ const ownedBy = ({ references }: RecordType): readonly Reference[] =>
       ({ owned, link }) => owned && link.at === 'target' && link.reference === reference,
     ),
   );
-
-// Faults of a resolved body.
 
 /** Refuses what is wrong with the body itself, before the records that it refers to are checked. */
 export function checkBody(session: WriteSession): void {
@@ -332,7 +328,6 @@ function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> 
   return new Set([...refused, ...faulty].flatMap(enclosing));
 }
 
-/** If the body names both sides of a relation, they must agree. */
 function compareSides(session: WriteSession): void {
   for (const claim of session.claims) {
     const { link, inverse } = claim.relation;

@@ -116,7 +116,6 @@ function unasked(): never {
 
 export const NO_WRITER: Writer = { get: unasked, all: unasked, value: unasked, column: unasked, run: unasked };
 
-/** A dry run only reads. */
 export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reader });
 
 /** Seeds and imports come from operators. */
@@ -152,7 +151,6 @@ export function createSession(asked: Given) {
     writeRows: asked.writeRows ?? UNLIMITED_ROWS,
     caller: asked.caller ?? PATIENT,
     rights: asked.rights ?? ALL_RIGHTS,
-    /** Places of values that do not fit their type: these are not resolved. */
     faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
     /** Records that the body names by their identifiers, stored or lost. */
     existing: new Map<RecordType, Map<number, Node>>(),
@@ -252,7 +250,6 @@ export function willHold(node: Node, column: string): SqlValue | Node {
   return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
 }
 
-/** Whether the body gives the column, even where it may only link. */
 export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
   assigned.get(column)?.byOmission === false || linked.has(column);
 
@@ -296,7 +293,6 @@ export function refuse(session: WriteSession, code: ProblemCode, pointer: string
   session.refusals.push({ code, fault: { pointer, code: word, message } });
 }
 
-/** Two places of one body give a record different values or related records. */
 export function contradict({ contradictions }: WriteSession, pointer: string, other: string): void {
   const message = `${pointer} and ${other} give the same record different values; leave one out, or make them agree`;
   contradictions.push({ pointer, code: 'contradiction', message });

@@ -84,12 +84,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
     return compiled(query.whereNot(identifier, 0));
   });
-  const alone = {
-    create: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
-    answer: createShapeCache((view: View) => answerNew(view, dialect)),
-    update: createShapeCache((of: readonly [View, readonly string[]]) => updateAlone(...of, columns, dialect)),
-    remove: createShapeCache((view: View) => deleteAlone(view, dialect)),
-  };
   const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
   const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
   return {
@@ -104,13 +98,12 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     texts: new Map(texts),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
 
-    /** All columns, in order. Bound: identifier. */
     load: compiled(loaded().where(identifier, 0)),
     /** Loads and locks many rows until the write ends. Bound: JSON array of identifiers. */
     lock: perKey((strength: Strength) => locked(loaded(), strength)),
     /** Locks rows, and loads only their identifiers. Bound: as `lock`. */
     hold: perKey((strength: Strength) => locked(rows().select(identifier), strength)),
-    /** The database makes the identifier, or the client gave it. Bound: `columns`. */
+    /** Bound: `columns`. */
     insert: {
       made: insert(names),
       given: insert([identifier, ...names]),
@@ -142,17 +135,17 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
         above: { sql: `${above} select id$, parent$ from above$ limit ? + 0` },
       };
     }),
-    /** Bound: the values of all columns. Answers the identifier, too. */
-    createAlone: (view: View): Statement => alone.create(view.key, view),
+    /** By the key of the view. Bound: the values of all columns. Answers the identifier, too. */
+    createAlone: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
     /** Of several records that refer to each other. Bound: the number of the new record, the values of all columns. */
     insertNew: insertNew(type, columns, dialect),
     /** Answers the identifier of a new record and its text; divides by zero if that must be charged. Bound: its number. */
-    answerNew: (view: View): Statement => alone.answer(view.key, view),
+    answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
     /** Bound: identifier, values of these columns, stamps. */
-    updateAlone: (view: View, given: readonly string[]): Statement =>
-      alone.update(`${view.key}|${given.join()}`, [view, given]),
-    /** Bound: identifier. */
-    removeAlone: (view: View): Statement => alone.remove(view.key, view),
+    updateAlone: createShapeCache(([view, given]: readonly [View, readonly string[]]) =>
+      updateAlone(view, given, columns, dialect),
+    ),
+    removeAlone: createShapeCache((view: View) => deleteAlone(view, dialect)),
     /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
     holder: (index: Pick<Index, 'name' | 'members'>): Statement => holders(index.name, index.members),
   };
@@ -188,7 +181,6 @@ function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfP
     insertNew: { sql: `insert into ${table} (${both}) values (${linkSql(1)}, ${linkSql(2)})` },
     /** Bound: JSON array of pairs of left and right. */
     remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
-    /** The pairs of some records. Bound: JSON array of identifiers, how many at most. */
     pairs: perKey((column: string): Statement => ({
       sql: `select ${both} from ${table} where ${oneOf(quote(column))} limit ? + 0`,
     })),

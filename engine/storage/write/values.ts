@@ -39,7 +39,6 @@ export function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly 
 const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
   raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
 
-/** The stored form of what a body says of a field. */
 export function encodedAs(field: Field, dialect: DialectName, raw: RawMembers | undefined, value: JsonValue): SqlValue {
   if (!field.type.keepsText) return encode(field, dialect, value);
   return value === null ? null : memberOf(raw, field.name, value).text;
@@ -105,7 +104,6 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, given: R
   return undefined;
 }
 
-/** undefined if the key is to go. */
 const patched = (before: RawMember | undefined, { name, text }: RawMember): RawMember | undefined =>
   text === 'null' ? undefined : { name, text: mergePatch(before?.text, text) };
 
@@ -153,8 +151,6 @@ function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   return `${record}/${escapeStep(at.name)}`;
 }
 
-// Stamps: the time of a write, and the name of its token.
-
 export type Clock = () => Date;
 
 export type Stamp = ReturnType<typeof createStamp>;
@@ -189,7 +185,6 @@ export const stampValues = (
 ): readonly SqlValue[] =>
   stamped.map(({ stamp, isFolded }) => (isFolded ? foldedText(valueOf(session, stamp)) : valueOf(session, stamp)));
 
-/** Fills generated fields; only seeds can give them. */
 export function fillNew(session: WriteSession): void {
   for (const node of session.made)
     for (const field of node.table.filled.made) if (!isSaid(node, field.column)) fill(session, node, field);

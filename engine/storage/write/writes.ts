@@ -39,14 +39,12 @@ import { createTables, rowOf, type WriteTable } from './tables.ts';
 import { type Clock, createStamp, encodedAs, type Stamp, stampValues } from './values.ts';
 
 interface Creation extends Omit<CreateRequest, 'view'> {
-  /** undefined if nothing is answered. */
   readonly view?: View;
   readonly locked?: () => Promise<void>;
   readonly readOnlyToo?: boolean;
 }
 
 export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'> & {
-  /** Creates seed records inside the caller's transaction. */
   insert(writer: Writer, records: Pick<CreateRequest, 'type' | 'items'>): Promise<void>;
 };
 
@@ -155,8 +153,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const { table } = node;
     const isFlat = relationsIn(type, item.body).length === 0 && table.names.length > 0;
     const row = await (isFlat
-      ? alone(table.createAlone(view), newValues(node, table.names), caller)
-      : alone(table.answerNew(view), [-1], caller, undefined, insertsOf(session, await planWrite(session))));
+      ? alone(table.createAlone(view.key, view), newValues(node, table.names), caller)
+      : alone(table.answerNew(view.key, view), [-1], caller, undefined, insertsOf(session, await planWrite(session))));
     return row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
   }
 
@@ -169,10 +167,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const table = tables.of(type);
     const given = valuesIn(request, body, table, dialect.name);
     if (!given) return undefined;
-    const statement = table.updateAlone(
-      view,
-      given.map(([column]) => column),
-    );
+    const columns = given.map(([column]) => column);
+    const statement = table.updateAlone(`${view.key}|${columns.join()}`, [view, columns]);
     const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
     const values = [identifier, ...given.map(([, value]) => value), ...stamps];
     const row = await alone(statement, values, request.caller, rowOf(view.type, identifier));
@@ -185,7 +181,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     // Nothing else may be deleted or unlinked together with the record.
     if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
     if (tables.joinsOf(type).length > 0) return undefined;
-    const statement = tables.of(type).removeAlone(view);
+    const statement = tables.of(type).removeAlone(view.key, view);
     const row = await alone(statement, [identifier], request.caller, rowDeletedBy(request));
     return row && { identifier, body: String(row[0]) };
   }
@@ -292,7 +288,6 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 /** Statements that are sent without asking for anything: from here on, one for all records of a type is cheaper. */
 const MOST_ALONE = 8;
 
-/** Whether limits of the answer take statements of their own. */
 const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => view.relations.length > 0);
 
 const rowDeletedBy = ({ view, identifier }: RecordDeletion): string => rowOf(view.type, identifier);
